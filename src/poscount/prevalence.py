@@ -1,0 +1,226 @@
+"""What every quantifier answers: a prevalence with its interval, and its conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: int) -> float:
+    """Share of all positives, labelled and not, that carry a label: P(labelled | positive).
+
+    Parameters
+    ----------
+    prevalence : float
+        Share of positives in the unlabeled sample.
+    n_labeled, n_unlabeled : int
+        Number of labelled positives and of unlabeled rows.
+
+    Examples
+    --------
+    >>> label_frequency(0.25, n_labeled=100, n_unlabeled=1200)
+    0.25
+    """
+    return n_labeled / (n_labeled + prevalence * n_unlabeled)
+
+
+def joint_prior(prevalence: float, n_labeled: int, n_unlabeled: int) -> float:
+    """Share of positives among labelled and unlabeled rows together.
+
+    Examples
+    --------
+    >>> joint_prior(0.25, n_labeled=100, n_unlabeled=100)
+    0.625
+    """
+    return (n_labeled + prevalence * n_unlabeled) / (n_labeled + n_unlabeled)
+
+
+def prevalence_from_label_frequency(
+    label_frequency: float, n_labeled: int, n_unlabeled: int
+) -> float:
+    """Prevalence in the sample from the label frequency, at most 1.
+
+    Examples
+    --------
+    >>> prevalence_from_label_frequency(0.25, n_labeled=100, n_unlabeled=1200)
+    0.25
+    """
+    return min(1.0, (n_labeled / label_frequency - n_labeled) / n_unlabeled)
+
+
+def prevalence_from_joint_prior(joint_prior: float, n_labeled: int, n_unlabeled: int) -> float:
+    """Prevalence in the sample from the share of positives over everything, clipped to [0, 1].
+
+    Examples
+    --------
+    >>> prevalence_from_joint_prior(0.625, n_labeled=100, n_unlabeled=100)
+    0.25
+    """
+    p = ((n_labeled + n_unlabeled) * joint_prior - n_labeled) / n_unlabeled
+    return min(1.0, max(0.0, p))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A range that holds the true prevalence of the sample with probability `level`.
+
+    Examples
+    --------
+    >>> interval = Interval(0.28, 0.34, level=0.95)
+    >>> 0.3 in interval, round(interval.width, 2)
+    (True, 0.06)
+    """
+
+    low: float
+    high: float
+    level: float
+
+    @property
+    def width(self) -> float:
+        """Upper end minus lower end."""
+        return self.high - self.low
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """A reason not to take an estimate at face value.
+
+    Attributes
+    ----------
+    code : str
+        Short stable name, for programs.
+    sentence : str
+        What was seen and what to do about it, for people.
+    value : float or None
+        The number behind the sentence.
+    """
+
+    code: str
+    sentence: str
+    value: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.sentence}"
+
+
+class Prevalence(float):
+    """Share of positives in a sample: a float with more to say.
+
+    It goes through numpy, pandas, JSON and format strings as a plain number; only `repr` tells
+    more. It is always the share *in the sample*, never in labelled and unlabeled rows together
+    (`joint_prior` is that). Arithmetic on it gives plain floats.
+
+    Parameters
+    ----------
+    value : float
+        The prevalence, in [0, 1].
+    n_labeled, n_unlabeled : int
+        Number of labelled positives learned from, and of rows in the sample.
+    method : str
+        Name of the quantifier.
+    interval : Interval, optional
+        Range for the prevalence of this very sample.
+    warnings : iterable of Caution
+        Reasons for doubt; empty when none was found.
+    details : mapping, optional
+        What the method found on its way.
+
+    Examples
+    --------
+    >>> p = Prevalence(0.25, n_labeled=100, n_unlabeled=1200, method="PAT",
+    ...                interval=Interval(0.2, 0.3, 0.95))
+    >>> p
+    Prevalence(0.250, 95% interval [0.200, 0.300], n=1200, PAT)
+    >>> print(p, f"{p:.1%}", p.count, p.label_frequency)
+    0.25 25.0% 300.0 0.25
+    """
+
+    n_labeled: int
+    n_unlabeled: int
+    method: str
+    interval: Interval | None
+    warnings: tuple[Caution, ...]
+    details: dict[str, Any]
+
+    def __new__(
+        cls,
+        value: float,
+        *,
+        n_labeled: int,
+        n_unlabeled: int,
+        method: str,
+        interval: Interval | None = None,
+        warnings: Iterable[Caution] = (),
+        details: Mapping[str, Any] | None = None,
+    ) -> Prevalence:
+        """Make one; a float is complete before `__init__` could run."""
+        if not 0 <= value <= 1:
+            raise ValueError(f"a prevalence lies between 0 and 1, got {value}")
+        self = super().__new__(cls, value)
+        self.n_labeled = int(n_labeled)
+        self.n_unlabeled = int(n_unlabeled)
+        self.method = method
+        self.interval = interval
+        self.warnings = tuple(warnings)
+        self.details = dict(details or {})
+        return self
+
+    def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, Any]]:
+        return (float(self),), {
+            "n_labeled": self.n_labeled,
+            "n_unlabeled": self.n_unlabeled,
+            "method": self.method,
+        }
+
+    @property
+    def count(self) -> float:
+        """Estimated number of positives in the sample."""
+        return float(self) * self.n_unlabeled
+
+    @property
+    def label_frequency(self) -> float:
+        """Share of all positives that carry a label, c = P(labelled | positive)."""
+        return label_frequency(float(self), self.n_labeled, self.n_unlabeled)
+
+    @property
+    def joint_prior(self) -> float:
+        """Share of positives in labelled and unlabeled rows together."""
+        return joint_prior(float(self), self.n_labeled, self.n_unlabeled)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but `details`, in types that JSON knows.
+
+        Examples
+        --------
+        >>> p = Prevalence(0.5, n_labeled=10, n_unlabeled=10, method="PAT")
+        >>> p.to_dict()["count"]
+        5.0
+        """
+        return {
+            "prevalence": float(self),
+            "interval": asdict(self.interval) if self.interval else None,
+            "count": self.count,
+            "n_labeled": self.n_labeled,
+            "n_unlabeled": self.n_unlabeled,
+            "label_frequency": self.label_frequency,
+            "joint_prior": self.joint_prior,
+            "method": self.method,
+            "warnings": [asdict(caution) for caution in self.warnings],
+        }
+
+    def __str__(self) -> str:
+        return float.__repr__(self)
+
+    def __repr__(self) -> str:
+        parts = [f"{float(self):.3f}"]
+        if self.interval:
+            low, high = self.interval.low, self.interval.high
+            parts.append(f"{self.interval.level * 100:g}% interval [{low:.3f}, {high:.3f}]")
+        parts += [f"n={self.n_unlabeled}", self.method]
+        if self.warnings:
+            parts.append("warnings: " + " ".join(caution.code for caution in self.warnings))
+        return f"Prevalence({', '.join(parts)})"
