@@ -1,0 +1,259 @@
+"""What all quantifiers share: taking data in, and the way from rows to counts to a prevalence."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from poscount import persistence
+from poscount.counts import Counts, GroupedCounts
+from poscount.prevalence import Prevalence
+from poscount.seeds import seed_of
+from poscount.threads import run
+from poscount.validation import (
+    BLOCK_ROWS,
+    InputError,
+    Rows,
+    Takes,
+    as_frame,
+    group_codes,
+    learn_rows,
+    sample_rows,
+)
+
+
+class Quantifier(BaseEstimator):
+    """Learns from positives alone; then says which share of a sample is positive.
+
+    A subclass stores its parameters in ``__init__``, learns in `_learn`, answers in `_quantify`,
+    and carries no plumbing. It has a parameter `random_state`.
+
+    Attributes
+    ----------
+    n_labeled_ : int
+        Number of positives learned from.
+    seed_ : int
+        Seed of everything random; passed as `random_state` it reproduces the model.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, when the positives came as a frame.
+    """
+
+    random_state: Any
+
+    def fit(self, positives: Any, y: Any = None, *, features: Sequence[str] | None = None) -> Self:
+        """Learn from labelled positives.
+
+        Parameters
+        ----------
+        positives : array or frame of shape (n_labeled, n_features)
+            Labelled positives, nothing else.
+        y : ignored
+            For scikit-learn's sake.
+        features : sequence of str, optional
+            Columns to use, when the positives are a frame with others besides.
+        """
+        self._validate_params()
+        self.seed_ = seed_of(self.random_state)
+        rows = learn_rows(self, positives, features, self._takes())
+        self.n_labeled_ = len(rows)
+        self._learn(rows)
+        return self
+
+    def quantify(self, sample: Any) -> Prevalence:
+        """Estimate the share of positives in a sample.
+
+        Parameters
+        ----------
+        sample : array or frame
+            Unlabeled rows. The columns of a frame are picked by name, others are left alone.
+        """
+        rows = self._sample(sample)
+        if len(rows) == 0:
+            raise InputError("The sample has no rows (0 sample(s)): at least one is needed.")
+        return self._quantify(rows)
+
+    def predict(self, X: Any) -> Prevalence:
+        """Do as `quantify`, for pipelines; as strict about column names as scikit-learn."""
+        check_is_fitted(self)
+        if as_frame(X) is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return self.quantify(X)
+
+    def quantify_by(self, frame: Any, by: str | Sequence[str]) -> Any:
+        """Estimate the share of positives in each group of a frame.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame
+        by : str or sequence of str
+            Column or columns whose values make the groups.
+
+        Returns
+        -------
+        frame of the caller's kind
+            One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
+            `count`, `n` and `warnings` (their codes).
+        """
+        wrapped, by = _grouping(frame, by)
+        groups, codes = group_codes(wrapped, by)
+        answers = self._quantify_groups(wrapped, codes, len(groups))
+        missing = float("nan")
+        columns = {
+            "prevalence": [float(p) for p in answers],
+            "low": [p.interval.low if p.interval else missing for p in answers],
+            "high": [p.interval.high if p.interval else missing for p in answers],
+            "count": [p.count for p in answers],
+            "n": [p.n_unlabeled for p in answers],
+            "warnings": [" ".join(caution.code for caution in p.warnings) for p in answers],
+        }
+        clash = sorted(set(by) & set(columns))
+        if clash:
+            raise InputError(
+                "a grouping column cannot have the name of a column of the result; rename it.",
+                column=clash[0],
+            )
+        backend = groups.implementation
+        series = [nw.new_series(name, values, backend=backend) for name, values in columns.items()]
+        return groups.with_columns(*series).to_native()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `poscount.load` reads."""
+        check_is_fitted(self)
+        persistence.save(self, path)
+
+    def _takes(self) -> Takes:
+        return Takes()
+
+    def _sample(self, sample: Any) -> Rows:
+        check_is_fitted(self)
+        return sample_rows(self, sample, self._takes())
+
+    def _quantify_groups(
+        self, frame: nw.DataFrame, codes: np.ndarray, n_groups: int
+    ) -> list[Prevalence]:
+        return [self.quantify(frame.filter((codes == i).tolist())) for i in range(n_groups)]
+
+    @abstractmethod
+    def _learn(self, rows: Rows) -> None: ...
+
+    @abstractmethod
+    def _quantify(self, rows: Rows) -> Prevalence: ...
+
+
+class CountingQuantifier(Quantifier):
+    """A quantifier that sees a sample only through counts.
+
+    A subclass says how rows become counts (`_tally`) and how counts become prevalences
+    (`_estimate`), both for many groups at once.
+
+    Attributes
+    ----------
+    hash_ : str
+        Content hash of what was learned; counts carry it, so that they meet only their own model.
+    """
+
+    n_jobs: int | None
+    hash_: str
+
+    def count(self, sample: Any) -> Counts:
+        """Count the rows of a sample in each cell; counts of batches add up.
+
+        An empty batch gives counts of nothing.
+        """
+        rows = self._sample(sample)
+        cells = self._count(rows, None, 1)
+        return Counts(cells[0], len(rows), self.hash_)
+
+    def count_by(self, frame: Any, by: str | Sequence[str]) -> GroupedCounts:
+        """Count the rows of each group of a frame."""
+        wrapped, by = _grouping(frame, by)
+        groups, codes = group_codes(wrapped, by)
+        cells = self._count(self._sample(wrapped), codes, len(groups))
+        n_rows = np.bincount(codes, minlength=len(groups))
+        return GroupedCounts(by, groups.rows(), cells, n_rows, self.hash_)
+
+    def estimate(self, counts: Counts) -> Prevalence:
+        """Turn counts into a prevalence: equals `quantify` on all rows that were counted."""
+        self._check_counts(counts)
+        if counts.n == 0:
+            raise InputError("These counts are of no rows (0 sample(s)): at least one is needed.")
+        return self._estimate(counts.cells[np.newaxis], np.array([counts.n]))[0]
+
+    def estimate_by(self, counts: GroupedCounts) -> list[Prevalence]:
+        """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
+        self._check_counts(counts)
+        return self._estimate(counts.cells, counts.n)
+
+    def _check_counts(self, counts: Counts | GroupedCounts) -> None:
+        check_is_fitted(self)
+        if counts.model != self.hash_:
+            raise ValueError(
+                f"These counts were made by another model ({counts.model[:12]}) than this one "
+                f"({self.hash_[:12]}): count again with this model."
+            )
+
+    def _quantify(self, rows: Rows) -> Prevalence:
+        return self._estimate(self._count(rows, None, 1), np.array([len(rows)]))[0]
+
+    def _quantify_groups(
+        self, frame: nw.DataFrame, codes: np.ndarray, n_groups: int
+    ) -> list[Prevalence]:
+        cells = self._count(self._sample(frame), codes, n_groups)
+        return self._estimate(cells, np.bincount(codes, minlength=n_groups))
+
+    def _count(self, rows: Rows, codes: np.ndarray | None, n_groups: int) -> np.ndarray:
+        def tally(start: int, stop: int) -> np.ndarray:
+            groups = None if codes is None else codes[start:stop]
+            return self._tally(rows.block(start, stop), groups, n_groups)
+
+        return _sum_over_blocks(tally, len(rows), effective_n_jobs(self.n_jobs))
+
+    @abstractmethod
+    def _tally(self, block: Any, groups: np.ndarray | None, n_groups: int) -> np.ndarray:
+        """Count a block: an int64 array of shape (n_groups, n_cells)."""
+
+    @abstractmethod
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:
+        """Turn counts of shape (n_groups, n_cells) into prevalences."""
+
+
+def _grouping(frame: Any, by: str | Sequence[str]) -> tuple[nw.DataFrame, tuple[str, ...]]:
+    wrapped = frame if isinstance(frame, nw.DataFrame) else as_frame(frame)
+    if wrapped is None:
+        raise TypeError("Groups need a pandas, polars or pyarrow frame whose columns have names.")
+    return wrapped, (by,) if isinstance(by, str) else tuple(by)
+
+
+def _sum_over_blocks(
+    tally: Callable[[int, int], np.ndarray], n_rows: int, n_workers: int
+) -> np.ndarray:
+    # One block even when there are no rows: it knows the shape of the answer.
+    starts = range(0, max(n_rows, 1), BLOCK_ROWS)
+    n_workers = min(n_workers, len(starts))
+
+    errors: list[InputError] = []
+
+    def work(worker: int) -> np.ndarray:
+        total = np.zeros(1, np.int64)
+        try:
+            for start in starts[worker::n_workers]:
+                total = total + tally(start, min(start + BLOCK_ROWS, n_rows))
+        except InputError as error:
+            errors.append(error)
+        return total
+
+    parts = run(work, n_workers)
+    if errors:
+        # Which worker failed first is chance; the first bad row is not.
+        raise min(errors, key=lambda error: -1 if error.row is None else error.row)
+    return np.sum(parts, axis=0)

@@ -1,0 +1,138 @@
+"""The one file format of poscount: arrays and JSON in an npz that executes nothing when read.
+
+A file is an ordinary, uncompressed npz whose member ``meta`` is UTF-8 JSON. Its zip comment is
+the SHA-256 of every byte before it, so that any truncation or flipped bit is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+VERSION = 1
+_DIGEST = 64
+
+
+class FileError(ValueError):
+    """A model or counts file that cannot be used, with one sentence that says why."""
+
+
+def digest(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 of the content, whatever the order of the keys.
+
+    Examples
+    --------
+    >>> digest({"a": 1}, {})[:8]
+    '5e3fd9f1'
+    """
+    return hashlib.sha256(_pack(meta, arrays)).hexdigest()
+
+
+def write(
+    path: str | os.PathLike[str],
+    kind: str,
+    meta: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+) -> None:
+    """Write a file of the given kind, whole or not at all."""
+    content = _pack({"kind": kind, "version": VERSION, **meta}, arrays)
+    target = Path(path)
+    # The temporary file sits beside the target, because a rename is atomic only within one disk.
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read a file of the given kind, or raise `FileError`.
+
+    Returns
+    -------
+    meta : dict
+    arrays : dict of ndarray
+    """
+    content = Path(path).read_bytes()
+    if not content.startswith(b"PK"):
+        raise FileError(f"{path} is not a poscount {kind} file.")
+    body, comment = content[:-_DIGEST], content[-_DIGEST:]
+    if hashlib.sha256(body).hexdigest().encode() != comment:
+        raise FileError(f"{path} is damaged or not a poscount {kind} file: its checksum is wrong.")
+    try:
+        meta, arrays = _unpack(content)
+    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise FileError(f"{path} is not a poscount {kind} file: {error}.") from error
+    if meta.get("kind") != kind:
+        raise FileError(f"{path} is a {meta.get('kind')} file, not a {kind} file.")
+    if not isinstance(meta.get("version"), int) or meta["version"] > VERSION:
+        raise FileError(
+            f"{path} was written by a newer poscount (file version {meta.get('version')}, this one "
+            f"reads up to {VERSION}): upgrade poscount to read it."
+        )
+    return meta, arrays
+
+
+def _umask() -> int:
+    # Only setting it tells the umask.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _pack(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+    text = json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()
+    members = {"meta": np.frombuffer(text, dtype=np.uint8), **arrays}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(members):
+            member = io.BytesIO()
+            np.lib.format.write_array(
+                member, np.ascontiguousarray(members[name]), allow_pickle=False
+            )
+            # A ZipInfo without a date keeps equal content equal byte for byte.
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), member.getvalue())
+        archive.comment = b"0" * _DIGEST
+    body = buffer.getvalue()[:-_DIGEST]
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def _unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    arrays = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for entry in archive.infolist():
+            # Stored members cannot unpack to more than the file's own size.
+            if entry.compress_type != zipfile.ZIP_STORED or not entry.filename.endswith(".npy"):
+                raise ValueError(f"its member {entry.filename!r} has no place in one")
+            arrays[entry.filename.removesuffix(".npy")] = _array(archive.read(entry))
+    meta = json.loads(arrays.pop("meta").tobytes())
+    if not isinstance(meta, dict):
+        raise ValueError("its description is not a JSON object")
+    return meta, arrays
+
+
+def _array(content: bytes) -> np.ndarray:
+    # Not np.load: a header that claims a huge shape must not allocate anything.
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("an array in it has an unknown layout")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject:
+        raise ValueError("an array in it is a pickle, which is never loaded")
+    data = content[stream.tell() :]
+    if fortran or len(data) != dtype.itemsize * int(np.prod(shape, dtype=object)):
+        raise ValueError("an array in it does not have the size it claims")
+    return np.frombuffer(data, dtype=dtype).reshape(shape).copy()

@@ -1,0 +1,135 @@
+"""Model files: what a fitted estimator has learned, without anything that could run on loading."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from poscount import container
+
+FindClass = Callable[[str], type[BaseEstimator]]
+
+
+def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model; a scorer from another library goes through skops."""
+    arrays: dict[str, np.ndarray] = {}
+    description = _encode(model, "model", arrays)
+    container.write(path, "model", {"model": description}, arrays)
+
+
+def load(
+    path: str | os.PathLike[str], find_class: FindClass, trusted: Sequence[str] = ()
+) -> BaseEstimator:
+    """Read a fitted model.
+
+    Parameters
+    ----------
+    path : path
+    find_class : callable
+        Gives the class of one of our estimators by its name, and raises ValueError for any other.
+    trusted : sequence of str
+        Types of a foreign scorer, beyond scikit-learn's own, that may be built.
+    """
+    meta, arrays = container.read(path, "model")
+    try:
+        return _decode(meta["model"], arrays, find_class, trusted)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise container.FileError(f"{path} does not hold a usable model: {error}") from error
+
+
+def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        arrays[place] = value
+        return {"array": place}
+    if isinstance(value, np.ndarray | tuple | list):
+        kind = type(value).__name__
+        return {kind: [_encode(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]}
+    if isinstance(value, BaseEstimator) and type(value).__module__.startswith("poscount."):
+        return _encode_ours(value, place, arrays)
+    if isinstance(value, BaseEstimator):
+        arrays[place] = np.frombuffer(_skops().dumps(value), dtype=np.uint8)
+        return {"skops": place}
+    raise TypeError(f"A {type(value).__name__} ({place}) cannot be saved in a model file.")
+
+
+def _encode_ours(
+    estimator: BaseEstimator, place: str, arrays: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    state = vars(estimator).copy()
+    if "scorer_" in state:
+        # The unfitted scorer is made again from the fitted one.
+        del state["scorer"]
+    if "seed_" in state:
+        # A generator has moved on; its seed is what reproduces the model.
+        state["random_state"] = state["seed_"]
+    encoded = {name: _encode(state[name], f"{place}.{name}", arrays) for name in sorted(state)}
+    return {"class": type(estimator).__name__, "state": encoded}
+
+
+def _decode(
+    value: Any, arrays: dict[str, np.ndarray], find_class: FindClass, trusted: Sequence[str]
+) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "class" in value:
+        state = {
+            name: _decode(item, arrays, find_class, trusted)
+            for name, item in value["state"].items()
+        }
+        return _decode_ours(find_class(value["class"]), state)
+    ((kind, content),) = value.items()
+    if kind == "array":
+        return arrays[content]
+    if kind == "skops":
+        return _load_foreign(arrays[content].tobytes(), trusted)
+    items = [_decode(item, arrays, find_class, trusted) for item in content]
+    if kind == "tuple":
+        return tuple(items)
+    if kind == "list":
+        return items
+    if kind == "ndarray":
+        return np.array(items, dtype=object)
+    raise ValueError(f"it holds an unknown kind of value, {kind!r}")
+
+
+def _decode_ours(kind: type[BaseEstimator], state: dict[str, Any]) -> BaseEstimator:
+    if "scorer_" in state:
+        state["scorer"] = clone(state["scorer_"])
+    estimator = kind()
+    parameters = estimator.get_params(deep=False)
+    for name, value in state.items():
+        # A learned attribute ends in an underscore: nothing else of an object can be replaced.
+        if name not in parameters and not (name.endswith("_") and not name.startswith("_")):
+            raise ValueError(f"it sets {name!r}, which is no attribute of a {kind.__name__}")
+        setattr(estimator, name, value)
+    return estimator
+
+
+def _load_foreign(content: bytes, trusted: Sequence[str]) -> BaseEstimator:
+    skops = _skops()
+    unknown = set(skops.get_untrusted_types(data=content)) - set(trusted)
+    if unknown:
+        raise ValueError(
+            f"its scorer uses types that are not known to be safe ({', '.join(sorted(unknown))}); "
+            "if you trust the file's author, name them in load(path, trusted=[...])."
+        )
+    return skops.loads(content, trusted=list(trusted))
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError(
+            "A model file with a scorer that is not poscount's own needs skops: "
+            'pip install "poscount[skops]".'
+        ) from error
+    return skops.io

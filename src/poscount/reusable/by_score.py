@@ -1,0 +1,185 @@
+"""Counting along one score: the part that PAT and ODIn have in common."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import _param_validation as constraints
+
+from poscount import checks, container
+from poscount.base import CountingQuantifier
+from poscount.intervals import Resampler, half_width
+from poscount.prevalence import Caution, Interval, Prevalence
+from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
+from poscount.seeds import stream
+from poscount.threads import one_blas_thread
+from poscount.validation import BLOCK_ROWS, InputError, Rows, Takes, takes
+
+MANY_GROUPS = 1000
+
+
+class ScoreQuantifier(CountingQuantifier):
+    """Cells are the intervals between edges along one score.
+
+    A subclass puts the edges (`_place_edges`), knows the share of positives in each cell
+    (`shares_`) and how far the finite number of positives leaves it open (`_concentration`), and
+    turns counts and shares into prevalences (`_rule`).
+
+    Attributes
+    ----------
+    scorer_ : estimator
+        The scorer fitted on all positives.
+    edges_ : ndarray
+        Edges along the score; cell i holds the scores above edge i - 1 and up to edge i.
+    shares_ : ndarray
+        Share of the positives in each cell.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        "scorer": [constraints.HasMethods("fit"), None],
+        "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    scorer: BaseEstimator | None
+    confidence: float
+    edges_: np.ndarray
+    shares_: np.ndarray
+
+    def _takes(self) -> Takes:
+        return takes(as_scorer(self.scorer))
+
+    def _learn(self, rows: Rows) -> None:
+        self.scorer_, training_scores = fit_scorer(self.scorer, rows, self.seed_)
+        self._place_edges(training_scores)
+        self.largest_tie_ = checks.largest_tie(training_scores, self.edges_)
+        self.hash_ = self._content_hash()
+
+    def _content_hash(self) -> str:
+        if isinstance(self.scorer_, Mahalanobis):
+            scorer = {"location": self.scorer_.location_, "whitening": self.scorer_.whitening_}
+            foreign = f"Mahalanobis {self.scorer_.keep_float32}"
+        else:
+            scorer, foreign = {}, joblib.hash(self.scorer_)
+        names = getattr(self, "feature_names_in_", np.array([], dtype=object))
+        meta = {"method": type(self).__name__, "features": names.tolist(), "scorer": foreign}
+        return container.digest(meta, {"edges": self.edges_, "shares": self.shares_, **scorer})
+
+    def _tally(self, block: Any, groups: np.ndarray | None, n_groups: int) -> np.ndarray:
+        cells = self._cells_of(block)
+        if groups is not None:
+            cells = groups * len(self.shares_) + cells
+        counted = np.bincount(cells, minlength=n_groups * len(self.shares_))
+        return counted.reshape(n_groups, len(self.shares_))
+
+    def _cells_of(self, block: Any) -> np.ndarray:
+        if block.shape[0] == 0:
+            return np.empty(0, np.intp)
+        return np.searchsorted(self.edges_, score(self.scorer_, block))
+
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:
+        values = self._rule(cells, self.shares_)
+        margins = half_width(values, self.n_labeled_, n_rows, self.confidence)
+        low, high = values - margins, values + margins
+        if len(cells) <= MANY_GROUPS:
+            generator = stream(self.seed_, "interval")
+            resampler = Resampler(self._rule, self._concentration(), self.confidence, generator)
+            ends = np.array([resampler.interval(row) for row in cells])
+            # The closed form is a floor, because resampling a cell without rows shows no spread.
+            low, high = np.minimum(low, ends[:, 0]), np.maximum(high, ends[:, 1])
+        low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+        return [
+            self._answer(cells[i], int(n_rows[i]), values[i], low[i], high[i])
+            for i in range(len(cells))
+        ]
+
+    def _answer(
+        self, cells: np.ndarray, n_rows: int, value: float, low: float, high: float
+    ) -> Prevalence:
+        interval = Interval(float(low), float(high), self.confidence)
+        cautions = [
+            *checks.wide_interval(interval),
+            *self._cautions(cells, n_rows),
+            *checks.singular_covariance(self.scorer_, getattr(self, "feature_names_in_", None)),
+            *checks.tied_scores(self.largest_tie_),
+        ]
+        return Prevalence(
+            value,
+            n_labeled=self.n_labeled_,
+            n_unlabeled=n_rows,
+            method=type(self).__name__,
+            interval=interval,
+            warnings=cautions,
+            details={"seed": self.seed_, **self._details(cells)},
+        )
+
+    def posterior(self, sample: Any) -> np.ndarray:
+        """Probability of each row of a sample to be positive.
+
+        All rows of a cell share one probability, min(1, s share_L / share_U), with the shares of
+        the positives and of the sample in the cell, and s such that the mean over the sample is
+        the estimated prevalence.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Values in [0, 1].
+
+        Warns
+        -----
+        UserWarning
+            If the mean cannot reach the prevalence, because too few rows lie where positives can.
+        """
+        rows = self._sample(sample)
+        if len(rows) == 0:
+            raise InputError("The sample has no rows (0 sample(s)): at least one is needed.")
+        starts = range(0, len(rows), BLOCK_ROWS)
+        with one_blas_thread():
+            cells = np.concatenate(
+                [self._cells_of(rows.block(i, min(i + BLOCK_ROWS, len(rows)))) for i in starts]
+            )
+        counted = np.bincount(cells, minlength=len(self.shares_))
+        value = float(self._rule(counted[np.newaxis], self.shares_)[0])
+        return self._posterior_of_cells(counted / len(rows), value)[cells]
+
+    def _posterior_of_cells(self, sample_shares: np.ndarray, value: float) -> np.ndarray:
+        possible = (self.shares_ > 0) & (sample_shares > 0)
+        positives, sample = self.shares_[possible], sample_shares[possible]
+        # The mean over the sample grows with s, in straight lines between these points.
+        knots = np.concatenate([[0.0], np.sort(sample / positives)])
+        means = np.minimum(sample, knots[:, np.newaxis] * positives).sum(axis=1)
+        if value > means[-1] + 1e-9:
+            warnings.warn(
+                f"The mean posterior is {means[-1]:.4f}, not the prevalence {value:.4f}: only that "
+                "share of the sample lies where positives can be.",
+                stacklevel=3,
+            )
+        s = np.interp(value, means, knots)
+        posterior = np.zeros(len(self.shares_))
+        posterior[possible] = np.minimum(1.0, s * positives / sample)
+        return posterior
+
+    @abstractmethod
+    def _place_edges(self, training_scores: np.ndarray) -> None:
+        """Set `edges_` and `shares_`."""
+
+    @abstractmethod
+    def _concentration(self) -> np.ndarray:
+        """Dirichlet parameters of the shares, given the number of positives."""
+
+    @abstractmethod
+    def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Prevalence for each row of `cells`; `shares` is one row for all, or one for each."""
+
+    def _cautions(self, cells: np.ndarray, n_rows: int) -> list[Caution]:
+        return []
+
+    def _details(self, cells: np.ndarray) -> dict[str, Any]:
+        return {}

@@ -1,0 +1,10 @@
+"""Scorers: how much a row looks like a positive, learned from positives alone.
+
+Only scoring lives here; what the scores are counted into is the quantifiers' business.
+"""
+
+from poscount.scorers.detector import as_scorer, score
+from poscount.scorers.mahalanobis import Mahalanobis
+from poscount.scorers.out_of_fold import fit_scorer
+
+__all__ = ["Mahalanobis", "as_scorer", "fit_scorer", "score"]

@@ -1,0 +1,70 @@
+"""Any scikit-learn or PyOD detector as a scorer, turned the right way round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+
+from poscount.scorers.mahalanobis import Mahalanobis
+from poscount.validation import InputError
+
+
+def as_scorer(scorer: BaseEstimator | None) -> BaseEstimator:
+    """Unfitted copy of a scorer; None stands for `Mahalanobis()`.
+
+    Raises
+    ------
+    TypeError
+        If the object cannot score how much a row looks like a positive.
+
+    Examples
+    --------
+    >>> as_scorer(None)
+    Mahalanobis()
+    """
+    if scorer is None:
+        return Mahalanobis()
+    if not hasattr(scorer, "fit") or is_classifier(scorer):
+        raise TypeError(
+            f"scorer must be a one-class detector or a pipeline that ends in one, got {scorer!r}."
+        )
+    if getattr(_last(scorer), "novelty", True) is False:
+        raise TypeError(
+            f"{type(_last(scorer)).__name__} scores new rows only with novelty=True: construct it "
+            "that way."
+        )
+    if not any(hasattr(scorer, name) for name in ("score_samples", "decision_function")):
+        raise TypeError(
+            f"scorer must have score_samples or decision_function, and "
+            f"{type(scorer).__name__} has neither."
+        )
+    return clone(scorer)
+
+
+def score(scorer: BaseEstimator, block: Any) -> np.ndarray:
+    """Score a validated block of rows: the higher, the more like a positive."""
+    if isinstance(scorer, Mahalanobis):
+        return scorer._score_block(block)
+    if _rises_with_abnormality(scorer):
+        scores = -scorer.decision_function(block)
+    elif hasattr(scorer, "score_samples"):
+        scores = scorer.score_samples(block)
+    else:
+        scores = scorer.decision_function(block)
+    scores = np.asarray(scores, dtype=np.float64).reshape(-1)
+    if np.isnan(scores).any():
+        raise InputError(
+            f"the scorer {type(scorer).__name__} gave NaN.", row=int(np.argmax(np.isnan(scores)))
+        )
+    return scores
+
+
+def _last(scorer: BaseEstimator) -> BaseEstimator:
+    return scorer.steps[-1][1] if hasattr(scorer, "steps") else scorer
+
+
+def _rises_with_abnormality(scorer: BaseEstimator) -> bool:
+    # PyOD's convention, the reverse of scikit-learn's.
+    return any(base.__module__.startswith("pyod.") for base in type(_last(scorer)).__mro__)

@@ -1,0 +1,138 @@
+"""Distance to the centre of the positives, in units of their own spread."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from poscount.threads import one_blas_thread
+
+
+class Mahalanobis(BaseEstimator):
+    r"""Minus the Mahalanobis distance to the mean of the positives.
+
+    The score of a row x is
+
+    .. math:: -\sqrt{(x - \mu)^T \Sigma^{+} (x - \mu)}
+
+    with the mean and the covariance (ddof 1) of the positives and the pseudo-inverse of the
+    covariance: a direction in which the positives do not vary (a constant column, a copy of
+    another column) does not count. Scaling a feature changes nothing, nor does a rotation.
+
+    Parameters
+    ----------
+    covariance : {"empirical", "ledoit-wolf"}, default="empirical"
+        "ledoit-wolf" shrinks the covariance of the standardised features towards the identity,
+        which helps when the features are many for the number of positives.
+    keep_float32 : bool, default=False
+        Score float32 data in float32: about twice as fast, and a few rows in ten million land in
+        a neighbouring cell.
+
+    Attributes
+    ----------
+    location_ : ndarray of shape (n_features,)
+        Mean of the positives.
+    whitening_ : ndarray of shape (n_features, rank)
+        Turns a centred row into coordinates of unit variance.
+    rank_ : int
+        Number of directions in which the positives vary.
+    constant_ : ndarray of int
+        Indices of the columns that are constant among the positives.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the features, when they had any.
+
+    References
+    ----------
+    D. dos Reis, M. de Souto, E. de Sousa, G. Batista, "Quantifying With Only Positive Training
+    Data".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from poscount import Mahalanobis
+    >>> positives = np.random.default_rng(0).normal(size=(100, 2))
+    >>> scorer = Mahalanobis().fit(positives)
+    >>> near, far = scorer.score_samples([[0, 0], [5, 5]])
+    >>> bool(near > far)
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        "covariance": [StrOptions({"empirical", "ledoit-wolf"})],
+        "keep_float32": ["boolean"],
+    }
+
+    def __init__(self, covariance: str = "empirical", *, keep_float32: bool = False) -> None:
+        self.covariance = covariance
+        self.keep_float32 = keep_float32
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the mean and the covariance of the positives; `y` is ignored."""
+        self._validate_params()
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        n_rows, n_features = X.shape
+        if self.covariance == "empirical" and n_rows <= n_features + 1:
+            raise ValueError(
+                f"Mahalanobis needs more positives than features + 1 for a covariance: got "
+                f"{n_rows} samples of {n_features} features; give more positives or fewer "
+                'features, or shrink with Mahalanobis("ledoit-wolf").'
+            )
+        self.location_ = X.mean(axis=0)
+        varies = np.ptp(X, axis=0) > 0
+        self.constant_ = np.flatnonzero(~varies)
+        if not varies.any():
+            raise ValueError(
+                "Every column is constant among the positives, so nothing tells how far a row is "
+                "from them: give features that vary."
+            )
+        centred = X[:, varies] - self.location_[varies]
+        spread = np.sqrt((centred**2).sum(axis=0) / (n_rows - 1))
+        correlation = self._correlation(centred / spread)
+        values, vectors = linalg.eigh(correlation)
+        kept = values > values[-1] * max(X.shape) * np.finfo(float).eps
+        self.rank_ = int(kept.sum())
+        self.whitening_ = np.zeros((n_features, self.rank_))
+        self.whitening_[varies] = vectors[:, kept] / np.sqrt(values[kept]) / spread[:, None]
+        return self
+
+    def _correlation(self, standardised: np.ndarray) -> np.ndarray:
+        n_rows = len(standardised)
+        if self.covariance == "empirical":
+            return standardised.T @ standardised / (n_rows - 1)
+        from sklearn.covariance import ledoit_wolf  # half a second to import
+
+        # Standardised with ddof 1, estimated with ddof 0: put the unit variance back.
+        inflate = n_rows / (n_rows - 1)
+        return ledoit_wolf(standardised * np.sqrt(inflate), assume_centered=True)[0]
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Minus the distance of each row: the higher, the more like a positive."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        with one_blas_thread():
+            return self._score_block(X)
+
+    def _score_block(self, X: np.ndarray) -> np.ndarray:
+        kind = np.float32 if self.keep_float32 and X.dtype == np.float32 else np.float64
+        location, whitening = self.location_.astype(kind), self.whitening_.astype(kind)
+        # Every product has the same shape, the last one padded, because BLAS picks its kernel by
+        # the shape: so a row's score is the same to the last bit wherever the row stands.
+        n_features, rank = whitening.shape
+        size = min(2048, max(64, 2**16 // n_features))
+        centred = np.zeros((size, n_features), kind)
+        white = np.empty((size, rank), kind)
+        squares = np.empty(len(X), kind)
+        for start in range(0, len(X), size):
+            part = X[start : start + size]
+            np.subtract(part, location, out=centred[: len(part)])
+            np.matmul(centred, whitening, out=white)
+            rows = white[: len(part)]
+            np.einsum("ij,ij->i", rows, rows, out=squares[start : start + size])
+        return -np.sqrt(squares, dtype=np.float64)

@@ -1,0 +1,46 @@
+"""One seed per fitted model, and from it independent streams that no order of calls can change."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+RandomState = int | np.integer | np.random.RandomState | np.random.Generator | None
+
+
+def seed_of(random_state: RandomState) -> int:
+    """Seed behind a `random_state`: an integer is its own, None draws a fresh one.
+
+    Examples
+    --------
+    >>> seed_of(7)
+    7
+    """
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**32, dtype=np.uint64))
+    return int(random_state)
+
+
+def stream(seed: int, place: str) -> np.random.Generator:
+    """Generator for one named place in the program; other places get independent ones.
+
+    Examples
+    --------
+    >>> bool(stream(0, "folds").integers(100) == stream(0, "folds").integers(100))
+    True
+    """
+    sequence = np.random.SeedSequence(seed, spawn_key=tuple(place.encode()))
+    return np.random.default_rng(sequence)
+
+
+def seed_scorer(scorer: BaseEstimator, seed: int) -> None:
+    """Give every unseeded `random_state` inside a scorer or pipeline a seed of its own."""
+    generator = stream(seed, "scorer")
+    parameters = scorer.get_params(deep=True)
+    for name in sorted(parameters):
+        if name.rpartition("__")[2] == "random_state" and parameters[name] is None:
+            scorer.set_params(**{name: int(generator.integers(2**31))})

@@ -1,0 +1,55 @@
+"""Work on row ranges in Python threads, with BLAS held to one thread each."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import threadpoolctl
+
+T = TypeVar("T")
+
+_lock = threading.Lock()
+_inside = 0
+_limit: threadpoolctl.threadpool_limits | None = None
+
+
+@functools.cache
+def _controller() -> threadpoolctl.ThreadpoolController:
+    return threadpoolctl.ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread until the last user, of all threads, has left.
+
+    Small products are slower with two BLAS threads than with one. The limit is global, so that
+    nested or concurrent users must not restore it under each other's feet.
+    """
+    global _inside, _limit
+    with _lock:
+        _inside += 1
+        if _inside == 1:
+            _limit = _controller().limit(limits=1, user_api="blas")
+            _limit.__enter__()
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0 and _limit is not None:
+                _limit.__exit__(None, None, None)
+                _limit = None
+
+
+def run(task: Callable[[int], T], n_workers: int) -> list[T]:
+    """Call `task` with 0 .. n_workers - 1, side by side, and return the results in order."""
+    with one_blas_thread():
+        if n_workers == 1:
+            return [task(0)]
+        with ThreadPoolExecutor(n_workers) as pool:
+            return list(pool.map(task, range(n_workers)))

@@ -1,0 +1,277 @@
+"""What may enter: arrays, sparse matrices and frames become rows that a scorer can take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.validation import validate_data
+
+BLOCK_ROWS = 65536
+
+
+class InputError(ValueError):
+    """Data that cannot be used: what is wrong, and where.
+
+    Examples
+    --------
+    >>> print(InputError("'abc' is not a number.", source="trap.csv", column="size", row=4))
+    trap.csv: column 'size', row 4: 'abc' is not a number.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        source: str | None = None,
+        column: str | None = None,
+        row: int | None = None,
+    ) -> None:
+        super().__init__(problem, source, column, row)
+        self.problem, self.source, self.column, self.row = problem, source, column, row
+
+    def __reduce__(self) -> Any:
+        return _input_error, (self.problem, self.source, self.column, self.row)
+
+    def __str__(self) -> str:
+        place = []
+        if self.column is not None:
+            place.append(f"column {self.column!r}")
+        if self.row is not None:
+            place.append(f"row {self.row}")
+        parts = [self.source, ", ".join(place) or None, self.problem]
+        return ": ".join(part for part in parts if part)
+
+
+def _input_error(problem: str, source: str, column: str, row: int) -> InputError:
+    return InputError(problem, source=source, column=column, row=row)
+
+
+class Takes(NamedTuple):
+    """What a scorer can be given besides finite numbers in a dense matrix."""
+
+    nan: bool = False
+    text: bool = False
+    sparse: bool = False
+
+    @property
+    def raw(self) -> bool:
+        """Whether the scorer gets the caller's rows untouched."""
+        return self.nan or self.text
+
+
+def takes(scorer: BaseEstimator) -> Takes:
+    """Ask a scorer, or the first step of a pipeline, what it takes.
+
+    Examples
+    --------
+    >>> from sklearn.impute import SimpleImputer
+    >>> from sklearn.ensemble import IsolationForest
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import OneClassSVM
+    >>> takes(make_pipeline(SimpleImputer(), OneClassSVM()))
+    Takes(nan=True, text=False, sparse=True)
+    """
+    steps = getattr(scorer, "steps", None)
+    if steps:
+        return takes(next(step for _, step in steps if step not in (None, "passthrough")))
+    if hasattr(scorer, "transformer_list") or hasattr(scorer, "transformers"):
+        # A column transformer or union hands columns out; its parts complain for themselves.
+        return Takes(nan=True, text=True)
+    tags = get_tags(scorer).input_tags
+    return Takes(
+        nan=tags.allow_nan,
+        text=tags.string or tags.categorical,
+        sparse=tags.sparse,
+    )
+
+
+class Rows:
+    """The rows of an array, a sparse matrix or a frame, given out in blocks.
+
+    Numbers come as dense float64 or float32 blocks whose values are all finite; a scorer that
+    takes NaN or text gets slices of the caller's own object instead.
+    """
+
+    def __init__(self, data: Any, names: tuple[str, ...] | None, accepts: Takes) -> None:
+        self.data = data
+        self.names = names
+        self.accepts = accepts
+        self.frame = isinstance(data, nw.DataFrame)
+
+    def __len__(self) -> int:
+        return self.data.shape[0]
+
+    def whole(self) -> Any:
+        """All rows as one block."""
+        return self.block(0, len(self))
+
+    def block(self, start: int, stop: int) -> Any:
+        """Return the rows from `start` to `stop` in the form that the scorer takes."""
+        rows = slice(start, stop)
+        if self.accepts.raw:
+            return self._untouched(rows)
+        if self.frame:
+            block = self._numbers(rows)
+        else:
+            block = self.data[rows]
+            # scipy's sparse matrices keep their values in .data.
+            if block.dtype not in (np.float32, np.float64):
+                block = block.astype(np.float64)
+        values = block.data if sparse.issparse(block) else block
+        # One sum is the cheapest sign of a NaN or an infinity; an overflow costs a second look.
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not np.isfinite(np.sum(values))
+        if suspicious:
+            self._check_finite(block, start)
+        return block
+
+    def _untouched(self, rows: slice) -> Any:
+        part = self.data[rows]
+        if not self.frame:
+            return part
+        # scikit-learn's column transformers know pandas and polars, not pyarrow.
+        return part.to_pandas() if part.implementation.is_pyarrow() else part.to_native()
+
+    def _numbers(self, rows: slice) -> np.ndarray:
+        columns = [self.data[name][rows] for name in self.data.columns]
+        keep = all(column.dtype == nw.Float32 for column in columns)
+        block = np.empty((rows.stop - rows.start, len(columns)), np.float32 if keep else np.float64)
+        for j, column in enumerate(columns):
+            if column.null_count():
+                row = int(np.argmax(column.is_null().to_numpy()))
+                raise _not_finite("a missing value", self.names, j, rows.start + row)
+            block[:, j] = column.to_numpy()
+        return block
+
+    def _check_finite(self, block: Any, start: int) -> None:
+        if sparse.issparse(block):
+            coordinates = block.tocoo()
+            wrong = ~np.isfinite(coordinates.data)
+            places = sorted(zip(coordinates.row[wrong], coordinates.col[wrong], strict=True))
+        else:
+            places = np.argwhere(~np.isfinite(block))[:1].tolist()
+        if places:
+            row, column = places[0]
+            value = block[row, column]
+            what = "NaN" if np.isnan(value) else "infinity"
+            raise _not_finite(what, self.names, column, start + row)
+
+
+def _not_finite(what: str, names: Sequence[str] | None, column: int, row: int) -> InputError:
+    return InputError(
+        f"{what}: every value must be a finite number, because nothing is imputed silently; remove "
+        "or impute it, or give a scorer pipeline that takes missing values.",
+        column=names[column] if names else str(column),
+        row=int(row),
+    )
+
+
+def as_frame(data: Any) -> nw.DataFrame | None:
+    """Wrap a pandas, polars or pyarrow frame; anything else gives None.
+
+    A frame whose column names are not all strings is an array to scikit-learn, and so it is here.
+    """
+    if isinstance(data, np.ndarray) or sparse.issparse(data):
+        return None
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    return frame if all(isinstance(name, str) for name in frame.columns) else None
+
+
+def learn_rows(
+    estimator: BaseEstimator, data: Any, features: Sequence[str] | None, accepts: Takes
+) -> Rows:
+    """Take the positives in, and note on the estimator which features it has learned."""
+    frame = as_frame(data)
+    if frame is None:
+        if features is not None:
+            raise ValueError(
+                "features picks columns by name, but the positives have no column names: give a "
+                "frame, or an array of just these columns."
+            )
+        rows = _array_rows(estimator, data, accepts, reset=True, min_rows=1)
+    else:
+        names = tuple(frame.columns if features is None else features)
+        rows = _frame_rows(frame, names, accepts)
+        if len(rows) == 0:
+            raise InputError("The positives have no rows (0 sample(s)): at least one is needed.")
+        if not names:
+            raise InputError("The positives have 0 feature(s): at least one column is needed.")
+        validate_data(estimator, nw.to_native(rows.data), reset=True, skip_check_array=True)
+    return rows
+
+
+def sample_rows(estimator: BaseEstimator, data: Any, accepts: Takes) -> Rows:
+    """Take a sample in: a frame's columns by name, an array's by position."""
+    frame = as_frame(data)
+    names = getattr(estimator, "feature_names_in_", None)
+    if frame is None or names is None:
+        return _array_rows(estimator, data, accepts, reset=False, min_rows=0)
+    return _frame_rows(frame, tuple(names), accepts)
+
+
+def _array_rows(
+    estimator: BaseEstimator, data: Any, accepts: Takes, *, reset: bool, min_rows: int
+) -> Rows:
+    array = check_array(
+        data,
+        accept_sparse="csr" if accepts.sparse else False,
+        dtype=None if accepts.text else "numeric",
+        ensure_all_finite=False,
+        ensure_min_samples=min_rows,
+        estimator=estimator,
+    )
+    validate_data(estimator, data, reset=reset, skip_check_array=True)
+    return Rows(array, getattr(estimator, "feature_names_in_", None), accepts)
+
+
+def _frame_rows(frame: nw.DataFrame, names: tuple[str, ...], accepts: Takes) -> Rows:
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise InputError("this column is named twice among the features.", column=min(twice))
+    for name in names:
+        if name not in frame.columns:
+            raise InputError(
+                f"this column is missing; the columns here are {', '.join(frame.columns)}.",
+                column=name,
+            )
+    chosen = frame.select(names)
+    if not accepts.text:
+        for name, dtype in chosen.schema.items():
+            if not (dtype.is_numeric() or dtype == nw.Boolean):
+                raise InputError(
+                    f"it holds {dtype}, not numbers; choose numeric columns with features=[...], "
+                    "or give a scorer pipeline that encodes it.",
+                    column=name,
+                )
+    return Rows(chosen, names, accepts)
+
+
+def group_codes(frame: nw.DataFrame, by: tuple[str, ...]) -> tuple[nw.DataFrame, np.ndarray]:
+    """Return the sorted distinct groups, and for every row the index of its group."""
+    for name in by:
+        if name not in frame.columns:
+            raise InputError(
+                f"there is no such grouping column; the columns are {', '.join(frame.columns)}.",
+                column=name,
+            )
+        missing = frame[name].is_null().to_numpy()
+        if missing.any():
+            raise InputError(
+                "a missing value says no group; fill it in or remove the row.",
+                column=name,
+                row=int(np.argmax(missing)),
+            )
+    keys = frame.select(by)
+    groups = keys.unique().sort(by)
+    row, code = (nw.generate_temporary_column_name(8, [*by, ""]) for _ in range(2))
+    # A hash join; engines may reorder its rows, the row number puts them back.
+    joined = keys.with_row_index(row).join(groups.with_row_index(code), on=list(by)).sort(row)
+    return groups, joined[code].to_numpy().astype(np.intp)
