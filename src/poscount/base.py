@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, Self, cast
 
 import narwhals as nw
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
+from sklearn.utils import _param_validation as constraints
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from poscount import persistence
 from poscount.counts import Counts, GroupedCounts
-from poscount.prevalence import Prevalence
-from poscount.seeds import seed_of
+from poscount.intervals import bootstrap_interval
+from poscount.prevalence import Interval, Prevalence
+from poscount.seeds import seed_of, stream
 from poscount.threads import run
 from poscount.validation import (
     BLOCK_ROWS,
@@ -225,6 +228,69 @@ class CountingQuantifier(Quantifier):
     @abstractmethod
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:
         """Turn counts of shape (n_groups, n_cells) into prevalences."""
+
+
+class TransductiveQuantifier(Quantifier):
+    """A quantifier that looks at the positives and the sample together, for each sample anew.
+
+    A subclass only computes: `_estimate_from` gets both as float64 matrices, and a generator.
+
+    Attributes
+    ----------
+    positives_ : ndarray of shape (n_labeled, n_features)
+        The positives, kept.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        "bootstrap": [constraints.Interval(Integral, 2, None, closed="left"), None],
+        "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    bootstrap: int | None
+    confidence: float
+    n_jobs: int | None
+    verbose: int
+    positives_: np.ndarray
+
+    def _learn(self, rows: Rows) -> None:
+        self.positives_ = np.array(rows.whole(), dtype=np.float64, order="C")
+
+    def _quantify(self, rows: Rows) -> Prevalence:
+        sample = np.asarray(rows.whole(), dtype=np.float64, order="C")
+        generator = stream(self.seed_, "estimate")
+        value, details = self._estimate_from(self.positives_, sample, generator)
+        interval = self._bootstrap_interval(sample, value) if self.bootstrap else None
+        return Prevalence(
+            value,
+            n_labeled=self.n_labeled_,
+            n_unlabeled=len(rows),
+            method=type(self).__name__,
+            interval=interval,
+            details={"seed": self.seed_, **details},
+        )
+
+    def _bootstrap_interval(self, sample: np.ndarray, value: float) -> Interval:
+        def replicate(i: int) -> float:
+            generator = stream(self.seed_, f"bootstrap {i}")
+            redrawn = [
+                rows[generator.integers(len(rows), size=len(rows))]
+                for rows in (self.positives_, sample)
+            ]
+            return self._estimate_from(redrawn[0], redrawn[1], generator)[0]
+
+        replicates = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
+            delayed(replicate)(i) for i in range(cast(int, self.bootstrap))
+        )
+        return bootstrap_interval(value, np.array(replicates), self.confidence)
+
+    @abstractmethod
+    def _estimate_from(
+        self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
+    ) -> tuple[float, dict[str, Any]]:
+        """Prevalence in the sample, in [0, 1], and what was found on the way."""
 
 
 def _grouping(frame: Any, by: str | Sequence[str]) -> tuple[nw.DataFrame, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""The statistics behind the warnings: are there reasons to doubt an estimate?"""
+"""The statistics behind the warnings: reasons to doubt an estimate."""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import ndtri
 
+from poscount.prevalence import Interval
+
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -90,3 +92,15 @@ class Resampler:
         redrawn = generator.multinomial(n_rows, cells / n_rows, len(self.shares))
         low, high = np.quantile(self.rule(redrawn, self.shares), self.tails)
         return float(low), float(high)
+
+
+def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) -> Interval:
+    """Percentile interval over bootstrap replicates, stretched to hold the estimate itself.
+
+    Examples
+    --------
+    >>> bootstrap_interval(0.5, np.array([0.4, 0.5, 0.6]), confidence=0.5)
+    Interval(low=0.45, high=0.55, level=0.5)
+    """
+    low, high = np.quantile(replicates, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(min(low, value)), float(max(high, value)), confidence)

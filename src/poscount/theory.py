@@ -211,7 +211,9 @@ def adjusted_count(observed_share: ArrayLike, tpr: ArrayLike, fpr: ArrayLike) ->
 
     References
     ----------
-    .. [1] G. Forman, "Counting Positives Accurately Despite Inaccurate Classification", ECML 2005.
+    .. [1] D. dos Reis, M. de Souto, E. de Sousa and G. Batista, "Quantifying With Only Positive
+       Training Data", arXiv:2004.10356.
+    .. [2] G. Forman, "Counting Positives Accurately Despite Inaccurate Classification", ECML 2005.
 
     Examples
     --------

@@ -145,10 +145,11 @@ def read_batches(
     if kind == "CSV":
         layout = _layout(path, delimiter, decimal, header)
         batches = _csv_batches(path, columns, required, numeric or (), layout, progress)
+    elif kind == "Parquet":
+        batches = _parquet_batches(path, columns, required, batch_rows, progress)
     else:
-        read = _parquet_batches if kind == "Parquet" else _arrow_batches
-        batches = _undamaged(read(path, columns, required, batch_rows, progress), path, kind)
-    for batch in batches:
+        batches = _arrow_batches(path, columns, required, progress)
+    for batch in batches if kind == "CSV" else _undamaged(batches, path, kind):
         for start in range(0, max(batch.num_rows, 1), batch_rows):
             yield batch.slice(start, batch_rows)
 
@@ -324,7 +325,6 @@ def _arrow_batches(
     path: str,
     columns: Sequence[str] | None,
     required: Sequence[str],
-    batch_rows: int,
     progress: Progress | None,
 ) -> Iterator[Any]:
     pa = _pyarrow()
@@ -337,13 +337,13 @@ def _arrow_batches(
         fields = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in chosen])
         file.seek(0)
         reader = connect(file, options=fields)
-        n_batches = 0 if streamed else reader.num_record_batches
-        batches = reader if streamed else map(reader.get_batch, range(n_batches))
+        total = file.size() if streamed else reader.num_record_batches
+        batches = reader if streamed else map(reader.get_batch, range(total))
         done = 0
         for done, batch in enumerate(batches, start=1):
             yield batch.select(chosen)
             if progress:
-                progress(*((file.tell(), file.size()) if streamed else (done, n_batches)))
+                progress(file.tell() if streamed else done, total)
         if done == 0:
             yield _one_batch(reader.schema.empty_table().select(chosen))
 
@@ -387,9 +387,10 @@ def _csv_batches(
 ) -> Iterator[Any]:
     source = _source(path)
     with contextlib.ExitStack() as stack:
-        raw = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
-        zipped = raw.peek(2)[:2] == _GZIP_MAGIC
-        stream = stack.enter_context(gzip.GzipFile(fileobj=raw)) if zipped else raw
+        raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
+        stream: Any = raw
+        if raw.peek(2)[:2] == _GZIP_MAGIC:
+            stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
         blocks = _blocks(stream, source)
         names, delimiter, first = _first_line(next(blocks, None), layout, required, source)
         chosen = _chosen(names, columns, required, source)
@@ -570,8 +571,9 @@ def _parsed(block: _Block, names: list[str], chosen: list[str], delimiter: str, 
         row = ragged[0]
         line = next(islice(_record_lines(block), row.number - 1, None), block.line)
         raise InputError(
-            f"line {line} has {row.actual_columns} cells where {row.expected_columns} are expected; "
-            "look for a missing or surplus delimiter, or pass another one with --delimiter.",
+            f"line {line} has {row.actual_columns} cell(s) but the first has "
+            f"{row.expected_columns}; look for a missing or surplus delimiter, or pass another one "
+            "with --delimiter.",
             source=source,
         ) from error
 

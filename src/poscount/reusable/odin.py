@@ -15,7 +15,7 @@ class ODIn(ScoreQuantifier):
     r"""One distribution inside: the largest share of positives that fits into the sample.
 
     Cut the scores at the percentiles 0, 10, ..., 100 of the positives' training scores. With the
-    bin shares A of the positives and B of the sample, the positives scaled by a overflow the sample by
+    bin shares A of the positives and B of the sample, positives scaled by a overflow the sample by
 
     .. math:: OA(a) = \sum_i \max(0, a A_i - B_i)
 

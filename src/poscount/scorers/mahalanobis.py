@@ -120,7 +120,7 @@ class Mahalanobis(BaseEstimator):
             return self._score_block(X)
 
     def _score_block(self, X: np.ndarray) -> np.ndarray:
-        kind = np.float32 if self.keep_float32 and X.dtype == np.float32 else np.float64
+        kind: Any = np.float32 if self.keep_float32 and X.dtype == np.float32 else np.float64
         location, whitening = self.location_.astype(kind), self.whitening_.astype(kind)
         # Every product has the same shape, the last one padded, because BLAS picks its kernel by
         # the shape: so a row's score is the same to the last bit wherever the row stands.
