@@ -307,6 +307,21 @@ def test_damaged_or_misnamed_binary_files(write, name):
         )
 
 
+@pytest.mark.parametrize("name", ["trap.parquet", "file.arrow", "stream.arrow"])
+def test_flipped_bytes_are_reported_or_harmless(write, name):
+    rng = np.random.default_rng(0)
+    whole = np.frombuffer(FORMATS[name](TABLE), dtype=np.uint8)
+    reported = 0
+    for _ in range(300):
+        flipped = whole.copy()
+        flipped[rng.integers(len(whole), size=3)] = rng.integers(256, size=3)
+        try:
+            together(write(name, flipped.tobytes())).to_pydict()
+        except InputError:
+            reported += 1
+    assert reported > 50
+
+
 def test_duplicate_column_names_in_every_kind_of_file(write):
     twice = pa.Table.from_arrays([[1], [2], [3]], names=["a", "b", "a"])
     contents = {

@@ -31,8 +31,8 @@ def digest(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
 
     Examples
     --------
-    >>> digest({"a": 1}, {})[:8]
-    '5e3fd9f1'
+    >>> digest({"a": 1, "b": 2}, {}) == digest({"b": 2, "a": 1}, {})
+    True
     """
     return hashlib.sha256(_pack(meta, arrays)).hexdigest()
 

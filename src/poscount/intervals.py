@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -13,34 +14,34 @@ from poscount.prevalence import Interval
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def half_width(
-    prevalence: float | np.ndarray,
-    n_labeled: int,
-    n_unlabeled: int | np.ndarray,
-    confidence: float = 0.95,
-) -> np.ndarray:
-    r"""Half-width of PAT's interval, in closed form.
+def pat_variance(prevalence: Any, n_labeled: Any, n_unlabeled: Any) -> Any:
+    r"""Variance of PAT, the median over q = .25, ..., .75, in closed form.
 
-    .. math:: z \sqrt{0.8 \left(p^2 / n_L + \max(p, 1/n_U) / n_U\right)}
+    .. math:: 0.8 \left(\frac{p^2}{n_L} + \frac{\max(p, 1/n_U)}{n_U}\right)
 
-    The first term is the sampling of the labelled positives, the second that of the sample; 0.8
-    is the gain of the median over many quantiles against a single one at 0.5.
-
-    Parameters
-    ----------
-    prevalence : float or ndarray
-    n_labeled : int
-    n_unlabeled : int or ndarray
-    confidence : float
+    The first term is the error of the quantiles, learned from a sample of the positives; the
+    second is that of counting in the sample; 0.8 is what the median gains over q = 0.5 alone.
+    The arguments are numbers or arrays.
 
     Examples
     --------
-    >>> round(float(half_width(0.5, n_labeled=400, n_unlabeled=1000)), 3)
-    0.059
+    >>> float(pat_variance(0.5, n_labeled=400, n_unlabeled=1000))
+    0.0009
+    """
+    counting = np.maximum(prevalence, 1 / n_unlabeled) / n_unlabeled
+    return 0.8 * (prevalence**2 / n_labeled + counting)
+
+
+def half_width(prevalence: Any, n_labeled: Any, n_unlabeled: Any, confidence: float = 0.95) -> Any:
+    """Half-width of PAT's interval in closed form: the normal quantile times the spread.
+
+    Examples
+    --------
+    >>> round(float(half_width(0.3, n_labeled=500, n_unlabeled=2000)), 3)
+    0.032
     """
     z = ndtri((1 + confidence) / 2)
-    share = np.maximum(prevalence, 1 / np.asarray(n_unlabeled))
-    return z * np.sqrt(0.8 * (np.square(prevalence) / n_labeled + share / n_unlabeled))
+    return z * np.sqrt(pat_variance(prevalence, n_labeled, n_unlabeled))
 
 
 class Resampler:

@@ -328,7 +328,8 @@ def _arrow_batches(
     progress: Progress | None,
 ) -> Iterator[Any]:
     pa = _pyarrow()
-    with pa.OSFile(path) as file:
+    # Mapped, because the whole file may be one batch.
+    with pa.memory_map(path) as file:
         streamed = file.read(6) != b"ARROW1"
         connect = pa.ipc.open_stream if streamed else pa.ipc.open_file
         file.seek(0)
@@ -344,15 +345,29 @@ def _arrow_batches(
             yield batch.select(chosen)
             if progress:
                 progress(file.tell() if streamed else done, total)
+        if progress and streamed:
+            # Behind the last batch stands an end mark, which only now has been read.
+            progress(total, total)
         if done == 0:
             yield _one_batch(reader.schema.empty_table().select(chosen))
 
 
 def _undamaged(batches: Iterable[Any], path: str, kind: str) -> Iterator[Any]:
     pa = _pyarrow()
+    # A memory error is among them because a damaged length asks for petabytes.
+    signs = (
+        pa.ArrowInvalid,
+        pa.ArrowNotImplementedError,
+        pa.ArrowMemoryError,
+        OSError,
+        UnicodeDecodeError,
+    )
     try:
-        yield from batches
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        for batch in batches:
+            # Text that points outside of its buffer would crash the process when it is used.
+            batch.validate(full=True)
+            yield batch
+    except signs as error:
         raise InputError(
             f"this is not {kind}, as its extension says, or it is damaged; write or copy it again.",
             source=path,
@@ -386,6 +401,8 @@ def _csv_batches(
     progress: Progress | None,
 ) -> Iterator[Any]:
     source = _source(path)
+    # Zero stands for unknown; a named pipe says zero as well.
+    size = 0 if path == "-" else os.path.getsize(path)
     with contextlib.ExitStack() as stack:
         raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
         stream: Any = raw
@@ -403,8 +420,8 @@ def _csv_batches(
                     table = table.set_column(j, name, numbers)
             yield _one_batch(table)
             row += table.num_rows
-            if progress and path != "-":
-                progress(raw.tell(), os.path.getsize(path))
+            if progress and size:
+                progress(raw.tell(), size)
 
 
 def _read(stream: IO[bytes], source: str) -> bytes:

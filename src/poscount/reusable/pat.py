@@ -70,7 +70,7 @@ class PAT(ScoreQuantifier):
     >>> positives = rng.normal(size=(500, 3))
     >>> sample = np.vstack([rng.normal(size=(300, 3)), rng.normal(size=(700, 3)) + 5])
     >>> PAT(random_state=0).fit(positives).quantify(sample)
-    Prevalence(0.299, 95% interval [0.262, 0.342], n=1000, PAT)
+    Prevalence(0.275, 95% interval [0.231, 0.319], n=1000, PAT)
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
