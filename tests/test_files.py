@@ -13,7 +13,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from poscount.engines import files
+from poscount.engines import csv_file
 from poscount.engines.files import expand, read_batches, read_table
 from poscount.validation import InputError
 
@@ -38,7 +38,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(files, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(csv_file, "_BLOCK_BYTES", 16)
 
 
 def stdin(monkeypatch, content: bytes) -> None:
@@ -462,7 +462,7 @@ def test_quotes_across_blocks(write, monkeypatch, text):
     expected = together(path, numeric=["a"])
     assert expected.num_rows == 16
     for size in range(1, 40):
-        monkeypatch.setattr(files, "_BLOCK_BYTES", size)
+        monkeypatch.setattr(csv_file, "_BLOCK_BYTES", size)
         assert together(path, numeric=["a"]) == expected
 
 
@@ -475,8 +475,8 @@ def test_header_that_spans_lines(write, small_blocks):
 def test_quotation_mark_left_open_loses_no_rows_silently(write, monkeypatch):
     path = write("trap.csv", 'a,b\n1,x\n2,"y\n' + "3,z\n" * 100)
     assert f"{path}: line 3 opens a quotation mark that is never closed" in str(error(path))
-    monkeypatch.setattr(files, "_BLOCK_BYTES", 16)
-    monkeypatch.setattr(files, "_LONGEST_RECORD", 64)
+    monkeypatch.setattr(csv_file, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(csv_file, "_LONGEST_RECORD", 64)
     assert "line 3 is too long or opens a quotation mark" in str(error(path))
 
 

@@ -25,7 +25,7 @@ def pat_variance(prevalence: Any, n_labeled: Any, n_unlabeled: Any) -> Any:
 
     Examples
     --------
-    >>> float(pat_variance(0.5, n_labeled=400, n_unlabeled=1000))
+    >>> round(float(pat_variance(0.5, n_labeled=400, n_unlabeled=1000)), 6)
     0.0009
     """
     counting = np.maximum(prevalence, 1 / n_unlabeled) / n_unlabeled

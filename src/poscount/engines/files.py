@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
-import contextlib
 import glob
-import gzip
 import os
-import re
-import sys
-import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
-from typing import IO, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
 
+from poscount.engines.arrow import Progress, chosen_columns, one_batch, pyarrow
+from poscount.engines.csv_file import csv_batches, infer, layout_of
 from poscount.validation import InputError
-
-Progress = Callable[[int, int], None]
 
 _SUFFIXES = {
     "CSV": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
@@ -25,29 +18,6 @@ _SUFFIXES = {
     "Arrow": (".arrow", ".feather", ".ipc"),
 }
 _ALL_SUFFIXES = tuple(chain.from_iterable(_SUFFIXES.values()))
-_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-# What spreadsheets and statistics programs write for a missing number.
-_MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None")
-_BLOCK_BYTES = 1 << 22
-_LONGEST_RECORD = 1 << 26
-_GZIP_MAGIC = b"\x1f\x8b"
-_NAMES_SHOWN = 20
-
-
-class _Layout(NamedTuple):
-    """How a CSV file is written."""
-
-    delimiter: str | None
-    decimal: str
-    header: bool
-
-
-class _Block(NamedTuple):
-    """Whole records of a CSV file, and the number of the line they begin on."""
-
-    text: bytes
-    line: int
-    ending: bytes
 
 
 def expand(paths: Sequence[str]) -> list[str]:
@@ -137,14 +107,14 @@ def read_batches(
     night: string
     wingbeat_hz: double
     """
-    _pyarrow()
+    pyarrow()
     path = os.fspath(path)
     kind = _kind(path)
     _check_file(path)
     required = list(dict.fromkeys([*(columns or ()), *(numeric or ())]))
     if kind == "CSV":
-        layout = _layout(path, delimiter, decimal, header)
-        batches = _csv_batches(path, columns, required, numeric or (), layout, progress)
+        layout = layout_of(path, delimiter, decimal, header)
+        batches = csv_batches(path, columns, required, numeric or (), layout, progress)
     elif kind == "Parquet":
         batches = _parquet_batches(path, columns, required, batch_rows, progress)
     else:
@@ -185,7 +155,7 @@ def read_table(
     positives: int64
     rows: int64
     """
-    pa = _pyarrow()
+    pa = pyarrow()
     batches = read_batches(
         path,
         columns=columns,
@@ -196,23 +166,9 @@ def read_table(
     )
     table = pa.Table.from_batches(list(batches))
     if numeric is None and _kind(os.fspath(path)) == "CSV":
-        inferred = [_inferred(column, decimal) for column in table.columns]
+        inferred = [infer(column, decimal) for column in table.columns]
         table = pa.Table.from_arrays(inferred, names=table.column_names)
     return table
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-        import pyarrow.compute
-        import pyarrow.csv
-        import pyarrow.ipc
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError(
-            'Reading files needs pyarrow: pip install "poscount[cli]" brings it.'
-        ) from error
-    return pyarrow
 
 
 # Which files
@@ -272,32 +228,6 @@ def _check_file(path: str) -> None:
         raise InputError("the file is empty.", source=path)
 
 
-def _source(path: str) -> str:
-    return "standard input" if path == "-" else path
-
-
-def _chosen(
-    names: list[str], columns: Sequence[str] | None, required: Sequence[str], source: str
-) -> list[str]:
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise InputError(
-                f"the file has {times} columns of this name; rename them.",
-                source=source,
-                column=name,
-            )
-    for name in required:
-        if name not in names:
-            shown = ", ".join(map(repr, names[:_NAMES_SHOWN]))
-            more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-            raise InputError(
-                f"the file has no such column; its columns are {shown}{more}.",
-                source=source,
-                column=name,
-            )
-    return names if columns is None else list(dict.fromkeys(columns))
-
-
 # Parquet and Arrow
 
 
@@ -308,11 +238,11 @@ def _parquet_batches(
     batch_rows: int,
     progress: Progress | None,
 ) -> Iterator[Any]:
-    with _pyarrow().parquet.ParquetFile(path) as file:
+    with pyarrow().parquet.ParquetFile(path) as file:
         schema, total = file.schema_arrow, file.metadata.num_rows
-        chosen = _chosen(schema.names, columns, required, path)
+        chosen = chosen_columns(schema.names, columns, required, path)
         if total == 0:
-            yield _one_batch(schema.empty_table().select(chosen))
+            yield one_batch(schema.empty_table().select(chosen))
         done = 0
         for batch in file.iter_batches(batch_rows, columns=chosen):
             yield batch.select(chosen)
@@ -327,14 +257,14 @@ def _arrow_batches(
     required: Sequence[str],
     progress: Progress | None,
 ) -> Iterator[Any]:
-    pa = _pyarrow()
+    pa = pyarrow()
     # Mapped, because the whole file may be one batch.
     with pa.memory_map(path) as file:
         streamed = file.read(6) != b"ARROW1"
         connect = pa.ipc.open_stream if streamed else pa.ipc.open_file
         file.seek(0)
         names = connect(file).schema.names
-        chosen = _chosen(names, columns, required, path)
+        chosen = chosen_columns(names, columns, required, path)
         fields = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in chosen])
         file.seek(0)
         reader = connect(file, options=fields)
@@ -349,11 +279,11 @@ def _arrow_batches(
             # Behind the last batch stands an end mark, which only now has been read.
             progress(total, total)
         if done == 0:
-            yield _one_batch(reader.schema.empty_table().select(chosen))
+            yield one_batch(reader.schema.empty_table().select(chosen))
 
 
 def _undamaged(batches: Iterable[Any], path: str, kind: str) -> Iterator[Any]:
-    pa = _pyarrow()
+    pa = pyarrow()
     # A memory error is among them because a damaged length asks for petabytes.
     signs = (
         pa.ArrowInvalid,
@@ -372,302 +302,3 @@ def _undamaged(batches: Iterable[Any], path: str, kind: str) -> Iterator[Any]:
             f"this is not {kind}, as its extension says, or it is damaged; write or copy it again.",
             source=path,
         ) from error
-
-
-def _one_batch(table: Any) -> Any:
-    arrays = [column.combine_chunks() for column in table.columns]
-    return _pyarrow().RecordBatch.from_arrays(arrays, schema=table.schema)
-
-
-# CSV
-
-
-def _layout(path: str, delimiter: str | None, decimal: str, header: bool) -> _Layout:
-    if delimiter is None and path.lower().endswith((".tsv", ".tsv.gz")):
-        delimiter = "\t"
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or delimiter > "~"):
-        raise InputError(f"the delimiter must be one ASCII character, not {delimiter!r}.")
-    if decimal not in (".", ","):
-        raise InputError(f"the decimal mark must be a point or a comma, not {decimal!r}.")
-    return _Layout(delimiter, decimal, header)
-
-
-def _csv_batches(
-    path: str,
-    columns: Sequence[str] | None,
-    required: Sequence[str],
-    numeric: Sequence[str],
-    layout: _Layout,
-    progress: Progress | None,
-) -> Iterator[Any]:
-    source = _source(path)
-    # Zero stands for unknown; a named pipe says zero as well.
-    size = 0 if path == "-" else os.path.getsize(path)
-    with contextlib.ExitStack() as stack:
-        raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
-        stream: Any = raw
-        if raw.peek(2)[:2] == _GZIP_MAGIC:
-            stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
-        blocks = _blocks(stream, source)
-        names, delimiter, first = _first_line(next(blocks, None), layout, required, source)
-        chosen = _chosen(names, columns, required, source)
-        row = 0
-        for block in chain([first], blocks):
-            table = _parsed(block, names, chosen, delimiter, source)
-            for j, name in enumerate(chosen):
-                if name in numeric:
-                    numbers = _numbers(table[name], layout.decimal, source, name, row)
-                    table = table.set_column(j, name, numbers)
-            yield _one_batch(table)
-            row += table.num_rows
-            if progress and size:
-                progress(raw.tell(), size)
-
-
-def _read(stream: IO[bytes], source: str) -> bytes:
-    try:
-        return stream.read(_BLOCK_BYTES)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(
-            "the compressed file is damaged or breaks off before its end; copy it again.",
-            source=source,
-        ) from error
-    except OSError as error:
-        raise InputError(f"reading fails: {error.strerror}.", source=source) from error
-
-
-def _blocks(stream: IO[bytes], source: str) -> Iterator[_Block]:
-    """Cut a stream into pieces of some megabytes, each of whole records of valid UTF-8."""
-    chunk = _read(stream, source).removeprefix(codecs.BOM_UTF8)
-    # Spreadsheets on a Macintosh still offer carriage returns as the only line ends.
-    ending = b"\r" if b"\r" in chunk and b"\n" not in chunk else b"\n"
-    line, rest = 1, b""
-    while chunk:
-        rest += chunk
-        end = _last_record_end(rest, ending)
-        if end == 0 and len(rest) > _LONGEST_RECORD:
-            raise InputError(
-                f"line {line} is too long or opens a quotation mark that is never closed; is this "
-                "really CSV?",
-                source=source,
-            )
-        if end:
-            yield _in_utf8(_Block(rest[:end], line, ending), source)
-        line += rest.count(ending, 0, end)
-        rest = rest[end:]
-        chunk = _read(stream, source)
-    if rest.count(b'"') % 2:
-        raise InputError(
-            f"line {line} opens a quotation mark that is never closed; close or remove it.",
-            source=source,
-        )
-    if rest:
-        yield _in_utf8(_Block(rest + ending, line, ending), source)
-
-
-def _last_record_end(text: bytes, ending: bytes) -> int:
-    end = text.rfind(ending) + 1
-    # After an odd number of quotation marks, a line end is inside a cell: go back to before it.
-    while text.count(b'"', 0, end) % 2:
-        end = text.rfind(ending, 0, text.rfind(b'"', 0, end)) + 1
-    return end
-
-
-def _first_record_end(text: bytes, ending: bytes) -> int:
-    end = text.find(ending) + 1
-    while text.count(b'"', 0, end) % 2:
-        end = text.find(ending, end) + 1
-    return end
-
-
-def _in_utf8(block: _Block, source: str) -> _Block:
-    try:
-        block.text.decode()
-    except UnicodeDecodeError as error:
-        line = block.line + block.text.count(block.ending, 0, error.start)
-        raise InputError(
-            f"line {line} is not UTF-8 text; save the file as UTF-8 (it may be Latin-1, "
-            "Windows-1252 or UTF-16 now).",
-            source=source,
-        ) from None
-    return block
-
-
-def _first_line(
-    block: _Block | None, layout: _Layout, required: Sequence[str], source: str
-) -> tuple[list[str], str, _Block]:
-    """Take names and delimiter from the first line; what follows the header is the rest."""
-    text = block.text.lstrip(b"\r\n") if block else b""
-    if block is None or not text:
-        raise InputError("the file is empty.", source=source)
-    end = _first_record_end(text, block.ending)
-    record = text[:end]
-    delimiter = layout.delimiter or _delimiter(record.decode(), layout.decimal, source)
-    fields = _fields(record, delimiter)
-    start = len(block.text) - len(text)
-    if not layout.header:
-        names = [str(number) for number in range(1, len(fields) + 1)]
-    else:
-        # Names that are numbers, such as wavelengths, are fine when they are asked for.
-        asked_for = required and set(required) <= set(fields)
-        if not asked_for and all(_is_number(field, layout.decimal) for field in fields):
-            raise InputError(
-                "the first line holds only numbers, not column names; pass --no-header, or choose "
-                "columns by these names if that is what they are.",
-                source=source,
-            )
-        names = fields
-        start += end
-    line = block.line + block.text.count(block.ending, 0, start)
-    return names, delimiter, _Block(block.text[start:], line, block.ending)
-
-
-def _delimiter(first_line: str, decimal: str, source: str) -> str:
-    unquoted = re.sub('"[^"]*"', "", first_line)
-    found = [mark for mark in _DELIMITERS if mark in unquoted]
-    if len(found) > 1 and decimal in found:
-        found.remove(decimal)
-    if len(found) > 1:
-        marks = " and ".join(_DELIMITERS[mark] for mark in found)
-        raise InputError(
-            f"the first line has {marks}, so the delimiter is not clear; pass it with --delimiter.",
-            source=source,
-        )
-    return found[0] if found else ","
-
-
-def _fields(record: bytes, delimiter: str) -> list[str]:
-    pa = _pyarrow()
-    return pa.csv.read_csv(
-        pa.BufferReader(record),
-        read_options=pa.csv.ReadOptions(block_size=len(record), use_threads=False),
-        parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-    ).column_names
-
-
-def _is_number(text: str, decimal: str) -> bool:
-    try:
-        float(text.replace(decimal, "."))
-    except ValueError:
-        return False
-    return True
-
-
-def _parsed(block: _Block, names: list[str], chosen: list[str], delimiter: str, source: str) -> Any:
-    """Parse a block into columns of text."""
-    pa = _pyarrow()
-    as_text = pa.schema([(name, pa.string()) for name in chosen])
-    if not block.text:
-        return as_text.empty_table()
-    ragged: list[Any] = []
-
-    def note(row: Any) -> str:
-        ragged.append(row)
-        return "error"
-
-    try:
-        return pa.csv.read_csv(
-            pa.BufferReader(block.text),
-            # With one thread and one block pyarrow can tell the number of a ragged record.
-            read_options=pa.csv.ReadOptions(
-                column_names=names, block_size=len(block.text), use_threads=False
-            ),
-            parse_options=pa.csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note
-            ),
-            convert_options=pa.csv.ConvertOptions(
-                column_types=as_text,
-                include_columns=chosen,
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        )
-    except pa.ArrowInvalid as error:
-        if not ragged:
-            raise
-        row = ragged[0]
-        line = next(islice(_record_lines(block), row.number - 1, None), block.line)
-        raise InputError(
-            f"line {line} has {row.actual_columns} cell(s) but the first has "
-            f"{row.expected_columns}; look for a missing or surplus delimiter, or pass another one "
-            "with --delimiter.",
-            source=source,
-        ) from error
-
-
-def _record_lines(block: _Block) -> Iterator[int]:
-    """Line on which each record of a block begins; empty lines are no records."""
-    within_quotes = False
-    for line, text in enumerate(block.text.split(block.ending), start=block.line):
-        if not within_quotes and text.rstrip(b"\r"):
-            yield line
-        within_quotes ^= text.count(b'"') % 2 == 1
-
-
-def _numbers(column: Any, decimal: str, source: str, name: str, first_row: int) -> Any:
-    pa = _pyarrow()
-    try:
-        return _cast(column, pa.float64(), decimal)
-    except pa.ArrowInvalid:
-        row = _first_failure(column, decimal)
-    value = column[row].as_py()
-    other = "," if decimal == "." else "."
-    if _converts(column.slice(row, 1), other):
-        advice = "pass --decimal , if the comma is the decimal mark"
-        if decimal == ",":
-            advice = "leave --decimal out if the point is the decimal mark"
-    else:
-        advice = "correct it or remove the row"
-    raise InputError(
-        f"{value!r} is not a number; {advice}.", source=source, column=name, row=first_row + row
-    )
-
-
-def _inferred(column: Any, decimal: str) -> Any:
-    pa = _pyarrow()
-    try:
-        numbers = _cast(column, pa.float64(), decimal)
-    except pa.ArrowInvalid:
-        return column
-    if numbers.null_count < len(numbers):
-        with contextlib.suppress(pa.ArrowInvalid):
-            return _cast(column, pa.int64(), decimal)
-    return numbers
-
-
-def _cast(column: Any, kind: Any, decimal: str) -> Any:
-    """Turn text into numbers, or raise `pyarrow.ArrowInvalid`."""
-    pa = _pyarrow()
-    if decimal == ".":
-        # Nearly always enough, and several times as fast as what follows.
-        with contextlib.suppress(pa.ArrowInvalid):
-            return column.cast(kind)
-    text = pa.compute.utf8_trim_whitespace(column)
-    missing = pa.compute.is_in(text, value_set=pa.array(_MISSING))
-    text = pa.compute.if_else(missing, None, text)
-    if decimal == ",":
-        # A point would be a thousands separator: it must not pass for the decimal mark.
-        text = pa.compute.replace_substring(text, ".", "?")
-        text = pa.compute.replace_substring(text, ",", ".")
-    return text.cast(kind)
-
-
-def _converts(column: Any, decimal: str) -> bool:
-    pa = _pyarrow()
-    try:
-        _cast(column, pa.float64(), decimal)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _first_failure(column: Any, decimal: str) -> int:
-    """Row of the first cell that is not a number, by bisection."""
-    good, bad = 0, len(column)
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        if _converts(column.slice(good, middle - good), decimal):
-            good = middle
-        else:
-            bad = middle
-    return good
