@@ -208,7 +208,7 @@ def test_standard_input_is_named_in_errors(monkeypatch):
     stdin(monkeypatch, b"")
     assert str(error("-")) == "standard input: the file is empty."
     stdin(monkeypatch, b"a\nx\n")
-    assert str(error("-", numeric=["a"])).startswith("standard input: column 'a', row 0: 'x'")
+    assert str(error("-", numeric=["a"])).startswith("standard input: column 'a', row 1: 'x'")
 
 
 def test_failing_device(monkeypatch):
@@ -495,7 +495,7 @@ def test_text_in_a_numeric_column(write, small_blocks):
     content = "night,size\n" + "".join(f"n,{row}.5\n" for row in range(50)) + "n,\nn,big\nn,bad\n"
     path = write("trap.csv", content)
     caught = error(path, columns=["size"], numeric=["size"])
-    assert str(caught).startswith(f"{path}: column 'size', row 51: 'big' is not a number; correct")
+    assert str(caught).startswith(f"{path}: column 'size', row 52: 'big' is not a number; correct")
     assert (caught.column, caught.row) == ("size", 51)
 
 

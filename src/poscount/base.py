@@ -49,6 +49,8 @@ class Quantifier(BaseEstimator):
         Number of features.
     feature_names_in_ : ndarray of str
         Names of the features, when the positives came as a frame.
+    numeric_features_ : list of str
+        Those of them that held numbers.
     """
 
     random_state: Any
@@ -128,6 +130,24 @@ class Quantifier(BaseEstimator):
         backend = groups.implementation
         series = [nw.new_series(name, values, backend=backend) for name, values in columns.items()]
         return groups.with_columns(*series).to_native()
+
+    def quantify_groups(self, frame: Any, by: str | Sequence[str]) -> dict[tuple, Prevalence]:
+        """Estimate the share of positives in each group of a frame, with all that is known of it.
+
+        Parameters
+        ----------
+        frame, by
+            As in `quantify_by`.
+
+        Returns
+        -------
+        dict
+            From the values of the grouping columns, as a tuple, to a `Prevalence`.
+        """
+        wrapped, by = _grouping(frame, by)
+        groups, codes = group_codes(wrapped, by)
+        answers = self._quantify_groups(wrapped, codes, len(groups))
+        return dict(zip(groups.rows(), answers, strict=True))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `poscount.load` reads."""

@@ -1,23 +1,34 @@
-"""All methods by name: what the command line, the experiments, the tests and the docs go by."""
+"""All methods and scorers by name: the command line, experiments, tests and docs go by it.
+
+Nothing is imported before it is asked for.
+"""
 
 from __future__ import annotations
 
 import importlib
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sklearn.base import BaseEstimator
-
-from poscount import persistence
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 METHODS = {
     "pat": "poscount.reusable.pat:PAT",
     "odin": "poscount.reusable.odin:ODIn",
 }
 
-SCORERS = {
-    "mahalanobis": "poscount.scorers.mahalanobis:Mahalanobis",
+# The detectors of scikit-learn see standardised features, because their answers depend on scale.
+SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "mahalanobis": ("poscount.scorers.mahalanobis:Mahalanobis", {}),
+    "mahalanobis-shrunk": (
+        "poscount.scorers.mahalanobis:Mahalanobis",
+        {"covariance": "ledoit-wolf"},
+    ),
+    "one-class-svm": ("sklearn.svm:OneClassSVM", {"gamma": "scale"}),
+    "local-outlier-factor": ("sklearn.neighbors:LocalOutlierFactor", {"novelty": True}),
+    "isolation-forest": ("sklearn.ensemble:IsolationForest", {}),
+    "gaussian-mixture": ("sklearn.mixture:GaussianMixture", {"n_components": 3}),
 }
 
 
@@ -32,6 +43,26 @@ def method(name: str) -> type[BaseEstimator]:
     if name not in METHODS:
         raise ValueError(f"There is no method {name!r}; the methods are {', '.join(METHODS)}.")
     return _resolve(METHODS[name])
+
+
+def scorer(name: str) -> BaseEstimator:
+    """Scorer by its name, ready to be fitted.
+
+    Examples
+    --------
+    >>> scorer("mahalanobis-shrunk")
+    Mahalanobis(covariance='ledoit-wolf')
+    """
+    if name not in SCORERS:
+        raise ValueError(f"There is no scorer {name!r}; the scorers are {', '.join(SCORERS)}.")
+    place, parameters = SCORERS[name]
+    made = _resolve(place)(**parameters)
+    if place.startswith("poscount."):
+        return made
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), made)
 
 
 def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
@@ -50,12 +81,15 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     Quantifier
         The fitted model.
     """
+    from poscount import persistence
+
     return persistence.load(path, _class_named, trusted)
 
 
 def _class_named(name: str) -> type[BaseEstimator]:
-    for place in (*METHODS.values(), *SCORERS.values()):
-        if place.endswith(f":{name}"):
+    places = [*METHODS.values(), *(place for place, _ in SCORERS.values())]
+    for place in places:
+        if place.startswith("poscount.") and place.endswith(f":{name}"):
             return _resolve(place)
     raise ValueError(f"it needs a class {name!r}, which this poscount does not have")
 

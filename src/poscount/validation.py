@@ -18,10 +18,13 @@ BLOCK_ROWS = 65536
 class InputError(ValueError):
     """Data that cannot be used: what is wrong, and where.
 
+    `row` counts from 0. In the message the rows of an array or a frame do so too, as their index
+    does; the rows of a file count from 1, as in a spreadsheet, the header not counted.
+
     Examples
     --------
     >>> print(InputError("'abc' is not a number.", source="trap.csv", column="size", row=4))
-    trap.csv: column 'size', row 4: 'abc' is not a number.
+    trap.csv: column 'size', row 5: 'abc' is not a number.
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class InputError(ValueError):
         if self.column is not None:
             place.append(f"column {self.column!r}")
         if self.row is not None:
-            place.append(f"row {self.row}")
+            place.append(f"row {self.row if self.source is None else self.row + 1}")
         parts = [self.source, ", ".join(place) or None, self.problem]
         return ": ".join(part for part in parts if part)
 
@@ -205,6 +208,10 @@ def learn_rows(
         if not names:
             raise InputError("The positives have 0 feature(s): at least one column is needed.")
         validate_data(estimator, nw.to_native(rows.data), reset=True, skip_check_array=True)
+        # A file without types, such as CSV, is read by these.
+        estimator.numeric_features_ = [
+            name for name, dtype in rows.data.schema.items() if _holds_numbers(dtype)
+        ]
     return rows
 
 
@@ -245,13 +252,17 @@ def _frame_rows(frame: nw.DataFrame, names: tuple[str, ...], accepts: Takes) -> 
     chosen = frame.select(names)
     if not accepts.text:
         for name, dtype in chosen.schema.items():
-            if not (dtype.is_numeric() or dtype == nw.Boolean):
+            if not _holds_numbers(dtype):
                 raise InputError(
                     f"it holds {dtype}, not numbers; choose numeric columns with features=[...], "
                     "or give a scorer pipeline that encodes it.",
                     column=name,
                 )
     return Rows(chosen, names, accepts)
+
+
+def _holds_numbers(dtype: nw.dtypes.DType) -> bool:
+    return dtype.is_numeric() or dtype == nw.Boolean
 
 
 def group_codes(frame: nw.DataFrame, by: tuple[str, ...]) -> tuple[nw.DataFrame, np.ndarray]:

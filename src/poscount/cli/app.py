@@ -1,0 +1,253 @@
+"""The commands and their options; the work is done in the modules beside this one.
+
+Only typer is imported here, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from poscount import __version__
+from poscount.registry import METHODS, SCORERS
+
+app = typer.Typer(
+    name="poscount",
+    help="Count the positives in unlabeled data when positives are all that is labelled.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+
+
+ModelFile = Annotated[str, typer.Argument(help="Model file that `poscount fit` wrote.")]
+Positives = Annotated[
+    str, typer.Argument(help="Labelled positives: CSV (also gz), Parquet or Arrow; - for stdin.")
+]
+Data = Annotated[
+    list[str],
+    typer.Argument(help="Unlabeled rows: CSV (also gz), Parquet, Arrow, globs, directories, -."),
+]
+MethodName = Annotated[str, typer.Option("--method", help=f"One of {', '.join(METHODS)}.")]
+ScorerName = Annotated[
+    str | None, typer.Option("--scorer", help=f"One of {', '.join(SCORERS)}.", show_default=False)
+]
+Features = Annotated[
+    str | None, typer.Option(help="The columns to use, with commas between.", show_default=False)
+]
+Exclude = Annotated[
+    str | None, typer.Option(help="Columns not to use, with commas between.", show_default=False)
+]
+Confidence = Annotated[float, typer.Option(help="Level of the interval.")]
+Seed = Annotated[int, typer.Option("--random-state", help="Seed: the same gives the same answer.")]
+By = Annotated[
+    str | None,
+    typer.Option("--by", help="One answer per value of these columns.", show_default=False),
+]
+ByFile = Annotated[bool, typer.Option("--by-file", help="One answer per file.")]
+OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+Plot = Annotated[
+    str | None, typer.Option("--plot", help="Draw the result into this file.", show_default=False)
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(help="Delimiter of CSV files; found in the first line.", show_default=False),
+]
+Decimal = Annotated[str, typer.Option(help="Decimal mark of CSV files.")]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="CSV files have no header; columns are 1, 2, ...")
+]
+Jobs = Annotated[int, typer.Option("--jobs", help="Threads that count; -1 for all cores.")]
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Answer ``poscount --version``."""
+    if version:
+        typer.echo(f"poscount {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Where to write the picture.")
+    ] = "poscount-demo.png",
+) -> None:
+    """Count mosquitoes in nine nights of embedded example data, with the truth beside them."""
+    from poscount.cli import demo as room
+
+    room.run(output)
+
+
+@app.command()
+def fit(
+    positives: Positives,
+    output: Annotated[str, typer.Option("-o", "--output", help="Model file to write.")],
+    method: MethodName = "pat",
+    scorer: ScorerName = None,
+    features: Features = None,
+    exclude: Exclude = None,
+    confidence: Confidence = 0.95,
+    random_state: Seed = 0,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    no_header: NoHeader = False,
+) -> None:
+    """Learn from a file of positives, and write a model file."""
+    from poscount.cli import models
+
+    layout = _layout(delimiter, decimal, no_header)
+    model = models.fit(
+        positives,
+        method,
+        scorer=scorer,
+        features=_names(features),
+        exclude=_names(exclude),
+        confidence=confidence,
+        random_state=random_state,
+        layout=layout,
+    )
+    model.save(output)
+    names = ", ".join(model.feature_names_in_)
+    typer.echo(f"{output}: {model} learned from {model.n_labeled_} positives by {names}.")
+
+
+@app.command()
+def quantify(
+    model: ModelFile,
+    data: Data,
+    by: By = None,
+    by_file: ByFile = False,
+    output_format: OutputFormat = Format.table,
+    plot: Plot = None,
+    jobs: Jobs = 1,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    no_header: NoHeader = False,
+) -> None:
+    """Estimate the share of positives in files of unlabeled rows, or in counts files."""
+    from poscount.cli import models, output
+
+    fitted = models.load(model, jobs)
+    layout = _layout(delimiter, decimal, no_header)
+    results = models.quantify(fitted, data, by=_names(by) or [], by_file=by_file, layout=layout)
+    output.show(results, output_format, plot)
+
+
+@app.command()
+def estimate(
+    positives: Positives,
+    data: Data,
+    method: MethodName = "pat",
+    scorer: ScorerName = None,
+    features: Features = None,
+    exclude: Exclude = None,
+    by: By = None,
+    by_file: ByFile = False,
+    confidence: Confidence = 0.95,
+    random_state: Seed = 0,
+    output_format: OutputFormat = Format.table,
+    plot: Plot = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    no_header: NoHeader = False,
+) -> None:
+    """Learn and estimate in one go, with any method."""
+    from poscount.cli import models, output
+
+    layout = _layout(delimiter, decimal, no_header)
+    fitted = models.fit(
+        positives,
+        method,
+        scorer=scorer,
+        features=_names(features),
+        exclude=_names(exclude),
+        confidence=confidence,
+        random_state=random_state,
+        layout=layout,
+    )
+    results = models.quantify(fitted, data, by=_names(by) or [], by_file=by_file, layout=layout)
+    output.show(results, output_format, plot)
+
+
+@app.command()
+def count(
+    model: ModelFile,
+    data: Data,
+    output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
+    jobs: Jobs = 1,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    no_header: NoHeader = False,
+) -> None:
+    """Count files of unlabeled rows into a small counts file; counts files can be merged."""
+    from poscount.cli import models
+
+    counts = models.count(models.load(model, jobs), data, _layout(delimiter, decimal, no_header))
+    counts.save(output)
+    typer.echo(f"{output}: counts of {counts.n} rows.")
+
+
+@app.command()
+def merge(
+    counts: Annotated[list[str], typer.Argument(help="Counts files of one model.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
+) -> None:
+    """Add counts files up; `poscount quantify MODEL FILE` turns the sum into a prevalence."""
+    from poscount.cli import models
+
+    total = models.merge(counts)
+    total.save(output)
+    typer.echo(f"{output}: counts of {total.n} rows from {len(counts)} files.")
+
+
+@app.command()
+def plan(
+    error: Annotated[float, typer.Option(help="Wanted mean absolute error, such as 0.02.")],
+    prevalence: Annotated[
+        float, typer.Option(help="Share of positives to plan for; 1 is the worst case.")
+    ] = 1.0,
+    positives: Annotated[
+        int | None, typer.Option(help="Number of positives, if it is fixed.", show_default=False)
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Unlabeled rows, if fixed.", show_default=False)
+    ] = None,
+    confidence: Confidence = 0.95,
+    output_format: OutputFormat = Format.table,
+) -> None:
+    """Say how many positives and how many unlabeled rows a wanted error needs."""
+    from poscount.cli import output
+    from poscount.theory import plan as find_plan
+
+    found = find_plan(
+        error,
+        prevalence=prevalence,
+        confidence=confidence,
+        n_labeled=positives,
+        n_unlabeled=rows,
+    )
+    output.show_plan(found, output_format)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def _layout(delimiter: str | None, decimal: str, no_header: bool) -> dict[str, Any]:
+    if delimiter == "\\t":
+        delimiter = "\t"
+    return {"delimiter": delimiter, "decimal": decimal, "header": not no_header}

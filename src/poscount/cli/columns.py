@@ -1,0 +1,55 @@
+"""Which columns of a file to learn from: nothing that looks like no feature is taken unasked."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from poscount.engines.arrow import chosen_columns, pyarrow
+from poscount.validation import InputError
+
+_IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|idx|key|rowid)$", re.IGNORECASE)
+
+
+def choose_features(
+    table: Any, features: list[str] | None, exclude: list[str], path: str
+) -> list[str]:
+    """Choose features by name, or all columns if each is a number and none an identifier."""
+    chosen = chosen_columns(table.column_names, features, [*(features or []), *exclude], path)
+    chosen = [name for name in chosen if name not in exclude]
+    if features is not None:
+        return chosen
+    text = [name for name in chosen if not _is_number(table[name].type)]
+    identifiers = [name for name in chosen if _is_identifier(table[name], name)]
+    identifiers = [name for name in identifiers if name not in text]
+    doubtful = [
+        *(f"column {name!r} holds text" for name in text),
+        *(f"column {name!r} looks like an identifier" for name in identifiers),
+    ]
+    if doubtful:
+        left_out = ",".join([*exclude, *text, *identifiers])
+        raise InputError(
+            f"{', '.join(doubtful)}; choose the columns to learn from with --features, or leave "
+            f"these out with --exclude {left_out!r}.",
+            source=path,
+        )
+    return chosen
+
+
+def _is_number(kind: Any) -> bool:
+    types = pyarrow().types
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in tests)
+
+
+def _is_identifier(column: Any, name: str) -> bool:
+    if _IDENTIFIER.search(name) or re.search("[a-z]I[dD]$", name):
+        return True
+    # What pandas writes for its index, and a running number under another name.
+    if name == "" or name.startswith("Unnamed:"):
+        return True
+    if not pyarrow().types.is_integer(column.type) or len(column) < 20 or column.null_count:
+        return False
+    ends = pyarrow().compute.min_max(column).as_py()
+    n_distinct = pyarrow().compute.count_distinct(column).as_py()
+    return n_distinct == len(column) == ends["max"] - ends["min"] + 1

@@ -1,0 +1,168 @@
+"""From files to models and results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from poscount import registry
+from poscount.base import CountingQuantifier, Quantifier
+from poscount.cli.columns import choose_features
+from poscount.counts import Counts
+from poscount.engines.arrow import Progress, pyarrow
+from poscount.engines.count import count_file, count_file_by, model_columns
+from poscount.engines.files import expand, read_table
+from poscount.prevalence import Prevalence
+from poscount.validation import InputError
+
+
+class Result(NamedTuple):
+    """A prevalence, and what it is the prevalence of: column names and values."""
+
+    group: dict[str, Any]
+    prevalence: Prevalence
+
+
+def fit(
+    path: str,
+    method: str,
+    *,
+    scorer: str | None = None,
+    features: list[str] | None = None,
+    exclude: list[str] | None = None,
+    confidence: float,
+    random_state: int,
+    layout: dict[str, Any],
+) -> Quantifier:
+    """Fit a method on a file of positives."""
+    parameters: dict[str, Any] = {"confidence": confidence, "random_state": random_state}
+    kind = registry.method(method)
+    if scorer is not None:
+        if "scorer" not in kind().get_params():
+            raise ValueError(f"The method {method} takes no scorer: leave --scorer out.")
+        parameters["scorer"] = registry.scorer(scorer)
+    table = _concatenated([read_table(file, **layout) for file in expand([path])], path)
+    chosen = choose_features(table, features, exclude or [], path)
+    try:
+        return kind(**parameters).fit(table, features=chosen)
+    except InputError as error:
+        raise InputError(error.problem, source=path, column=error.column, row=error.row) from error
+
+
+def load(path: str, jobs: int) -> Quantifier:
+    """Load a model, to count with so many threads."""
+    model = registry.load(path)
+    model.n_jobs = jobs
+    return model
+
+
+def quantify(
+    model: Quantifier,
+    paths: Sequence[str],
+    *,
+    by: Sequence[str] = (),
+    by_file: bool = False,
+    layout: dict[str, Any],
+) -> list[Result]:
+    """Estimate prevalences: of everything together, of each file, of each group."""
+    files = _files(paths)
+    if by and any(_is_counts(file) for file in files):
+        raise ValueError("Counts files know no groups: leave --by out, or give the data instead.")
+    parts = [([file], {"file": file}) for file in files] if by_file else [(files, {})]
+    return [
+        Result(group | dict(zip(by, key, strict=True)), prevalence)
+        for part, group in parts
+        for key, prevalence in _answers(model, part, by, layout)
+    ]
+
+
+def count(model: Quantifier, paths: Sequence[str], layout: dict[str, Any]) -> Counts:
+    """Count files together."""
+    if not isinstance(model, CountingQuantifier):
+        raise ValueError(
+            f"{type(model).__name__} needs positives and sample together, so that there is nothing "
+            "to count: use a reusable method such as pat."
+        )
+    return _add_up(
+        _files(paths), lambda file, progress: count_file(model, file, progress=progress, **layout)
+    )
+
+
+def merge(paths: Sequence[str]) -> Counts:
+    """Add counts files up."""
+    total, *rest = [Counts.load(path) for path in paths]
+    return sum(rest, total)
+
+
+def _answers(
+    model: Quantifier, files: list[str], by: Sequence[str], layout: dict[str, Any]
+) -> Iterator[tuple[tuple, Prevalence]]:
+    if not isinstance(model, CountingQuantifier):
+        sample = _read_sample(model, files, by, layout)
+        if by:
+            yield from model.quantify_groups(sample, by).items()
+        else:
+            yield (), model.quantify(sample)
+    elif by:
+        grouped = _add_up(
+            files, lambda file, bar: count_file_by(model, file, by, progress=bar, **layout)
+        )
+        answers = zip(grouped.keys, model.estimate_by(grouped), strict=True)
+        yield from sorted(answers, key=lambda answer: answer[0])
+    else:
+        yield (), model.estimate(count(model, files, layout))
+
+
+def _read_sample(
+    model: Quantifier, files: list[str], by: Sequence[str], layout: dict[str, Any]
+) -> Any:
+    columns = list(dict.fromkeys([*model_columns(model), *by]))
+    tables = [
+        read_table(file, columns=columns, numeric=model.numeric_features_, **layout)
+        for file in files
+    ]
+    return _concatenated(tables, ", ".join(files))
+
+
+def _concatenated(tables: list[Any], source: str) -> Any:
+    try:
+        return pyarrow().concat_tables(tables, promote_options="permissive")
+    except pyarrow().ArrowException as error:
+        raise InputError("the files do not have the same columns.", source=source) from error
+
+
+def _add_up(files: list[str], count_one: Callable[[str, Progress | None], Any]) -> Any:
+    total = None
+    for file in files:
+        if _is_counts(file):
+            counts = Counts.load(file)
+        else:
+            with _progress(file) as progress:
+                counts = count_one(file, progress)
+        total = counts if total is None else total + counts
+    return total
+
+
+def _files(paths: Sequence[str]) -> list[str]:
+    counts = [path for path in paths if _is_counts(path)]
+    rest = [path for path in paths if not _is_counts(path)]
+    return counts + (expand(rest) if rest or not counts else [])
+
+
+def _is_counts(path: str) -> bool:
+    return path.endswith(".counts")
+
+
+@contextmanager
+def _progress(file: str) -> Iterator[Progress | None]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(file, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

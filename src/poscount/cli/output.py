@@ -1,0 +1,113 @@
+"""Results on standard output: a table for people, JSON and CSV for programs, and a picture."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from poscount.cli.models import Result
+from poscount.prevalence import Prevalence
+from poscount.theory import Plan
+
+
+def show(results: Sequence[Result], form: str, plot: str | None) -> None:
+    """Print results, and draw them if a picture is wanted."""
+    if plot is not None:
+        draw(results, plot)
+    if form == "json":
+        print(json.dumps([_record(result) for result in results], indent=2, default=str))
+    elif form == "csv":
+        _print_csv(results)
+    else:
+        print_table(results)
+
+
+def show_plan(plan: Plan, form: str) -> None:
+    """Print a plan."""
+    if form == "json":
+        print(json.dumps(asdict(plan), indent=2))
+    elif form == "csv":
+        writer = csv.DictWriter(sys.stdout, asdict(plan), lineterminator="\n")
+        writer.writeheader()
+        writer.writerow(asdict(plan))
+    else:
+        print(
+            f"{plan.n_labeled} labelled positives and {plan.n_unlabeled} unlabeled rows: mean "
+            f"absolute error {plan.expected_error:.4f}, {100 * plan.confidence:g} % interval of "
+            f"+-{plan.half_width:.4f}, at a prevalence of {plan.prevalence:g}."
+        )
+        print(
+            "This holds for PAT where no negatives look like typical positives; it takes at least "
+            "10 positives, and more of them than features + 1."
+        )
+
+
+def print_table(results: Sequence[Result], truth: Sequence[float] | None = None) -> None:
+    """Print a table for people, and every warning once."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in results[0].group:
+        table.add_column(name)
+    level = next((r.prevalence.interval.level for r in results if r.prevalence.interval), None)
+    heads = ["prevalence", f"{100 * level:g} % interval" if level else "interval"]
+    for head in [*heads, *(["truth"] if truth else []), "positives", "rows"]:
+        table.add_column(head, justify="right")
+    table.add_column("warnings")
+    for i, (group, p) in enumerate(results):
+        cells = [*(str(value) for value in group.values()), f"{p:.3f}", _interval(p)]
+        if truth:
+            cells.append(f"{truth[i]:.3f}")
+        codes = " ".join(caution.code for caution in p.warnings)
+        table.add_row(*cells, f"{p.count:.0f}", str(p.n_unlabeled), codes)
+    # No wrapping where nobody looks at a terminal: a table in a file keeps its lines.
+    Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
+    for code, sentence in {
+        c.code: c.sentence for r in results for c in r.prevalence.warnings
+    }.items():
+        print(f"warning, {code}: {sentence}")
+    method = results[0].prevalence
+    print(f"{method.method}, {method.n_labeled} positives, seed {method.details.get('seed')}")
+
+
+def draw(results: Sequence[Result], path: str, truth: Sequence[float] | None = None) -> None:
+    """Draw prevalences with their intervals into a picture file."""
+    import matplotlib
+
+    from poscount.plotting import PrevalenceDisplay
+
+    matplotlib.use("agg")
+    names = list(results[0].group)
+    display = PrevalenceDisplay.from_predictions(
+        [result.prevalence for result in results],
+        [", ".join(map(str, result.group.values())) or "sample" for result in results],
+        truth=truth,
+        xlabel=", ".join(names),
+        title=f"Share of positives, {results[0].prevalence.method}",
+    )
+    display.figure_.savefig(path, dpi=150)
+
+
+def _interval(p: Prevalence) -> str:
+    return f"[{p.interval.low:.3f}, {p.interval.high:.3f}]" if p.interval else "none"
+
+
+def _record(result: Result) -> dict[str, Any]:
+    seed = result.prevalence.details.get("seed")
+    return {**result.group, **result.prevalence.to_dict(), "seed": seed}
+
+
+def _print_csv(results: Sequence[Result]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    heads = ["prevalence", "low", "high", "level", "count", "n_unlabeled", "n_labeled", "method"]
+    writer.writerow([*results[0].group, *heads, "warnings", "seed"])
+    for group, p in results:
+        ends = (p.interval.low, p.interval.high, p.interval.level) if p.interval else ("", "", "")
+        codes = " ".join(caution.code for caution in p.warnings)
+        numbers = [p, *ends, p.count, p.n_unlabeled, p.n_labeled, p.method]
+        writer.writerow([*group.values(), *numbers, codes, p.details.get("seed")])
