@@ -109,9 +109,7 @@ class Quantifier(BaseEstimator):
             One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
             `count`, `n` and `warnings` (their codes).
         """
-        wrapped, by = _grouping(frame, by)
-        groups, codes = group_codes(wrapped, by)
-        answers = self._quantify_groups(wrapped, codes, len(groups))
+        groups, answers = self._answers_by_group(frame, by)
         missing = float("nan")
         columns = {
             "prevalence": [float(p) for p in answers],
@@ -121,7 +119,7 @@ class Quantifier(BaseEstimator):
             "n": [p.n_unlabeled for p in answers],
             "warnings": [" ".join(caution.code for caution in p.warnings) for p in answers],
         }
-        clash = sorted(set(by) & set(columns))
+        clash = sorted(set(groups.columns) & set(columns))
         if clash:
             raise InputError(
                 "a grouping column cannot have the name of a column of the result; rename it.",
@@ -144,9 +142,7 @@ class Quantifier(BaseEstimator):
         dict
             From the values of the grouping columns, as a tuple, to a `Prevalence`.
         """
-        wrapped, by = _grouping(frame, by)
-        groups, codes = group_codes(wrapped, by)
-        answers = self._quantify_groups(wrapped, codes, len(groups))
+        groups, answers = self._answers_by_group(frame, by)
         return dict(zip(groups.rows(), answers, strict=True))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -160,6 +156,15 @@ class Quantifier(BaseEstimator):
     def _sample(self, sample: Any) -> Rows:
         check_is_fitted(self)
         return sample_rows(self, sample, self._takes())
+
+    def _answers_by_group(
+        self, frame: Any, by: str | Sequence[str]
+    ) -> tuple[nw.DataFrame, list[Prevalence]]:
+        wrapped, by = _grouping(frame, by)
+        groups, codes = group_codes(wrapped, by)
+        if len(groups) == 0:
+            raise InputError("The sample has no rows (0 sample(s)): at least one is needed.")
+        return groups, self._quantify_groups(wrapped, codes, len(groups))
 
     def _quantify_groups(
         self, frame: nw.DataFrame, codes: np.ndarray, n_groups: int
@@ -317,7 +322,10 @@ def _grouping(frame: Any, by: str | Sequence[str]) -> tuple[nw.DataFrame, tuple[
     wrapped = frame if isinstance(frame, nw.DataFrame) else as_frame(frame)
     if wrapped is None:
         raise TypeError("Groups need a pandas, polars or pyarrow frame whose columns have names.")
-    return wrapped, (by,) if isinstance(by, str) else tuple(by)
+    by = (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
+    if not by:
+        raise ValueError("Groups need at least one column to group by.")
+    return wrapped, by
 
 
 def _sum_over_blocks(

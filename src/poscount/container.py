@@ -74,13 +74,15 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
         raise FileError(f"{path} is damaged or not a poscount {kind} file: its checksum is wrong.")
     try:
         meta, arrays = _unpack(content)
-    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a file made to harm may provoke any
         raise FileError(f"{path} is not a poscount {kind} file: {error}.") from error
     if meta.get("kind") != kind:
         raise FileError(f"{path} is a {meta.get('kind')} file, not a {kind} file.")
-    if not isinstance(meta.get("version"), int) or meta["version"] > VERSION:
+    if not isinstance(meta.get("version"), int):
+        raise FileError(f"{path} is not a poscount {kind} file: it has no version.")
+    if meta["version"] > VERSION:
         raise FileError(
-            f"{path} was written by a newer poscount (file version {meta.get('version')}, this one "
+            f"{path} was written by a newer poscount (file version {meta['version']}, this one "
             f"reads up to {VERSION}): upgrade poscount to read it."
         )
     return meta, arrays

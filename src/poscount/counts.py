@@ -94,7 +94,9 @@ class Counts:
             cells is None
             or cells.dtype != np.int64
             or cells.ndim != 1
+            or (cells < 0).any()
             or not isinstance(n, int)
+            or n < 0
             or not isinstance(model, str)
         ):
             raise container.FileError(f"{path} does not hold counts.")

@@ -77,8 +77,9 @@ class Resampler:
         confidence: float,
         generator: np.random.Generator,
     ) -> None:
-        # Twenty draws beyond the ends of the interval keep its ends steady at any level.
-        n_draws = max(400, math.ceil(20 / (1 - confidence)))
+        # Twenty draws beyond the ends of the interval keep its ends steady; levels above 0.999
+        # make do with fewer, because their draws would fill the memory.
+        n_draws = min(20_000, max(400, math.ceil(20 / (1 - confidence))))
         # Normalised gammas are a Dirichlet draw, and unlike numpy's they allow an empty cell.
         draws = generator.standard_gamma(concentration, (n_draws, len(concentration)))
         self.rule = rule

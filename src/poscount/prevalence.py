@@ -39,14 +39,14 @@ def joint_prior(prevalence: float, n_labeled: int, n_unlabeled: int) -> float:
 def prevalence_from_label_frequency(
     label_frequency: float, n_labeled: int, n_unlabeled: int
 ) -> float:
-    """Prevalence in the sample from the label frequency, at most 1.
+    """Prevalence in the sample from the label frequency, clipped to [0, 1].
 
     Examples
     --------
     >>> prevalence_from_label_frequency(0.25, n_labeled=100, n_unlabeled=1200)
     0.25
     """
-    return min(1.0, (n_labeled / label_frequency - n_labeled) / n_unlabeled)
+    return min(1.0, max(0.0, (n_labeled / label_frequency - n_labeled) / n_unlabeled))
 
 
 def prevalence_from_joint_prior(joint_prior: float, n_labeled: int, n_unlabeled: int) -> float:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
@@ -71,6 +71,9 @@ class Takes(NamedTuple):
 def takes(scorer: BaseEstimator) -> Takes:
     """Ask a scorer, or the first step of a pipeline, what it takes.
 
+    A pipeline takes NaN if one of its steps deals with it before one that cannot: a scaler takes
+    NaN, too, but hands it on.
+
     Examples
     --------
     >>> from sklearn.impute import SimpleImputer
@@ -80,9 +83,9 @@ def takes(scorer: BaseEstimator) -> Takes:
     >>> takes(make_pipeline(SimpleImputer(), OneClassSVM()))
     Takes(nan=True, text=False, sparse=True)
     """
-    steps = getattr(scorer, "steps", None)
-    if steps:
-        return takes(next(step for _, step in steps if step not in (None, "passthrough")))
+    if getattr(scorer, "steps", None):
+        steps = [step for _, step in scorer.steps if step not in (None, "passthrough")]
+        return takes(steps[0])._replace(nan=_pipeline_takes_nan(steps))
     if hasattr(scorer, "transformer_list") or hasattr(scorer, "transformers"):
         # A column transformer or union hands columns out; its parts complain for themselves.
         return Takes(nan=True, text=True)
@@ -94,11 +97,21 @@ def takes(scorer: BaseEstimator) -> Takes:
     )
 
 
+def _pipeline_takes_nan(steps: Sequence[BaseEstimator]) -> bool:
+    for step in steps:
+        if not takes(step).nan:
+            return False
+        # A scaler hands NaN on; any other step that takes it deals with it.
+        if not isinstance(step, OneToOneFeatureMixin):
+            return True
+    return True
+
+
 class Rows:
     """The rows of an array, a sparse matrix or a frame, given out in blocks.
 
     Numbers come as dense float64 or float32 blocks whose values are all finite; a scorer that
-    takes NaN or text gets slices of the caller's own object instead.
+    takes NaN or text gets slices of the caller's own object instead, which hold no infinity.
     """
 
     def __init__(self, data: Any, names: tuple[str, ...] | None, accepts: Takes) -> None:
@@ -118,6 +131,7 @@ class Rows:
         """Return the rows from `start` to `stop` in the form that the scorer takes."""
         rows = slice(start, stop)
         if self.accepts.raw:
+            self._check_no_infinity(rows)
             return self._untouched(rows)
         if self.frame:
             block = self._numbers(rows)
@@ -147,10 +161,27 @@ class Rows:
         block = np.empty((rows.stop - rows.start, len(columns)), np.float32 if keep else np.float64)
         for j, column in enumerate(columns):
             if column.null_count():
-                row = int(np.argmax(column.is_null().to_numpy()))
-                raise _not_finite("a missing value", self.names, j, rows.start + row)
-            block[:, j] = column.to_numpy()
+                # As NaN, which is then found together with everything else that is not finite.
+                block[:, j] = np.nan
+                block[~column.is_null().to_numpy(), j] = column.drop_nulls().to_numpy()
+            else:
+                block[:, j] = column.to_numpy()
         return block
+
+    def _check_no_infinity(self, rows: slice) -> None:
+        part = self.data[rows]
+        if self.frame:
+            infinite = np.zeros(part.shape, dtype=bool)
+            for j, dtype in enumerate(part.schema.values()):
+                if dtype.is_float():
+                    infinite[:, j] = np.isinf(part[:, j].to_numpy().astype(np.float64))
+        elif sparse.issparse(part) or part.dtype.kind != "f":
+            return  # text, or sparse rows, of which the scorer takes care
+        else:
+            infinite = np.isinf(part)
+        if infinite.any():
+            row, column = np.argwhere(infinite)[0]
+            raise _not_finite("infinity", self.names, int(column), rows.start + int(row))
 
     def _check_finite(self, block: Any, start: int) -> None:
         if sparse.issparse(block):
@@ -162,7 +193,7 @@ class Rows:
         if places:
             row, column = places[0]
             value = block[row, column]
-            what = "NaN" if np.isnan(value) else "infinity"
+            what = "NaN or a missing value" if np.isnan(value) else "infinity"
             raise _not_finite(what, self.names, column, start + row)
 
 
@@ -182,7 +213,15 @@ def as_frame(data: Any) -> nw.DataFrame | None:
     """
     if isinstance(data, np.ndarray) or sparse.issparse(data):
         return None
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(data, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        twice = data.columns[data.columns.duplicated()]
+        raise InputError(
+            "the frame has more than one column of this name; rename them.", column=str(twice[0])
+        ) from None
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError("This frame is lazy: collect it into memory first.")
     if not isinstance(frame, nw.DataFrame):
         return None
     return frame if all(isinstance(name, str) for name in frame.columns) else None
@@ -201,12 +240,14 @@ def learn_rows(
             )
         rows = _array_rows(estimator, data, accepts, reset=True, min_rows=1)
     else:
+        if isinstance(features, str):
+            features = [features]
         names = tuple(frame.columns if features is None else features)
+        if not names:
+            raise InputError("The positives have 0 feature(s): at least one column is needed.")
         rows = _frame_rows(frame, names, accepts)
         if len(rows) == 0:
             raise InputError("The positives have no rows (0 sample(s)): at least one is needed.")
-        if not names:
-            raise InputError("The positives have 0 feature(s): at least one column is needed.")
         validate_data(estimator, nw.to_native(rows.data), reset=True, skip_check_array=True)
         # A file without types, such as CSV, is read by these.
         estimator.numeric_features_ = [
@@ -281,7 +322,7 @@ def group_codes(frame: nw.DataFrame, by: tuple[str, ...]) -> tuple[nw.DataFrame,
                 row=int(np.argmax(missing)),
             )
     keys = frame.select(by)
-    groups = keys.unique().sort(by)
+    groups = nw.maybe_reset_index(keys.unique().sort(by))
     row, code = (nw.generate_temporary_column_name(8, [*by, ""]) for _ in range(2))
     # A hash join; engines may reorder its rows, the row number puts them back.
     joined = keys.with_row_index(row).join(groups.with_row_index(code), on=list(by)).sort(row)

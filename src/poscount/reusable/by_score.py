@@ -91,7 +91,7 @@ class ScoreQuantifier(CountingQuantifier):
         if len(cells) <= MANY_GROUPS:
             generator = stream(self.seed_, "interval")
             resampler = Resampler(self._rule, self._concentration(), self.confidence, generator)
-            ends = np.array([resampler.interval(row) for row in cells])
+            ends = np.array([resampler.interval(row) for row in cells]).reshape(-1, 2)
             # The closed form is a floor, because resampling a cell without rows shows no spread.
             low, high = np.minimum(low, ends[:, 0]), np.maximum(high, ends[:, 1])
         low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)

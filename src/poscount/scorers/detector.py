@@ -56,13 +56,15 @@ def score(scorer: BaseEstimator, block: Any) -> np.ndarray:
     scores = np.asarray(scores, dtype=np.float64).reshape(-1)
     if np.isnan(scores).any():
         raise InputError(
-            f"the scorer {type(scorer).__name__} gave NaN.", row=int(np.argmax(np.isnan(scores)))
+            f"The scorer {type(_last(scorer)).__name__} gave NaN for {np.isnan(scores).sum()} of "
+            f"{len(scores)} rows, so that these cannot be counted: use a scorer that scores every "
+            "row."
         )
     return scores
 
 
 def _last(scorer: BaseEstimator) -> BaseEstimator:
-    return scorer.steps[-1][1] if hasattr(scorer, "steps") else scorer
+    return _last(scorer.steps[-1][1]) if hasattr(scorer, "steps") else scorer
 
 
 def _rises_with_abnormality(scorer: BaseEstimator) -> bool:

@@ -93,13 +93,18 @@ class Mahalanobis(BaseEstimator):
                 "from them: give features that vary."
             )
         centred = X[:, varies] - self.location_[varies]
+        # In units of the largest value, so that no square can overflow or vanish.
+        unit = np.abs(centred).max(axis=0)
+        centred /= unit
         spread = np.sqrt((centred**2).sum(axis=0) / (n_rows - 1))
         correlation = self._correlation(centred / spread)
         values, vectors = linalg.eigh(correlation)
         kept = values > values[-1] * max(X.shape) * np.finfo(float).eps
         self.rank_ = int(kept.sum())
         self.whitening_ = np.zeros((n_features, self.rank_))
-        self.whitening_[varies] = vectors[:, kept] / np.sqrt(values[kept]) / spread[:, None]
+        self.whitening_[varies] = (
+            vectors[:, kept] / np.sqrt(values[kept]) / spread[:, None] / unit[:, None]
+        )
         return self
 
     def _correlation(self, standardised: np.ndarray) -> np.ndarray:
@@ -129,10 +134,13 @@ class Mahalanobis(BaseEstimator):
         centred = np.zeros((size, n_features), kind)
         white = np.empty((size, rank), kind)
         squares = np.empty(len(X), kind)
-        for start in range(0, len(X), size):
-            part = X[start : start + size]
-            np.subtract(part, location, out=centred[: len(part)])
-            np.matmul(centred, whitening, out=white)
-            rows = white[: len(part)]
-            np.einsum("ij,ij->i", rows, rows, out=squares[start : start + size])
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, len(X), size):
+                part = X[start : start + size]
+                np.subtract(part, location, out=centred[: len(part)])
+                np.matmul(centred, whitening, out=white)
+                rows = white[: len(part)]
+                np.einsum("ij,ij->i", rows, rows, out=squares[start : start + size])
+        # The values are finite, so only an overflow can give NaN: the row is far away.
+        squares[np.isnan(squares)] = np.inf
         return -np.sqrt(squares, dtype=np.float64)
