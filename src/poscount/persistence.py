@@ -36,7 +36,10 @@ def load(
     """
     meta, arrays = container.read(path, "model")
     try:
-        return _decode(meta["model"], arrays, find_class, trusted)
+        model = _decode(meta["model"], arrays, find_class, trusted)
+        if not hasattr(model, "n_labeled_"):
+            raise ValueError("it holds no fitted quantifier.")
+        return model
     except ImportError:
         raise  # skops is not installed
     except Exception as error:  # a file made to harm may provoke any

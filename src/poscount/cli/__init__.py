@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 
 def main() -> None:
     """Run the command; a user's mistake ends in one sentence and exit status 2."""
     try:
-        from poscount.cli.app import app
+        import rich  # noqa: F401 (it is used later, but missed here in a better sentence)
+        import typer  # noqa: F401
     except ImportError as error:
-        _fail(f'the command line needs {error.name}: pip install "poscount[cli]"')
+        _fail(f'The command line needs {error.name}: pip install "poscount[cli]".')
     from poscount.cli.app import app
 
     try:
@@ -20,10 +22,12 @@ def main() -> None:
         sys.stderr.close()
     except KeyboardInterrupt:
         raise SystemExit(130) from None
-    except (ValueError, TypeError, ImportError, OSError) as error:
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}." if error.filename else str(error))
+    except (ValueError, TypeError, ImportError) as error:
         _fail(str(error))
 
 
-def _fail(sentence: str) -> None:
+def _fail(sentence: str) -> NoReturn:
     print(f"poscount: {sentence}", file=sys.stderr)
     raise SystemExit(2)

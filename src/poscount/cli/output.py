@@ -67,21 +67,17 @@ def print_table(results: Sequence[Result], truth: Sequence[float] | None = None)
         table.add_row(*cells, f"{p.count:.0f}", str(p.n_unlabeled), codes)
     # No wrapping where nobody looks at a terminal: a table in a file keeps its lines.
     Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
-    for code, sentence in {
-        c.code: c.sentence for r in results for c in r.prevalence.warnings
-    }.items():
-        print(f"warning, {code}: {sentence}")
-    method = results[0].prevalence
-    print(f"{method.method}, {method.n_labeled} positives, seed {method.details.get('seed')}")
+    cautions = {c.code: c for result in results for c in result.prevalence.warnings}
+    for caution in cautions.values():
+        print(f"warning, {caution}")
+    first = results[0].prevalence
+    print(f"{first.method}, {first.n_labeled} positives, seed {first.details.get('seed')}")
 
 
 def draw(results: Sequence[Result], path: str, truth: Sequence[float] | None = None) -> None:
     """Draw prevalences with their intervals into a picture file."""
-    import matplotlib
-
     from poscount.plotting import PrevalenceDisplay
 
-    matplotlib.use("agg")
     names = list(results[0].group)
     display = PrevalenceDisplay.from_predictions(
         [result.prevalence for result in results],

@@ -1,0 +1,375 @@
+"""The command line, called as a user calls it: arguments in, text and exit status out."""
+
+import csv
+import gzip
+import io
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import poscount
+from poscount import PAT, registry
+from poscount.cli import main
+from poscount.datasets import example_path, load_example
+
+POSITIVES = str(example_path("positives.csv"))
+TRAP = str(example_path("trap.csv.gz"))
+
+
+class Outcome:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    def results(self):
+        assert self.status == 0, self.err
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def poscount_(monkeypatch, capsys):
+    """Run the command and give back its exit status and what it printed."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["poscount", *map(str, arguments)])
+        try:
+            main()
+            status = 0
+        except SystemExit as stop:
+            status = stop.code or 0
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.err
+        return Outcome(status, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def refused(poscount_):
+    """Run a command that must fail, and give back its one sentence."""
+
+    def run(*arguments):
+        outcome = poscount_(*arguments)
+        assert outcome.status == 2
+        assert outcome.out == ""
+        lines = outcome.err.splitlines()
+        assert len(lines) == 1
+        assert lines[0].startswith("poscount: ")
+        return lines[0]
+
+    return run
+
+
+@pytest.fixture
+def model(tmp_path, poscount_):
+    path = tmp_path / "aedes.poscount"
+    assert poscount_("fit", POSITIVES, "-o", path).status == 0
+    return path
+
+
+@pytest.fixture
+def trap():
+    return load_example("pyarrow").trap
+
+
+def reference():
+    return PAT(random_state=0).fit(load_example("pyarrow").positives)
+
+
+def write_csv(path, table, delimiter=",", decimal=".", newline="\n", bom=False):
+    lines = [table.column_names, *zip(*table.to_pydict().values(), strict=True)]
+    text = newline.join(
+        delimiter.join(str(cell).replace(".", decimal) for cell in line) for line in lines
+    )
+    path.write_text(text, encoding="utf-8-sig" if bom else "utf-8", newline="")
+    return path
+
+
+def test_version_and_help_in_a_process_of_its_own():
+    command = [sys.executable, "-m", "poscount"]
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout == f"poscount {poscount.__version__}\n"
+    # The commands are listed without importing what they need.
+    probe = (
+        "import sys; sys.argv = ['poscount', '--help']\nfrom poscount.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'numpy', 'sklearn', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.endswith("[]\n")
+    for name in ("demo", "fit", "quantify", "estimate", "count", "merge", "plan"):
+        assert name in shown.stdout
+
+
+def test_demo_prints_estimates_and_truth_and_writes_a_picture(poscount_, tmp_path):
+    picture = tmp_path / "demo.png"
+    outcome = poscount_("demo", "-o", picture)
+    assert outcome.status == 0
+    truth = load_example("pyarrow").truth.to_pylist()
+    for night in truth:
+        line = next(line for line in outcome.out.splitlines() if night["night"] in line)
+        assert f"{night['positives'] / night['rows']:.3f}" in line
+        assert "[" in line
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size > 10_000
+
+
+def test_quantify_says_what_python_says(poscount_, model, trap):
+    expected = reference().quantify(trap)
+    (result,) = poscount_("quantify", model, TRAP, "--format", "json").results()
+    assert result["prevalence"] == float(expected)
+    assert result["interval"]["low"] == expected.interval.low
+    assert result["n_unlabeled"] == len(trap)
+    assert result["seed"] == 0
+
+
+def test_groups_in_every_format(poscount_, model, trap):
+    expected = reference().quantify_groups(trap, "night")
+    results = poscount_("quantify", model, TRAP, "--by", "night", "--format", "json").results()
+    assert {result["night"]: result["prevalence"] for result in results} == {
+        night: float(p) for (night,), p in expected.items()
+    }
+    rows = list(
+        csv.DictReader(
+            io.StringIO(poscount_("quantify", model, TRAP, "--by", "night", "--format", "csv").out)
+        )
+    )
+    assert [float(row["high"]) for row in rows] == [p.interval.high for p in expected.values()]
+    table = poscount_("quantify", model, TRAP, "--by", "night").out
+    for (night,), p in expected.items():
+        line = next(line for line in table.splitlines() if line.startswith(night))
+        assert f"{p:.3f}" in line
+        assert f"[{p.interval.low:.3f}, {p.interval.high:.3f}]" in line
+
+
+def test_every_kind_of_file_gives_the_same_answer(poscount_, model, trap, tmp_path, monkeypatch):
+    folder = tmp_path / "formats"
+    folder.mkdir()
+    write_csv(folder / "plain.csv", trap)
+    write_csv(folder / "windows.csv", trap, newline="\r\n", bom=True)
+    write_csv(folder / "semicolon.csv", trap, delimiter=";")
+    write_csv(folder / "tab.tsv", trap, delimiter="\t")
+    pa.parquet.write_table(trap, folder / "trap.parquet")
+    pa.feather.write_feather(trap, folder / "trap.arrow")
+    other_order = trap.select(trap.column_names[::-1]).append_column(
+        "extra", pa.array(["x"] * 8070)
+    )
+    pa.parquet.write_table(other_order, folder / "other.parquet")
+    results = poscount_("quantify", model, folder, "--by-file", "--format", "json").results()
+    assert len(results) == 7
+    (alone,) = poscount_("quantify", model, TRAP, "--format", "json").results()
+    for result in results:
+        assert result["prevalence"] == alone["prevalence"]
+        assert result["interval"] == alone["interval"]
+    (together,) = poscount_("quantify", model, f"{folder}/*.csv", "--format", "json").results()
+    assert together["n_unlabeled"] == 3 * 8070
+    assert together["prevalence"] == pytest.approx(alone["prevalence"])
+    for content in (gzip.decompress(Path(TRAP).read_bytes()), Path(TRAP).read_bytes()):
+        stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(content)))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        (piped,) = poscount_("quantify", model, "-", "--format", "json").results()
+        assert piped["prevalence"] == alone["prevalence"]
+
+
+def test_decimal_comma_and_no_header(poscount_, refused, trap, tmp_path):
+    positives = load_example("pyarrow").positives
+    comma = write_csv(tmp_path / "comma.csv", positives, delimiter=";", decimal=",")
+    read = ("--delimiter", ";", "--decimal", ",")
+    assert "holds text" in refused("fit", comma, "-o", tmp_path / "m.poscount")
+    assert poscount_("fit", comma, "-o", tmp_path / "comma.poscount", *read).status == 0
+    assert registry.load(tmp_path / "comma.poscount").hash_ == reference().hash_
+    bare = tmp_path / "bare.csv"
+    bare.write_text(write_csv(tmp_path / "full.csv", positives).read_text().split("\n", 1)[1])
+    assert "--no-header" in refused("fit", bare, "-o", tmp_path / "m.poscount")
+    outcome = poscount_("fit", bare, "-o", tmp_path / "bare.poscount", "--no-header")
+    assert outcome.status == 0
+    named = registry.load(tmp_path / "bare.poscount")
+    assert list(named.feature_names_in_) == [str(i) for i in range(1, 9)]
+    assert np.array_equal(named.edges_, reference().edges_)
+
+
+def test_a_million_rows(poscount_, model, trap, tmp_path):
+    repeated = pa.concat_tables([trap] * 124)
+    pa.csv.write_csv(repeated, tmp_path / "big.csv")
+    (big,) = poscount_("quantify", model, tmp_path / "big.csv", "--format", "json").results()
+    assert big["n_unlabeled"] == 124 * 8070 > 10**6
+    assert big["prevalence"] == pytest.approx(float(reference().quantify(trap)))
+
+
+def test_counts_merge_into_the_answer_of_everything(poscount_, model, trap, tmp_path):
+    for i, part in enumerate((trap.slice(0, 3000), trap.slice(3000))):
+        pa.parquet.write_table(part, tmp_path / f"part{i}.parquet")
+        counted = poscount_(
+            "count", model, tmp_path / f"part{i}.parquet", "-o", tmp_path / f"{i}.counts"
+        )
+        assert counted.status == 0
+    merged = tmp_path / "all.counts"
+    assert (
+        poscount_("merge", tmp_path / "0.counts", tmp_path / "1.counts", "-o", merged).status == 0
+    )
+    (result,) = poscount_("quantify", model, merged, "--format", "json").results()
+    assert result["prevalence"] == float(reference().quantify(trap))
+    assert result["n_unlabeled"] == 8070
+
+
+def test_counts_of_two_models_do_not_merge(poscount_, refused, model, tmp_path):
+    other = tmp_path / "other.poscount"
+    poscount_("fit", POSITIVES, "-o", other, "--random-state", 1)
+    for name, fitted in (("a", model), ("b", other)):
+        poscount_("count", fitted, TRAP, "-o", tmp_path / f"{name}.counts")
+    sentence = refused("merge", tmp_path / "a.counts", tmp_path / "b.counts", "-o", tmp_path / "c")
+    assert "different models" in sentence
+    assert not (tmp_path / "c").exists()
+    assert "another model" in refused("quantify", model, tmp_path / "b.counts")
+
+
+@pytest.mark.parametrize(
+    ("method", "scorer"), [("odin", "mahalanobis"), *(("pat", name) for name in registry.SCORERS)]
+)
+def test_estimate_with_every_scorer(poscount_, method, scorer):
+    arguments = ("estimate", POSITIVES, TRAP, "--method", method, "--scorer", scorer)
+    (result,) = poscount_(*arguments, "--format", "json").results()
+    truth = load_example("pyarrow").truth
+    share = sum(truth["positives"].to_pylist()) / sum(truth["rows"].to_pylist())
+    assert result["prevalence"] == pytest.approx(share, abs=0.15)
+
+
+def test_plan(poscount_, refused):
+    outcome = poscount_("plan", "--error", 0.02)
+    assert outcome.status == 0
+    assert "positives" in outcome.out
+    assert "rows" in outcome.out
+    found = json.loads(poscount_("plan", "--error", 0.05, "--format", "json").out)
+    assert found["expected_error"] <= 0.05
+    assert "at least" in refused("plan", "--error", 0.02, "--positives", 50)
+    assert "error must be in" in refused("plan", "--error", 3)
+
+
+def test_picture_of_the_result(poscount_, model, tmp_path):
+    picture = tmp_path / "nights.png"
+    assert poscount_("quantify", model, TRAP, "--by", "night", "--plot", picture).status == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+# What a user may get wrong
+
+
+@pytest.mark.parametrize("name", ["id", "insect_id", "uuid", "recordId", "ID", "serial"])
+def test_identifiers_are_not_learned_from_unasked(refused, poscount_, tmp_path, name):
+    positives = load_example("pyarrow").positives
+    with_id = positives.append_column(name, pa.array(range(1, len(positives) + 1)))
+    path = write_csv(tmp_path / "positives.csv", with_id)
+    sentence = refused("fit", path, "-o", tmp_path / "m.poscount")
+    assert f"column {name!r} looks like an identifier" in sentence
+    assert f"--exclude '{name}'" in sentence
+    assert not (tmp_path / "m.poscount").exists()
+    assert poscount_("fit", path, "-o", tmp_path / "m.poscount", "--exclude", name).status == 0
+    assert registry.load(tmp_path / "m.poscount").hash_ == reference().hash_
+    asked = ",".join(with_id.column_names)
+    assert poscount_("fit", path, "-o", tmp_path / "m.poscount", "--features", asked).status == 0
+    assert registry.load(tmp_path / "m.poscount").n_features_in_ == 9
+
+
+def test_text_is_not_learned_from(refused, tmp_path):
+    sentence = refused("fit", TRAP, "-o", tmp_path / "m.poscount")
+    assert "column 'night' holds text" in sentence
+    assert "--exclude 'night'" in sentence
+    chosen = ("--features", "night,peak_mv")
+    sentence = refused("fit", TRAP, "-o", tmp_path / "m.poscount", *chosen)
+    assert "column 'night'" in sentence
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        (lambda cells: cells.__setitem__(0, ""), ["column 'wingbeat_hz', row 3", "missing"]),
+        (lambda cells: cells.__setitem__(0, "nan"), ["column 'wingbeat_hz', row 3", "NaN"]),
+        (lambda cells: cells.__setitem__(7, "inf"), ["column 'peak_mv', row 3", "infinity"]),
+        (lambda cells: cells.__setitem__(7, "high"), ["column 'peak_mv', row 3", "'high'"]),
+        (lambda cells: cells.append("1"), ["line 4", "9 cell"]),
+    ],
+)
+@pytest.mark.parametrize("command", ["fit", "quantify"])
+def test_a_bad_cell_is_named(refused, model, tmp_path, command, change, parts):
+    lines = Path(POSITIVES).read_text().splitlines()
+    cells = lines[3].split(",")
+    change(cells)
+    lines[3] = ",".join(cells)
+    path = tmp_path / "bad.csv"
+    path.write_text("\n".join(lines))
+    output = ("-o", tmp_path / "m.poscount")
+    sentence = refused("fit", path, *output) if command == "fit" else refused(command, model, path)
+    if command == "fit" and "'high'" in parts:
+        # Nobody said that this column is a number.
+        parts = ["column 'peak_mv' holds text"]
+    for part in [*parts, "bad.csv"]:
+        assert part in sentence
+
+
+def test_missing_things_are_named(refused, poscount_, model, tmp_path, trap):
+    write_csv(tmp_path / "less.csv", trap.drop_columns(["peak_mv"]))
+    assert "column 'peak_mv'" in refused("quantify", model, tmp_path / "less.csv")
+    write_csv(tmp_path / "none.csv", trap.slice(0, 0))
+    assert "no rows" in refused("quantify", model, tmp_path / "none.csv")
+    assert "column 'week'" in refused("quantify", model, TRAP, "--by", "week")
+    assert "column 'colour'" in refused("fit", POSITIVES, "-o", "m", "--features", "colour")
+    assert "nowhere.csv" in refused("quantify", model, tmp_path / "nowhere.csv")
+    assert "nowhere.poscount" in refused("quantify", tmp_path / "nowhere.poscount", TRAP)
+    assert "no method 'patt'; the methods are pat" in refused(
+        "estimate", POSITIVES, TRAP, "--method", "patt"
+    )
+    assert "the scorers are mahalanobis" in refused("estimate", POSITIVES, TRAP, "--scorer", "svm")
+    assert "nowhere" in refused("fit", POSITIVES, "-o", tmp_path / "nowhere" / "m.poscount")
+
+
+def test_too_few_positives(refused, tmp_path):
+    lines = Path(POSITIVES).read_text().splitlines()
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(lines[:6]))
+    assert "10 positives" in refused("fit", few, "-o", tmp_path / "m")
+    few.write_text("\n".join(lines[:11]))
+    sentence = refused("fit", few, "-o", tmp_path / "m")
+    assert "positives than features + 1" in sentence
+    few.write_text(lines[0] + "\n")
+    assert "no rows" in refused("fit", few, "-o", tmp_path / "m")
+
+
+def test_a_model_file_is_checked(refused, model, tmp_path):
+    content = model.read_bytes()
+    damaged = tmp_path / "damaged.poscount"
+    for wrong in (content[:-10], content[:100] + b"x" + content[101:], b"", b"PK", pickle.dumps(1)):
+        damaged.write_bytes(wrong)
+        assert "damaged.poscount" in refused("quantify", damaged, TRAP)
+    assert "counts file" in refused("merge", model, "-o", tmp_path / "c.counts")
+
+
+def test_a_model_of_an_array_cannot_find_columns_in_a_file(refused, tmp_path):
+    PAT(random_state=0).fit(np.random.default_rng(0).normal(size=(100, 2))).save(tmp_path / "m")
+    assert "without column names" in refused("quantify", tmp_path / "m", TRAP)
+
+
+def test_usage_errors_end_with_status_2(poscount_):
+    for arguments in (["fit"], ["bogus"], ["plan", "--error", "much"]):
+        outcome = poscount_(*arguments)
+        assert outcome.status == 2
+        assert outcome.out == ""
+
+
+def test_without_typer_the_extra_is_named(monkeypatch, refused):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    assert 'pip install "poscount[cli]"' in refused("demo")
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch, refused, model, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    sentence = refused("quantify", model, TRAP, "--plot", tmp_path / "p.png")
+    assert 'pip install "poscount[plot]"' in sentence
