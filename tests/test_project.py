@@ -1,0 +1,79 @@
+"""The project itself: its style, its types, its wheel, and what its README promises."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import poscount
+from poscount import registry
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*command, **options):
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.parametrize("arguments", [("check",), ("format", "--check")], ids=" ".join)
+def test_ruff(arguments):
+    done = run(sys.executable, "-m", "ruff", *arguments, ".")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mypy():
+    done = run(sys.executable, "-m", "mypy")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_wheel_has_everything_and_runs(tmp_path):
+    # Without isolation, so that no network is needed.
+    build = run(
+        *(sys.executable, "-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation"),
+        *("--wheel-dir", str(tmp_path)),
+    )
+    assert build.returncode == 0, build.stderr
+    (wheel,) = tmp_path.glob("poscount-*.whl")
+    target = tmp_path / "installed"
+    install = run(
+        *(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index"),
+        *("--target", str(target), str(wheel)),
+    )
+    assert install.returncode == 0, install.stderr
+    probe = (
+        f"import sys; sys.path.insert(0, {str(target)!r})\n"
+        "import poscount; from poscount.datasets import load_example\n"
+        "print(poscount.__file__, len(load_example().positives))"
+    )
+    done = run(sys.executable, "-c", probe)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(target / "poscount" / "__init__.py"), "400"]
+    assert (target / "poscount" / "py.typed").exists()
+
+
+def test_the_readme_s_python_runs(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    assert "of 8070 rows" in capsys.readouterr().out
+
+
+def test_the_readme_lists_every_method():
+    readme = (ROOT / "README.md").read_text()
+    for name in registry.METHODS:
+        assert f"`{registry.method(name).__name__}`" in readme
+
+
+def test_every_public_name_is_there_and_documented():
+    for name in poscount.__all__:
+        assert getattr(poscount, name).__doc__, name
+    assert set(poscount.__all__) <= set(dir(poscount))
+    with pytest.raises(AttributeError, match="no attribute 'PATT'"):
+        poscount.PATT  # noqa: B018
+
+
+def test_the_changelog_knows_this_version():
+    assert f"## {poscount.__version__} " in (ROOT / "CHANGELOG.md").read_text()
