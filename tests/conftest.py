@@ -1,0 +1,70 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from poscount import PAT
+
+COLUMNS = ("a", "b", "c")
+
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+
+
+@pytest.fixture(params=FRAMES)
+def make_frame(request):
+    """Makes a frame of one kind from a dict of columns or a matrix."""
+
+    def make(columns):
+        if isinstance(columns, np.ndarray):
+            columns = dict(zip(COLUMNS, columns.T, strict=True))
+        return FRAMES[request.param](columns)
+
+    make.kind = request.param
+    return make
+
+
+@pytest.fixture(scope="session")
+def draw():
+    """Draws rows that are positive or far away, shuffled: `draw(rng, 30, 70)`."""
+    mixing = np.array([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, -0.5, 0.3]])
+
+    def draw(rng, n_positive, n_negative=0):
+        rows = rng.normal(size=(n_positive + n_negative, 3)) @ mixing + [1.0, -2.0, 5.0]
+        rows[n_positive:] += 100.0
+        return rng.permutation(rows)
+
+    return draw
+
+
+@pytest.fixture(scope="session")
+def positives(draw):
+    return draw(np.random.default_rng(1), 200)
+
+
+@pytest.fixture(scope="session")
+def sample(draw):
+    return draw(np.random.default_rng(2), 160, 240)
+
+
+@pytest.fixture(scope="session")
+def pat(positives):
+    return PAT(random_state=0).fit(positives)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Makes every count go through many blocks, whose size is returned."""
+    monkeypatch.setattr("poscount.base.BLOCK_ROWS", 7)
+    monkeypatch.setattr("poscount.reusable.by_score.BLOCK_ROWS", 7)
+    return 7
+
+
+@pytest.fixture
+def global_generator_untouched():
+    """Nothing in poscount may draw from, or seed, the caller's global generator."""
+    before = np.random.get_state()[1:3]  # noqa: NPY002
+    yield
+    after = np.random.get_state()[1:3]  # noqa: NPY002
+    assert np.array_equal(before[0], after[0])
+    assert before[1] == after[1]
