@@ -125,7 +125,9 @@ class Rows:
 
     def whole(self) -> Any:
         """All rows as one block."""
-        return self.block(0, len(self))
+        block = self.block(0, len(self))
+        # In one order of memory, on which the last bit of what is learned depends.
+        return np.ascontiguousarray(block) if type(block) is np.ndarray else block
 
     def block(self, start: int, stop: int) -> Any:
         """Return the rows from `start` to `stop` in the form that the scorer takes."""
