@@ -64,6 +64,35 @@ def singular_covariance(scorer: BaseEstimator, names: Sequence[str] | None) -> l
     ]
 
 
+def few_positives(scorer: BaseEstimator, n_labeled: int) -> list[Caution]:
+    """Warn when the plain covariance has too few positives for its features.
+
+    Of m rows in d dimensions, the covariance makes new rows look m / (m - d - 2) times too far
+    away, in squared distance. The training scores come from nine tenths of the rows and so look
+    farther than those of a sample; the estimate is too high by about the share of positives that
+    lies in this shift, 0.8 sqrt(d / 2) times the logarithm of the ratio, relative to itself.
+    `benchmarks/few_positives.py` compares this with simulations of Gaussian positives: it is about
+    right up to a fifth and an upper bound beyond, and a shrunk covariance takes nearly all of the
+    bias away.
+    """
+    if not isinstance(scorer, Mahalanobis) or scorer.covariance != "empirical":
+        return []
+    d, m = scorer.rank_, n_labeled - math.ceil(n_labeled / 10)
+    too_far = [n / max(n - d - 2, 0.5) for n in (m, n_labeled)]
+    bias = 0.8 * math.sqrt(d / 2) * math.log(too_far[0] / too_far[1])
+    if bias <= 0.05:
+        return []
+    return [
+        Caution(
+            "few-positives",
+            f"{n_labeled} positives are few for {d} features: with the plain covariance the "
+            f"estimate may be too high by {100 * min(bias, 1):.0f} % of itself; shrink it, "
+            'Mahalanobis("ledoit-wolf"), or give more positives.',
+            bias,
+        )
+    ]
+
+
 def largest_tie(training_scores: np.ndarray, edges: np.ndarray) -> float:
     """Largest share of the positives whose score is exactly that of an edge."""
     ordered = np.sort(training_scores)

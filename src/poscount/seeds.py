@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -35,6 +38,20 @@ def stream(seed: int, place: str) -> np.random.Generator:
     """
     sequence = np.random.SeedSequence(seed, spawn_key=tuple(place.encode()))
     return np.random.default_rng(sequence)
+
+
+@contextmanager
+def own_global_generator(seed: int) -> Iterator[None]:
+    """Seed numpy's global generator for a while, and leave it as it was.
+
+    Some scorers draw from it without a `random_state` to say otherwise: `OneClassSVM` does.
+    """
+    before = np.random.get_state()  # noqa: NPY002
+    np.random.seed(stream(seed, "global").integers(2**32, size=4))  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
 
 
 def seed_scorer(scorer: BaseEstimator, seed: int) -> None:

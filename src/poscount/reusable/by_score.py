@@ -7,7 +7,6 @@ from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any
 
-import joblib
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _param_validation as constraints
@@ -60,16 +59,17 @@ class ScoreQuantifier(CountingQuantifier):
         self.scorer_, training_scores = fit_scorer(self.scorer, rows, self.seed_)
         self._place_edges(training_scores)
         self.largest_tie_ = checks.largest_tie(training_scores, self.edges_)
-        self.hash_ = self._content_hash()
+        self.hash_ = self._content_hash(rows)
 
-    def _content_hash(self) -> str:
+    def _content_hash(self, rows: Rows) -> str:
         if isinstance(self.scorer_, Mahalanobis):
             scorer = {"location": self.scorer_.location_, "whitening": self.scorer_.whitening_}
-            foreign = f"Mahalanobis {self.scorer_.keep_float32}"
+            precision = {"keep_float32": self.scorer_.keep_float32}
         else:
-            scorer, foreign = {}, joblib.hash(self.scorer_)
+            # What a foreign scorer does, because what it holds may have no bytes to hash.
+            scorer, precision = {"scores": score(self.scorer_, rows.whole())}, {}
         names = getattr(self, "feature_names_in_", np.array([], dtype=object))
-        meta = {"method": type(self).__name__, "features": names.tolist(), "scorer": foreign}
+        meta = {"method": type(self).__name__, "features": names.tolist(), **precision}
         return container.digest(meta, {"edges": self.edges_, "shares": self.shares_, **scorer})
 
     def _tally(self, block: Any, groups: np.ndarray | None, n_groups: int) -> np.ndarray:
@@ -107,6 +107,7 @@ class ScoreQuantifier(CountingQuantifier):
         cautions = [
             *checks.wide_interval(interval),
             *self._cautions(cells, n_rows),
+            *checks.few_positives(self.scorer_, self.n_labeled_),
             *checks.singular_covariance(self.scorer_, getattr(self, "feature_names_in_", None)),
             *checks.tied_scores(self.largest_tie_),
         ]

@@ -53,7 +53,7 @@ def score(scorer: BaseEstimator, block: Any) -> np.ndarray:
         scores = scorer.score_samples(block)
     else:
         scores = scorer.decision_function(block)
-    scores = np.asarray(scores, dtype=np.float64).reshape(-1)
+    scores = np.asarray(scores, dtype=np.float64).reshape(-1) / _scale(scorer)
     if np.isnan(scores).any():
         raise InputError(
             f"The scorer {type(_last(scorer)).__name__} gave NaN for {np.isnan(scores).sum()} of "
@@ -61,6 +61,13 @@ def score(scorer: BaseEstimator, block: Any) -> np.ndarray:
             "row."
         )
     return scores
+
+
+def _scale(scorer: BaseEstimator) -> float:
+    # A one-class SVM's scores are sums over its training rows: those of nine folds would be a
+    # tenth smaller than those of all rows. The sum of its weights makes them means.
+    svm = getattr(_last(scorer), "detector_", _last(scorer))  # PyOD's holds scikit-learn's
+    return svm.dual_coef_.sum() if hasattr(svm, "dual_coef_") else 1.0
 
 
 def _last(scorer: BaseEstimator) -> BaseEstimator:
