@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from poscount import __version__
-from poscount.registry import METHODS, SCORERS
+from poscount import __version__, registry
 
 app = typer.Typer(
     name="poscount",
@@ -38,9 +37,10 @@ Data = Annotated[
     list[str],
     typer.Argument(help="Unlabeled rows: CSV (also gz), Parquet, Arrow, globs, directories, -."),
 ]
-MethodName = Annotated[str, typer.Option("--method", help=f"One of {', '.join(METHODS)}.")]
+MethodName = Annotated[str, typer.Option("--method", help=f"One of {', '.join(registry.METHODS)}.")]
 ScorerName = Annotated[
-    str | None, typer.Option("--scorer", help=f"One of {', '.join(SCORERS)}.", show_default=False)
+    str | None,
+    typer.Option("--scorer", help=f"One of {', '.join(registry.SCORERS)}.", show_default=False),
 ]
 Features = Annotated[
     str | None, typer.Option(help="The columns to use, with commas between.", show_default=False)
@@ -67,7 +67,6 @@ Decimal = Annotated[str, typer.Option(help="Decimal mark of CSV files.")]
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="CSV files have no header; columns are 1, 2, ...")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", help="Threads that count; -1 for all cores.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -133,7 +132,6 @@ def quantify(
     by_file: ByFile = False,
     output_format: OutputFormat = Format.table,
     plot: Plot = None,
-    jobs: Jobs = 1,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     no_header: NoHeader = False,
@@ -141,7 +139,7 @@ def quantify(
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
     from poscount.cli import models, output
 
-    fitted = models.load(model, jobs)
+    fitted = registry.load(model)
     layout = _layout(delimiter, decimal, no_header)
     results = models.quantify(fitted, data, by=_names(by) or [], by_file=by_file, layout=layout)
     output.show(results, output_format, plot)
@@ -188,7 +186,6 @@ def count(
     model: ModelFile,
     data: Data,
     output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
-    jobs: Jobs = 1,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     no_header: NoHeader = False,
@@ -196,7 +193,7 @@ def count(
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
     from poscount.cli import models
 
-    counts = models.count(models.load(model, jobs), data, _layout(delimiter, decimal, no_header))
+    counts = models.count(registry.load(model), data, _layout(delimiter, decimal, no_header))
     counts.save(output)
     typer.echo(f"{output}: counts of {counts.n} rows.")
 

@@ -51,13 +51,6 @@ def fit(
         raise InputError(error.problem, source=path, column=error.column, row=error.row) from error
 
 
-def load(path: str, jobs: int) -> Quantifier:
-    """Load a model, to count with so many threads."""
-    model = registry.load(path)
-    model.n_jobs = jobs
-    return model
-
-
 def quantify(
     model: Quantifier,
     paths: Sequence[str],

@@ -23,10 +23,11 @@ class ODIn(ScoreQuantifier):
     positives themselves produce: mean + 3 standard deviations of OA(1) between two disjoint
     random thirds of the training scores, over 100 draws. The estimate is s - OA(s).
 
-    The limit lets a good deal of overflow pass, so that ODIn is biased upwards, most where the
-    positives' scores are easily imitated; its interval knows nothing of this bias and holds the
-    truth in 70 of 100 samples of the paper's Experiment #1 (38 on its worst data set), where
-    PAT's 95 % interval holds it in 94 (``python benchmarks/experiment_1.py --repetitions 30``).
+    The limit lets a good deal of overflow pass, so that ODIn is biased upwards at middling
+    prevalences and, by what it then takes off, downwards near 1. Its interval knows nothing of
+    this bias and holds the truth in 70 of 100 samples of the paper's Experiment #1 (in 38 on its
+    worst data set), where PAT's 95 % interval holds it in 94
+    (``python benchmarks/experiment_1.py --repetitions 30``).
 
     Parameters
     ----------
