@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from poscount.scorers.detector import as_scorer, score
+from poscount.scorers.mahalanobis import Mahalanobis
 from poscount.seeds import own_global_generator, seed_scorer, stream
 from poscount.threads import one_blas_thread
 from poscount.validation import Rows
@@ -41,7 +43,8 @@ def fit_scorer(
     block = positives.whole()
     training_scores = np.empty(n_rows)
     folds = np.array_split(stream(seed, "folds").permutation(n_rows), N_FOLDS)
-    with one_blas_thread(), own_global_generator(seed):
+    ours = isinstance(fresh, Mahalanobis)
+    with one_blas_thread(), nullcontext() if ours else own_global_generator(seed):
         fitted = as_scorer(fresh).fit(block)
         _check_rows_are_scored_one_by_one(fitted, block)
         for i, held_out in enumerate(folds):
