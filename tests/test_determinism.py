@@ -1,0 +1,200 @@
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import IsolationForest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
+
+from poscount import PAT, Mahalanobis, ODIn
+from poscount.seeds import seed_of, seed_scorer, stream
+
+pytestmark = pytest.mark.usefixtures("global_generator_untouched")
+
+SCORERS = {
+    "Mahalanobis": Mahalanobis,
+    "shrunk": lambda: Mahalanobis("ledoit-wolf"),
+    "float32": lambda: Mahalanobis(keep_float32=True),
+    "forest": lambda: IsolationForest(n_estimators=3),
+    "svm": lambda: make_pipeline(StandardScaler(), OneClassSVM()),
+}
+
+
+@pytest.fixture(params=[PAT, ODIn])
+def kind(request):
+    return request.param
+
+
+def everything(answer):
+    """All that an answer says, in a form that can be compared bit for bit."""
+    details = {name: np.asarray(value).tolist() for name, value in answer.details.items()}
+    return answer.to_dict(), details
+
+
+# Blocks, threads, order
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize("n_jobs", [1, 2, -1, 13])
+@pytest.mark.parametrize("block", [1, 64, 399, 400, 10**9])
+def test_blocks_and_threads_change_nothing(
+    kind, scorer, n_jobs, block, positives, sample, monkeypatch
+):
+    rows = sample[:40] if block == 1 else sample
+    expected = fitted(kind, scorer, positives).quantify(rows)
+    monkeypatch.setattr("poscount.base.BLOCK_ROWS", block)
+    model = fitted(kind, scorer, positives).set_params(n_jobs=n_jobs)
+    assert everything(model.quantify(rows)) == everything(expected)
+
+
+_FITTED = {}
+
+
+def fitted(kind, scorer, positives):
+    if (kind, scorer) not in _FITTED:
+        _FITTED[kind, scorer] = kind(SCORERS[scorer](), random_state=0).fit(positives)
+    return _FITTED[kind, scorer].set_params(n_jobs=None)
+
+
+def test_threads_change_nothing_beyond_the_first_real_block(kind, positives):
+    rows = np.random.default_rng(0).normal(2, 3, size=(150_000, 3)).astype(np.float32)
+    counts = [
+        kind(n_jobs=n_jobs, random_state=0).fit(positives).count(rows) for n_jobs in (1, 2, -1)
+    ]
+    assert counts[0] == counts[1] == counts[2]
+    halves = kind(random_state=0).fit(positives)
+    assert halves.count(rows[:99_999]) + halves.count(rows[99_999:]) == counts[0]
+
+
+@settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(order=st.permutations(range(60)), cuts=st.lists(st.integers(0, 60), max_size=4))
+def test_order_and_batches_of_the_sample_change_nothing(kind, order, cuts, positives, sample):
+    model = fitted(kind, "Mahalanobis", positives)
+    batches = np.split(sample[:60][list(order)], sorted(cuts))
+    merged = sum(model.count(batch) for batch in batches)
+    assert everything(model.estimate(merged)) == everything(model.quantify(sample[:60]))
+
+
+def test_no_threads_at_all_is_refused(positives, sample):
+    with pytest.raises(ValueError, match="n_jobs"):
+        PAT(n_jobs=0).fit(positives).quantify(sample)
+
+
+# Forms of the data
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scorer", ["Mahalanobis", "shrunk", "float32", "svm"])
+def test_frames_and_arrays_give_the_same_bits(kind, scorer, dtype, positives, sample):
+    positives, sample = positives.astype(dtype), sample.astype(dtype)
+
+    def form(make, rows):
+        return make(dict(zip("abc", rows.T, strict=True)))
+
+    model = kind(SCORERS[scorer](), random_state=0)
+    expected = everything(model.fit(positives).quantify(sample))
+    hashes = set()
+    for make in (pd.DataFrame, pl.DataFrame, pa.table):
+        named = kind(SCORERS[scorer](), random_state=0).fit(form(make, positives))
+        hashes.add(named.hash_)
+        for other in (pd.DataFrame, pl.DataFrame, pa.table):
+            assert everything(named.quantify(form(other, sample))) == expected
+    assert len(hashes) == 1
+
+
+def test_order_of_columns_changes_nothing(kind, make_frame, positives, sample):
+    a, b, c = positives.T
+    expected = kind(random_state=0).fit(make_frame(positives)).quantify(make_frame(sample))
+    turned = kind(random_state=0).fit(make_frame({"c": c, "a": a, "b": b}))
+    assert everything(turned.quantify(make_frame(sample))) == everything(expected)
+
+
+# Seeds
+
+
+def test_the_same_seed_gives_the_same_answer(kind, positives, sample):
+    one, two = (kind(random_state=5).fit(positives).quantify(sample) for _ in range(2))
+    assert everything(one) == everything(two)
+
+
+def test_another_seed_gives_other_folds(kind, positives):
+    edges = [kind(random_state=seed).fit(positives).edges_ for seed in (5, 6)]
+    assert not np.array_equal(*edges)
+
+
+def test_no_seed_means_a_fresh_one_that_is_told(kind, positives, sample):
+    one, two = (kind().fit(positives) for _ in range(2))
+    assert one.seed_ != two.seed_
+    again = kind(random_state=one.seed_).fit(positives)
+    assert everything(again.quantify(sample)) == everything(one.quantify(sample))
+    assert one.quantify(sample).details["seed"] == one.seed_
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_generators(kind, make, positives, sample):
+    generator = make(3)
+    one, two = (kind(random_state=generator).fit(positives) for _ in range(2))
+    assert one.seed_ != two.seed_
+    assert kind(random_state=make(3)).fit(positives).seed_ == one.seed_
+
+
+def test_answers_do_not_depend_on_earlier_questions(kind, positives, sample):
+    model = kind(random_state=0).fit(positives)
+    first = everything(model.quantify(sample))
+    model.quantify(sample[:10])
+    model.posterior(sample[:100])
+    assert everything(model.quantify(sample)) == first
+
+
+def test_another_process_gives_the_same_bits(positives, sample, tmp_path):
+    np.savez(tmp_path / "rows.npz", positives=positives, sample=sample)
+    script = """
+        import numpy as np, poscount
+        from sklearn.svm import OneClassSVM
+        rows = np.load("rows.npz")
+        for scorer in (None, OneClassSVM()):
+            model = poscount.PAT(scorer, random_state=0).fit(rows["positives"])
+            answer = model.quantify(rows["sample"])
+            print(model.hash_, float(answer), answer.interval.low, answer.interval.high)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    expected = []
+    for scorer in (None, OneClassSVM()):
+        model = PAT(scorer, random_state=0).fit(positives)
+        answer = model.quantify(sample)
+        expected.append(
+            f"{model.hash_} {float(answer)} {answer.interval.low} {answer.interval.high}"
+        )
+    assert told.splitlines() == expected
+
+
+def test_streams_are_independent():
+    draws = {place: stream(0, place).integers(2**63) for place in ("folds", "limit", "scorer", "")}
+    assert len(set(draws.values())) == 4
+    assert stream(1, "folds").integers(2**63) != draws["folds"]
+
+
+@pytest.mark.parametrize("seed", [0, 7, np.int64(7), 2**32 - 1])
+def test_an_integer_is_its_own_seed(seed):
+    assert seed_of(seed) == seed
+    assert type(seed_of(seed)) is int
+
+
+def test_every_unseeded_part_of_a_scorer_gets_its_own_seed():
+    scorer = make_pipeline(IsolationForest(), IsolationForest(random_state=4), IsolationForest())
+    seed_scorer(scorer, 0)
+    first, second, third = (step.random_state for _, step in scorer.steps)
+    assert second == 4
+    assert first != third
+    assert None not in (first, third)

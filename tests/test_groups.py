@@ -1,0 +1,211 @@
+from datetime import date, timedelta
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from poscount import PAT, InputError, ODIn
+
+pytestmark = pytest.mark.usefixtures("global_generator_untouched")
+
+
+def columns(rows):
+    return dict(zip("abc", rows.T, strict=True))
+
+
+def told(frame):
+    """A frame of any kind as a list of dicts."""
+    return nw.from_native(frame, eager_only=True).rows(named=True)
+
+
+@pytest.fixture(params=[PAT, ODIn])
+def model(request, make_frame, positives):
+    return request.param(random_state=0).fit(make_frame(positives))
+
+
+@pytest.fixture
+def nights(sample):
+    return np.random.default_rng(5).choice(["tue", "mon", "wed"], len(sample), p=[0.5, 0.4, 0.1])
+
+
+def test_groups_equal_single_answers(model, make_frame, sample, nights):
+    result = model.quantify_by(make_frame({**columns(sample), "night": nights}), by="night")
+    assert type(result) is type(make_frame(sample))
+    assert [row["night"] for row in told(result)] == ["mon", "tue", "wed"]
+    for row in told(result):
+        alone = model.quantify(make_frame(sample[nights == row["night"]]))
+        assert list(row) == ["night", "prevalence", "low", "high", "count", "n", "warnings"]
+        assert row["prevalence"] == alone
+        assert (row["low"], row["high"]) == (alone.interval.low, alone.interval.high)
+        assert (row["count"], row["n"]) == (alone.count, alone.n_unlabeled)
+        assert row["warnings"].split() == [caution.code for caution in alone.warnings]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_groups_across_blocks(model, make_frame, sample, nights, n_jobs):
+    frame = make_frame({**columns(sample), "night": nights})
+    model.set_params(n_jobs=n_jobs)
+    for (night,), answer in model.quantify_groups(frame, ["night"]).items():
+        alone = model.quantify(make_frame(sample[nights == night]))
+        assert answer.to_dict() == alone.to_dict()
+
+
+KEYS = {
+    "int": lambda i: int(i),
+    "negative": lambda i: -int(i),
+    "text": lambda i: f"n {i:03}",
+    "date": lambda i: date(2026, 1, 1) + timedelta(days=int(i)),
+    "bool": lambda i: bool(i % 2),
+    "float": lambda i: i / 4,
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_kinds_of_keys(kind, make_frame, positives, sample):
+    keys = [KEYS[kind](i) for i in np.random.default_rng(0).integers(0, 12, len(sample))]
+    model = PAT(random_state=0).fit(make_frame(positives))
+    answers = model.quantify_groups(make_frame({**columns(sample), "key": keys}), "key")
+    assert [key for (key,) in answers] == sorted(set(keys))
+    for (key,), answer in answers.items():
+        chosen = np.array([k == key for k in keys])
+        assert answer.to_dict() == model.quantify(make_frame(sample[chosen])).to_dict()
+
+
+def test_two_keys(make_frame, positives, sample, nights):
+    model = PAT(random_state=0).fit(make_frame(positives))
+    traps = np.arange(len(sample)) % 2
+    frame = make_frame({"trap": traps, **columns(sample), "night": nights})
+    answers = model.quantify_groups(frame, by=["night", "trap"])
+    assert list(answers) == [(n, t) for n in ("mon", "tue", "wed") for t in (0, 1)]
+    for (night, trap), answer in answers.items():
+        chosen = (nights == night) & (traps == trap)
+        assert answer == model.quantify(make_frame(sample[chosen]))
+
+
+def test_a_feature_as_key(make_frame, positives, sample):
+    model = PAT(random_state=0).fit(make_frame(positives))
+    result = model.quantify_by(make_frame(sample[:5]), "a")
+    assert [row["n"] for row in told(result)] == [1] * 5
+    assert [row["a"] for row in told(result)] == sorted(sample[:5, 0])
+
+
+@pytest.mark.parametrize("index", [[7] * 400, range(400, 0, -1), [f"r{i}" for i in range(400)]])
+def test_the_index_of_a_pandas_frame_does_not_matter(index, positives, sample, nights):
+    model = PAT(random_state=0).fit(pd.DataFrame(columns(positives)))
+    frame = pd.DataFrame({**columns(sample), "night": nights})
+    expected = model.quantify_by(frame, "night")
+    pd.testing.assert_frame_equal(
+        model.quantify_by(frame.set_index([list(index)]), "night"), expected
+    )
+
+
+def test_categories(positives, sample, nights):
+    model = PAT(random_state=0).fit(pd.DataFrame(columns(positives)))
+    frame = pd.DataFrame({**columns(sample), "night": nights})
+    expected = model.quantify_by(frame, "night")
+    frame["night"] = pd.Categorical(nights, ["mon", "tue", "wed", "thu"])
+    result = model.quantify_by(frame, "night")
+    assert result.drop(columns="night").equals(expected.drop(columns="night"))
+
+
+# Many groups
+
+
+def test_beyond_a_thousand_groups_the_interval_is_the_closed_form(draw, positives):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(columns(draw(rng, 1500, 2504)))
+    frame["g"] = rng.permutation(np.arange(len(frame)) % 1001)
+    model = PAT(random_state=0).fit(pd.DataFrame(columns(positives)))
+    result = model.quantify_by(frame, "g")
+    assert len(result) == 1001
+    p, n = result["prevalence"], result["n"]
+    half = norm.ppf(0.975) * np.sqrt(0.8 * (p**2 / 200 + np.maximum(p, 1 / n) / n))
+    np.testing.assert_allclose(result["low"], np.clip(p - half, 0, 1), atol=1e-12)
+    np.testing.assert_allclose(result["high"], np.clip(p + half, 0, 1), atol=1e-12)
+    some = frame[frame["g"] == 17]
+    assert model.quantify(some) == p[17]
+    fewer = model.quantify_by(frame[frame["g"] < 1000], "g")
+    assert fewer["prevalence"].equals(p[:1000])
+    assert (fewer["high"] - fewer["low"]).sum() > (result["high"] - result["low"])[:1000].sum()
+
+
+# Counts of groups
+
+
+def test_grouped_counts_add_up_in_any_order(model, make_frame, sample, nights):
+    frames = [
+        make_frame({**columns(sample[part]), "night": nights[part]})
+        for part in (slice(0, 3), slice(3, 100), slice(100, 100), slice(100, 400))
+    ]
+    whole = model.count_by(make_frame({**columns(sample), "night": nights}), "night")
+    expected = {key: (counts, counts.n) for key, counts in whole.items()}
+    parts = [model.count_by(frame, "night") for frame in frames]
+    for order in ((0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1)):
+        first, *rest = (parts[i] for i in order)
+        merged = sum(rest, start=first)
+        assert {key: (counts, counts.n) for key, counts in merged.items()} == expected
+        answers = dict(zip(merged.keys, model.estimate_by(merged), strict=True))
+        assert answers == dict(zip(whole.keys, model.estimate_by(whole), strict=True))
+    assert len(parts[2]) == 0
+    assert model.estimate_by(parts[2]) == []
+
+
+def test_grouped_counts_are_those_of_the_groups(model, make_frame, sample, nights):
+    grouped = model.count_by(make_frame({**columns(sample), "night": nights}), "night")
+    for (night,), counts in grouped.items():
+        assert counts == model.count(make_frame(sample[nights == night]))
+
+
+def test_grouped_counts_of_others_are_refused(make_frame, positives, sample, nights):
+    one, two = (PAT(random_state=seed).fit(make_frame(positives)) for seed in (0, 1))
+    frame = make_frame({**columns(sample), "night": nights, "trap": nights})
+    with pytest.raises(ValueError, match="different models or groupings"):
+        one.count_by(frame, "night") + two.count_by(frame, "night")
+    with pytest.raises(ValueError, match="different models or groupings"):
+        one.count_by(frame, "night") + one.count_by(frame, "trap")
+    with pytest.raises(ValueError, match="another model"):
+        one.estimate_by(two.count_by(frame, "night"))
+    with pytest.raises(TypeError):
+        one.count_by(frame, "night") + one.count(frame)
+
+
+# Mistakes
+
+
+def test_no_such_column(model, make_frame, sample):
+    with pytest.raises(InputError, match=r"column 'night'.*a, b, c"):
+        model.quantify_by(make_frame(sample), "night")
+
+
+def test_missing_group(model, make_frame, sample):
+    frame = make_frame({**columns(sample[:3]), "night": ["mon", None, "tue"]})
+    with pytest.raises(InputError) as caught:
+        model.quantify_by(frame, "night")
+    assert (caught.value.column, caught.value.row) == ("night", 1)
+
+
+@pytest.mark.parametrize("name", ["prevalence", "low", "n"])
+def test_names_of_the_result_are_taken(model, make_frame, sample, name):
+    frame = make_frame({**columns(sample), name: np.zeros(len(sample))})
+    with pytest.raises(InputError, match="rename") as caught:
+        model.quantify_by(frame, name)
+    assert caught.value.column == name
+
+
+def test_frame_without_rows(model, make_frame):
+    frame = make_frame({**columns(np.empty((0, 3))), "night": np.empty(0)})
+    with pytest.raises(InputError, match="no rows"):
+        model.quantify_by(frame, "night")
+
+
+def test_arrays_have_no_groups(model, sample):
+    with pytest.raises(TypeError, match="frame"):
+        model.quantify_by(sample, "night")
+
+
+def test_no_columns_to_group_by(model, make_frame, sample):
+    with pytest.raises(ValueError, match="at least one column"):
+        model.quantify_by(make_frame(sample), [])

@@ -1,0 +1,78 @@
+"""What is imported when: in processes of their own, because this one has imported everything."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import poscount
+
+
+def modules_after(statement):
+    script = f"import sys, json\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
+    command = [sys.executable, "-W", "error", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+HEAVY = {
+    "sklearn.covariance",
+    "sklearn.model_selection",
+    "scipy.stats",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "numba",
+    "matplotlib",
+    "skops",
+    "pyod",
+    "typer",
+    "rich",
+}
+
+
+def test_the_package_alone_imports_nothing():
+    modules = modules_after("import poscount; poscount.__version__; dir(poscount)")
+    assert "poscount" in modules
+    assert not {"numpy", "scipy", "sklearn", "narwhals", *HEAVY} & modules
+    assert not {name for name in modules if name.startswith("poscount.")}
+
+
+USE = """
+import numpy as np
+from poscount import PAT
+rows = np.random.default_rng(0).normal(size=(50, 2))
+PAT(random_state=0).fit(rows).quantify(rows)
+"""
+
+
+@pytest.fixture(scope="module")
+def unavoidable():
+    """scikit-learn itself imports pandas where there is one."""
+    return modules_after("import sklearn.base")
+
+
+@pytest.mark.parametrize("statement", ["from poscount import PAT", "from poscount import *", USE])
+def test_a_method_imports_only_what_it_needs(statement, unavoidable):
+    modules = modules_after(statement)
+    assert "poscount.reusable.pat" in modules
+    assert not HEAVY & (modules - unavoidable)
+
+
+@pytest.mark.parametrize("name", poscount.__all__)
+def test_every_public_name_is_there(name):
+    value = getattr(poscount, name)
+    assert value.__name__ == name
+    assert value.__module__.startswith("poscount.")
+    assert value.__doc__
+    assert name in dir(poscount)
+
+
+def test_the_names_of_the_package_are_one_list():
+    assert sorted(poscount.__all__) == sorted(poscount._PLACES)
+
+
+def test_an_unknown_name_is_an_ordinary_error():
+    with pytest.raises(AttributeError, match="no attribute 'Pat'"):
+        poscount.Pat  # noqa: B018
