@@ -52,10 +52,10 @@ def simulate(models, draw):
         (PAT, 0, 0.95, 50),
         (PAT, 15, 0.95, 300),
         (PAT, 150, 0.95, 300),
-        (PAT, 300, 0.95, 300),
-        (PAT, 150, 0.8, 300),
-        (PAT, 150, 0.99, 100),
-        (ODIn, 150, 0.95, 100),
+        (PAT, 300, 0.95, 150),
+        (PAT, 150, 0.8, 150),
+        (PAT, 150, 0.99, 50),
+        (ODIn, 150, 0.95, 50),
     ],
 )
 def test_coverage_and_width(simulate, kind, n_positive, level, n_samples):

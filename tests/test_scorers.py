@@ -196,12 +196,12 @@ def pyod(name):
 DETECTORS = {
     "OneClassSVM": lambda: OneClassSVM(gamma="scale", nu=0.1),
     "LocalOutlierFactor": lambda: LocalOutlierFactor(novelty=True),
-    "IsolationForest": lambda: IsolationForest(n_estimators=20),
+    "IsolationForest": lambda: IsolationForest(n_estimators=5),
     "GaussianMixture": lambda: GaussianMixture(2),
     "EllipticEnvelope": lambda: EllipticEnvelope(support_fraction=1.0),
     "KernelDensity": lambda: KernelDensity(),
     "scaler + detector": lambda: make_pipeline(StandardScaler(), OneClassSVM()),
-    "PyOD IForest": lambda: pyod("IForest")(n_estimators=20),
+    "PyOD IForest": lambda: pyod("IForest")(n_estimators=5),
     "PyOD HBOS": lambda: pyod("HBOS")(),
     "PyOD OCSVM": lambda: pyod("OCSVM")(),
     "PyOD in a pipeline": lambda: make_pipeline(StandardScaler(), pyod("HBOS")()),
@@ -223,15 +223,16 @@ def test_detector_is_turned_the_right_way_round(detector, positives):
     assert near > far.max()
 
 
-@pytest.mark.parametrize("kind", [PAT, ODIn])
-def test_every_detector_counts(detector, kind, positives, sample):
+def test_every_detector_counts(detector, positives, sample):
     # 160 of 400 rows are positive, and the others far away.
-    model = kind(detector, random_state=0).fit(positives)
+    model = PAT(detector, random_state=0).fit(positives)
     answer = model.quantify(sample)
     assert abs(answer - 0.4) < 0.13
     assert answer.interval.width < 0.5
     # An unseeded detector is seeded by the model.
-    assert kind(detector, random_state=0).fit(positives).quantify(sample) == answer
+    again = PAT(detector, random_state=0).fit(positives)
+    assert again.quantify(sample) == answer
+    assert again.hash_ == model.hash_
     assert not hasattr(detector, "n_features_in_")
     assert "random_state" not in detector.get_params() or detector.random_state is None
 
@@ -273,11 +274,6 @@ def test_a_scorer_that_cannot_be_pickled(positives, sample):
     model = PAT(centre, random_state=0).fit(positives)
     assert model.quantify(sample) == PAT(random_state=0).fit(positives).quantify(sample)
     assert model.hash_ == PAT(centre, random_state=0).fit(positives).hash_
-
-
-def test_the_same_fit_has_the_same_hash(detector, positives):
-    one, two = (PAT(detector, random_state=0).fit(positives) for _ in range(2))
-    assert one.hash_ == two.hash_
 
 
 @pytest.mark.parametrize(
@@ -353,7 +349,6 @@ def coloured_rows():
     return learned, {name: np.concatenate([found[name], others[name]]) for name in found}
 
 
-@pytest.mark.usefixtures("small_blocks")
 def test_a_pipeline_takes_text(make_frame, encoder, coloured_rows):
     learned, found = coloured_rows
     model = PAT(encoder, random_state=0).fit(make_frame(learned))
