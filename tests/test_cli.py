@@ -243,6 +243,17 @@ def test_estimate_with_every_scorer(poscount_, method, scorer):
     assert result["prevalence"] == pytest.approx(share, abs=0.15)
 
 
+def test_types_of_a_foreign_scorer_are_trusted_by_name(poscount_, refused, tmp_path):
+    forest = tmp_path / "forest.poscount"
+    fitted = poscount_("fit", POSITIVES, "-o", forest, "--scorer", "isolation-forest")
+    assert fitted.status == 0
+    sentence = refused("quantify", forest, TRAP)
+    assert "--trust" in sentence
+    types = sentence.split("safe (")[1].split(")")[0].replace(" ", "")
+    (result,) = poscount_("quantify", forest, TRAP, "--trust", types, "--format", "json").results()
+    assert result["method"] == "PAT"
+
+
 def test_plan(poscount_, refused):
     outcome = poscount_("plan", "--error", 0.02)
     assert outcome.status == 0

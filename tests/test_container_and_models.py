@@ -347,7 +347,8 @@ def test_a_missing_folder_is_named(kind, tmp_path):
         PAT(Mahalanobis("ledoit-wolf", keep_float32=True), random_state=3),
         ODIn(random_state=3),
     ],
-    ids=repr,
+    # Not their repr: that of a generator is its address, which no two workers share.
+    ids=["seed", "parameters", "generator", "random state", "no seed", "shrunk", "ODIn"],
 )
 @pytest.mark.parametrize(
     "data", [np.asarray, functools.partial(pd.DataFrame, columns=["a", "ä", ""])]

@@ -6,6 +6,7 @@ the SHA-256 of every byte before it, so that any truncation or flipped bit is no
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -46,6 +47,8 @@ def write(
     """Write a file of the given kind, whole or not at all."""
     content = _pack({"kind": kind, "version": VERSION, **meta}, arrays)
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "There is no such directory", str(target.parent))
     # The temporary file sits beside the target, because a rename is atomic only within one disk.
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

@@ -32,7 +32,7 @@ def load(
     find_class : callable
         Gives the class of one of our estimators by its name, and raises ValueError for any other.
     trusted : sequence of str
-        Types of a foreign scorer, beyond scikit-learn's own, that may be built.
+        Types of a foreign scorer, beyond those that skops knows to be safe, that may be built.
     """
     meta, arrays = container.read(path, "model")
     try:
@@ -126,7 +126,8 @@ def _load_foreign(content: bytes, trusted: Sequence[str]) -> BaseEstimator:
     if unknown:
         raise ValueError(
             f"its scorer uses types that are not known to be safe ({', '.join(sorted(unknown))}); "
-            "if you trust the file's author, name them in load(path, trusted=[...])."
+            "if you trust the file's author, name them in load(path, trusted=[...]), or after "
+            "--trust on the command line."
         )
     return skops.loads(content, trusted=trusted)
 

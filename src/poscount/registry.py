@@ -73,8 +73,8 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     path : path
         The model file.
     trusted : sequence of str, optional
-        Types of a scorer from another library than scikit-learn that the file may build. The
-        error of a file that needs them lists them.
+        Types of a scorer from another library that the file may build, beyond those that skops
+        knows to be safe. The error of a file that needs them lists them.
 
     Returns
     -------

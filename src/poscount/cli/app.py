@@ -63,6 +63,12 @@ Delimiter = Annotated[
     str | None,
     typer.Option(help="Delimiter of CSV files; found in the first line.", show_default=False),
 ]
+Trust = Annotated[
+    str | None,
+    typer.Option(
+        help="Types that a model file with a foreign scorer may build.", show_default=False
+    ),
+]
 Decimal = Annotated[str, typer.Option(help="Decimal mark of CSV files.")]
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="CSV files have no header; columns are 1, 2, ...")
@@ -132,6 +138,7 @@ def quantify(
     by_file: ByFile = False,
     output_format: OutputFormat = Format.table,
     plot: Plot = None,
+    trust: Trust = None,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     no_header: NoHeader = False,
@@ -139,7 +146,7 @@ def quantify(
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
     from poscount.cli import models, output
 
-    fitted = registry.load(model)
+    fitted = registry.load(model, trusted=_names(trust) or [])
     layout = _layout(delimiter, decimal, no_header)
     results = models.quantify(fitted, data, by=_names(by) or [], by_file=by_file, layout=layout)
     output.show(results, output_format, plot)
@@ -186,6 +193,7 @@ def count(
     model: ModelFile,
     data: Data,
     output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
+    trust: Trust = None,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     no_header: NoHeader = False,
@@ -193,7 +201,8 @@ def count(
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
     from poscount.cli import models
 
-    counts = models.count(registry.load(model), data, _layout(delimiter, decimal, no_header))
+    fitted = registry.load(model, trusted=_names(trust) or [])
+    counts = models.count(fitted, data, _layout(delimiter, decimal, no_header))
     counts.save(output)
     typer.echo(f"{output}: counts of {counts.n} rows.")
 

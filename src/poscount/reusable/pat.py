@@ -114,13 +114,13 @@ class PAT(ScoreQuantifier):
         return checks.crowded_core(uncapped, self.n_labeled_, n_rows)
 
     def _details(self, cells: np.ndarray) -> dict[str, Any]:
-        return {"q": self.quantiles_, "curve": self._curve(cells, self.shares_)}
+        return {"q": self.quantiles_, "curve": np.minimum(1.0, self._curve(cells, self.shares_))}
 
 
 def _quantiles(q: float | tuple[float, float]) -> np.ndarray:
     if not isinstance(q, tuple | list):
         return np.array([q])
-    if len(q) != 2 or not 0 < q[0] <= q[1] < 1:
+    if len(q) != 2 or not all(isinstance(x, Real) for x in q) or not 0 < q[0] <= q[1] < 1:
         raise ValueError(
             f"q is one quantile or a range (low, high) with 0 < low <= high < 1, got {q}."
         )
