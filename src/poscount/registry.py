@@ -14,6 +14,9 @@ from poscount import persistence
 METHODS = {
     "pat": "poscount.reusable.pat:PAT",
     "odin": "poscount.reusable.odin:ODIn",
+    "pe": "poscount.transductive.pe:PE",
+    "penl1": "poscount.transductive.pen_l1:PenL1",
+    "alphamax": "poscount.transductive.alphamax:AlphaMax",
 }
 
 SCORERS = {
