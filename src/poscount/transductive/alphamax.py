@@ -13,7 +13,10 @@ from poscount.transductive.classifier_scores import out_of_fold_scores
 
 GRID = np.linspace(0.01, 0.99, 99)
 MAX_BINS = 100
-N_BOOTSTRAPS = 200
+ROWS_IN_BIN = 10
+# The tolerance changes slowly with r: a few r with many draws each beat many with few.
+KNOTS = np.linspace(0.01, 0.99, 15)
+N_DRAWS = 500
 # Of the exact search below: a fall smaller than this is none.
 ROUNDING = 1e-9
 
@@ -34,12 +37,14 @@ class AlphaMax(TransductiveQuantifier):
     with the bin width :math:`\delta`. As long as the positives fit under the sample, ll(r) is as
     large as it can be at all; then it falls, and the answer is where the fall starts (the knee).
 
-    By default that is where the fall exceeds a tolerance: the lower quartile, over 200 pairs of
-    resamples of L of the sizes of L and U, of the fall at r = 1. A sample of nothing but positives
-    falls by so much by chance. (The lower quartile, because in a mixture fewer bins are full of
-    positives, so that chance has less to play with; it was settled on simulated mixtures and two
-    data sets outside the paper's tables.) The answer is interpolated between the r on both sides;
-    it is 0 if even r = 0.01 falls too far, and 1 if not even r = 0.99 does.
+    By default that is where the fall exceeds what chance alone does. For each r, a sample with a
+    share r of positives is drawn from L, with all its negatives elsewhere, and another L from L;
+    the tolerance is the lower quartile of the fall at r over 500 such pairs (at 15 values of r,
+    and interpolated). The lower quartile, because real negatives are not all elsewhere, so that
+    fewer bins are full of positives and chance has less to play with; it was settled on simulated
+    mixtures and on two data sets outside the paper's tables. The answer is interpolated between
+    the last r within its tolerance and the next; it is 0 if even r = 0.01 falls too far, and 1 if
+    r = 0.99 does not.
 
     AlphaMax overestimates where negatives score like the most typical positives.
 
@@ -53,8 +58,8 @@ class AlphaMax(TransductiveQuantifier):
         median of 5 and made non-increasing, and of all r the one is taken with the largest change
         of slope between the line fits through the 10 points before and after it, relative to how
         far the curve has already fallen (plus a hundredth of its whole fall). It is meant to be
-        watched by a human: unattended, it often takes a ripple for the knee, and the mean error on
-        the paper's Experiment #1 is several times larger.
+        watched by a human: it cannot answer below 0.1 or above 0.9 (but for 1 where nothing falls
+        at all), and unattended it often takes a ripple for the knee.
     bootstrap : int, optional
         Number of resamples for an interval; none by default.
     confidence : float, default=0.95
@@ -78,10 +83,12 @@ class AlphaMax(TransductiveQuantifier):
     Notes
     -----
     The `details` of an answer hold `grid` (the r), `curve` (their log-likelihoods), `knee` (the
-    last r of the grid before the fall), `tolerance` (None for the published rule), `n_bins` and
-    `bin_width`. The width is Scott's, 3.49 sd n^(-1/3) of the scores of L, but never so small that
-    there are more than 100 bins; one row, spread over all bins, is added to L and to U, so that no
-    bin is empty.
+    last r of the grid before the fall), `tolerance` (how far the curve may fall at each r; None for
+    the published rule) and `edges` (of the bins). The bins have Scott's width, 3.49 sd n^(-1/3) of
+    the scores of L, but never so small a width that there are more than 100; from the highest
+    scores down, neighbours are then joined until each has 10 rows of L, or a fifth of L if that is
+    fewer, because ratios of a few rows are all noise. One row, spread over all bins, is added to L
+    and to U, so that no bin is empty.
 
     The maximisation is exact: it is concave and separable but for one linear constraint, whose
     multiplier is found by bisection, for all r at once.
@@ -140,44 +147,49 @@ class AlphaMax(TransductiveQuantifier):
         probabilities = out_of_fold_scores(self.classifier, positives, sample, generator)
         odds = len(positives) / len(sample)
         scores = [p / (p + (1 - p) * odds) for p in probabilities]
-        counts, width = binned(*scores)
-        labeled, unlabeled = (_shares(x) for x in counts)
+        edges = bin_edges(*scores)
+        counts = np.array([np.histogram(x, edges)[0] for x in scores])
+        labeled, unlabeled = (_shares(x, x.sum()) for x in counts)
         fall = falls(labeled, unlabeled, GRID)
-        top = sum(float(x @ np.log(x / width)) for x in (labeled, unlabeled))
+        top = sum(x @ np.log(x / np.diff(edges)) for x in (labeled, unlabeled))
         tolerance = None
         if self.knee == "published":
             value = knee = published_knee(GRID, top - fall)
         else:
-            tolerance = max(ROUNDING, _fall_by_chance(counts, generator))
+            by_chance = falls_by_chance(counts[0], counts[1], KNOTS, generator)
+            tolerance = np.interp(GRID, KNOTS, by_chance)
             value, knee = _crossing(fall, tolerance)
         details = {
             "grid": GRID,
             "curve": top - fall,
             "knee": knee,
             "tolerance": tolerance,
-            "n_bins": counts.shape[1],
-            "bin_width": width,
+            "edges": edges,
         }
         return value, details
 
 
-def binned(labeled: np.ndarray, unlabeled: np.ndarray) -> tuple[np.ndarray, float]:
-    """Counts of L and of U in bins of equal width, chosen on L, over the range of both."""
+def bin_edges(labeled: np.ndarray, unlabeled: np.ndarray) -> np.ndarray:
+    """Edges of bins over the range of both scores, with enough rows of L in each."""
     low = min(labeled.min(), unlabeled.min())
-    span = max(labeled.max(), unlabeled.max()) - low
+    high = max(labeled.max(), unlabeled.max())
+    if high - low <= ROUNDING:
+        return np.array([low - ROUNDING, high + ROUNDING])
     scott = 3.49 * labeled.std() * len(labeled) ** (-1 / 3)
-    # A span of rounding errors is none.
-    n_bins = 1
-    if span > ROUNDING:
-        n_bins = int(np.ceil(span / max(scott, span / MAX_BINS)))
-    edges = np.linspace(low, low + max(span, ROUNDING), n_bins + 1)
-    counts = np.array(
-        [
-            np.bincount(np.searchsorted(edges[1:-1], x, side="right"), minlength=n_bins)
-            for x in (labeled, unlabeled)
-        ]
-    )
-    return counts, float(edges[1] - edges[0])
+    n_bins = int(np.ceil((high - low) / max(scott, (high - low) / MAX_BINS)))
+    edges = np.linspace(low, high, n_bins + 1)
+    counts = np.array([np.histogram(x, edges)[0] for x in (labeled, unlabeled)])
+    enough = min(ROWS_IN_BIN, np.ceil(len(labeled) / 5))
+    kept, inside = [n_bins], np.zeros(2)
+    for i in range(n_bins - 1, -1, -1):
+        inside += counts[:, i]
+        if inside[0] >= enough:
+            kept.append(i)
+            inside[:] = 0
+    # What is left below: a bin of its own, if it has rows enough of any kind.
+    if inside.sum() < enough:
+        kept.pop()
+    return edges[sorted({0, n_bins, *kept})]
 
 
 def falls(labeled: np.ndarray, unlabeled: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -233,30 +245,44 @@ def published_knee(r: np.ndarray, curve: np.ndarray) -> float:
     return float(r[inner[np.argmax(change / fallen)]])
 
 
-def _shares(counts: np.ndarray) -> np.ndarray:
-    n_bins = counts.shape[-1]
-    return (counts + 1 / n_bins) / (counts.sum(axis=-1, keepdims=True) + 1)
+def falls_by_chance(
+    labeled: np.ndarray, unlabeled: np.ndarray, r: np.ndarray, generator: np.random.Generator
+) -> np.ndarray:
+    """Lower quartile of the fall at each r in samples with a share r of positives, drawn from L.
+
+    Parameters
+    ----------
+    labeled, unlabeled : ndarray of int
+        Counts of L and of U in each bin.
+    r : ndarray
+    generator : numpy.random.Generator
+    """
+    n_labeled, n_unlabeled = labeled.sum(), unlabeled.sum()
+    shares = labeled / n_labeled
+    n_positives = np.rint(r * n_unlabeled).astype(int)
+    drawn_labeled = generator.multinomial(n_labeled, shares, size=(N_DRAWS, 1))
+    drawn_positives = generator.multinomial(n_positives, shares, size=(N_DRAWS, len(r)))
+    shares_labeled = _shares(drawn_labeled, n_labeled)
+    found = _shares(drawn_positives, n_unlabeled)
+    # With the negatives elsewhere, x = v in the bins of L, and nothing is left to maximise.
+    ratio = found / (r[:, np.newaxis] * shares_labeled)
+    fall = np.sum((found - shares_labeled) * np.log(ratio), axis=-1)
+    return np.maximum(np.quantile(fall, 0.25, axis=0), ROUNDING)
 
 
-def _fall_by_chance(counts: np.ndarray, generator: np.random.Generator) -> float:
-    """Lower quartile of the fall at r = 1 between resamples of L as large as L and as U."""
-    n_labeled, n_unlabeled = counts.sum(axis=1)
-    labeled, unlabeled = (
-        _shares(generator.multinomial(n, counts[0] / n_labeled, size=N_BOOTSTRAPS))
-        for n in (n_labeled, n_unlabeled)
-    )
-    # At r = 1 every row of U is positive, x = v, and nothing is left to maximise.
-    fall = np.sum((unlabeled - labeled) * np.log(unlabeled / labeled), axis=1)
-    return float(np.quantile(fall, 0.25))
+def _shares(counts: np.ndarray, total: int) -> np.ndarray:
+    """Shares of a total, with one more row spread over all bins."""
+    return (counts + 1 / counts.shape[-1]) / (total + 1)
 
 
-def _crossing(fall: np.ndarray, tolerance: float) -> tuple[float, float]:
-    """Where the fall reaches the tolerance, and the last r of the grid before that."""
-    n_within = int(np.searchsorted(np.maximum.accumulate(fall), tolerance, side="right"))
-    if n_within == 0:
+def _crossing(fall: np.ndarray, tolerance: np.ndarray) -> tuple[float, float]:
+    """Where the fall leaves the tolerance, and the last r of the grid before that."""
+    excess = fall - tolerance
+    within = np.flatnonzero(excess <= 0)
+    if len(within) == 0:
         return 0.0, 0.0
-    if n_within == len(GRID):
-        return 1.0, float(GRID[-1])
-    before, after = n_within - 1, n_within
-    value = np.interp(tolerance, fall[[before, after]], GRID[[before, after]])
-    return float(value), float(GRID[before])
+    last = within[-1]
+    knee = float(GRID[last])
+    if knee == GRID[-1]:
+        return 1.0, knee
+    return float(np.interp(0.0, excess[last : last + 2], GRID[last : last + 2])), knee

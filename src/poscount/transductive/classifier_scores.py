@@ -1,4 +1,4 @@
-"""Scores of a classifier of labelled positives against the sample, for rows it has not seen."""
+"""Scores of a classifier that tells labelled positives from the sample, of rows unseen by it."""
 
 from __future__ import annotations
 

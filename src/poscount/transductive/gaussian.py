@@ -27,19 +27,19 @@ def squared_distances(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.maximum(squares, 0.0, out=squares)
 
 
-def typical_distance(squares: np.ndarray) -> float:
-    """Median distance; among the positive ones when half are zero, and 1 when all are.
+def positive_median(values: np.ndarray) -> float:
+    """Median; that of the positive values when half are zero, and 1 when all are.
 
     Examples
     --------
-    >>> typical_distance(np.array([1.0, 4.0, 25.0])), typical_distance(np.array([0.0, 0.0, 9.0]))
-    (2.0, 3.0)
+    >>> positive_median(np.array([1.0, 4.0, 25.0])), positive_median(np.array([0.0, 0.0, 9.0]))
+    (4.0, 9.0)
     """
-    middle = np.median(squares)
+    middle = np.median(values)
     if middle == 0:
-        positive = squares[squares > 0]
+        positive = values[values > 0]
         middle = np.median(positive) if positive.size else 1.0
-    return float(np.sqrt(middle))
+    return float(middle)
 
 
 def some_rows(rows: np.ndarray, n_most: int, generator: np.random.Generator) -> np.ndarray:

@@ -135,7 +135,8 @@ class PE(TransductiveQuantifier):
         sizes = np.array([[len(fold) for fold in f] for f in (labeled_folds, sample_folds)])
         with one_blas_thread():
             pairs = np.triu_indices(len(some), 1)
-            middle = gaussian.typical_distance(gaussian.squared_distances(some, some)[pairs])
+            distances = np.sqrt(gaussian.squared_distances(some, some)[pairs])
+            middle = gaussian.positive_median(distances)
             labeled, sums = moments(labeled_folds, centres, WIDTHS * middle)
             unlabeled, _ = moments(sample_folds, centres, WIDTHS * middle)
             fold_scores = np.array(

@@ -73,9 +73,9 @@ class PenL1(TransductiveQuantifier):
     all positives gives 1. Do not use the method where the prevalence may be 0. It also fails in
     hundreds of dimensions, where all rows are about equally far from each other.
 
-    A sample identical to the positives gives 1, or nearly. If all rows are equal, the answer is 1
-    (and 1 as well if they are equal within the sample but unlike the positives). With fewer rows than folds, there are as many
-    folds as rows; a single row of U (or of L) is its own held-out set.
+    A sample identical to the positives gives 1, or nearly; so does one whose rows are all equal,
+    like the positives or not. With fewer rows than folds, there are as many folds as rows; a
+    single row of U (or of L) is its own held-out set.
 
     References
     ----------
@@ -120,7 +120,8 @@ class PenL1(TransductiveQuantifier):
         labeled_folds = gaussian.shuffled_folds(positives, n_folds, generator)
         sample_folds = gaussian.shuffled_folds(sample, n_folds, generator)
         with one_blas_thread():
-            middle = gaussian.typical_distance(gaussian.squared_distances(some, centres))
+            squares = gaussian.squared_distances(some, centres)
+            middle = float(np.sqrt(gaussian.positive_median(squares)))
             labeled = fold_sums(labeled_folds, centres, WIDTHS * middle)
             unlabeled = fold_sums(sample_folds, centres, WIDTHS * middle)
         labeled_sizes, sample_sizes = (
