@@ -262,15 +262,15 @@ def falls_by_chance(
     n_positives = np.rint(r * n_unlabeled).astype(int)
     drawn_labeled = generator.multinomial(n_labeled, shares, size=(N_DRAWS, 1))
     drawn_positives = generator.multinomial(n_positives, shares, size=(N_DRAWS, len(r)))
-    shares_labeled = _shares(drawn_labeled, n_labeled)
-    found = _shares(drawn_positives, n_unlabeled)
-    # With the negatives elsewhere, x = v in the bins of L, and nothing is left to maximise.
-    ratio = found / (r[:, np.newaxis] * shares_labeled)
-    fall = np.sum((found - shares_labeled) * np.log(ratio), axis=-1)
+    component = _shares(drawn_labeled, n_labeled)
+    positives = _shares(drawn_positives, n_positives[:, np.newaxis])
+    # With the negatives elsewhere, x = v = r positives, and nothing is left to maximise.
+    excess = r[:, np.newaxis] * positives - component
+    fall = np.sum(excess * np.log(positives / component), axis=-1)
     return np.maximum(np.quantile(fall, 0.25, axis=0), ROUNDING)
 
 
-def _shares(counts: np.ndarray, total: int) -> np.ndarray:
+def _shares(counts: np.ndarray, total: int | np.ndarray) -> np.ndarray:
     """Shares of a total, with one more row spread over all bins."""
     return (counts + 1 / counts.shape[-1]) / (total + 1)
 
