@@ -26,16 +26,16 @@ class AlphaMax(TransductiveQuantifier):
 
     The rows become one-dimensional: the score of each is the out-of-fold probability, by a
     classifier of L against U, that it is labelled, turned into what it would be if L and U were
-    equally large. The scores are put into bins of equal width. With shares :math:`l_i` of L and
-    :math:`v_i` of U in bin i, and for every prevalence r = 0.01, 0.02, ..., 0.99, each bin of U is
-    split into a positive part :math:`w_i v_i` and a remainder such that
+    equally large. The scores are put into bins. With shares :math:`l_i` of L and :math:`v_i` of U
+    in bin i of width :math:`\delta_i`, and for every prevalence r = 0.01, 0.02, ..., 0.99, each bin
+    of U is split into a positive part :math:`w_i v_i` and a remainder such that
 
     .. math:: ll(r) = \max_{w \in [0, 1]^k,\ \sum w_i v_i = r}
-              \sum_i v_i \log\frac{r l_i + (1 - w_i) v_i}{\delta} +
-              \sum_i l_i \log\frac{w_i v_i}{r \delta}
+              \sum_i v_i \log\frac{r l_i + (1 - w_i) v_i}{\delta_i} +
+              \sum_i l_i \log\frac{w_i v_i}{r \delta_i}
 
-    with the bin width :math:`\delta`. As long as the positives fit under the sample, ll(r) is as
-    large as it can be at all; then it falls, and the answer is where the fall starts (the knee).
+    As long as the positives fit under the sample, ll(r) is as large as it can be at all; then it
+    falls, and the answer is where the fall starts (the knee).
 
     By default that is where the fall exceeds what chance alone does. For each r, a sample with a
     share r of positives is drawn from L, with all its negatives elsewhere, and another L from L;
@@ -59,7 +59,8 @@ class AlphaMax(TransductiveQuantifier):
         of slope between the line fits through the 10 points before and after it, relative to how
         far the curve has already fallen (plus a hundredth of its whole fall). It is meant to be
         watched by a human: it cannot answer below 0.1 or above 0.9 (but for 1 where nothing falls
-        at all), and unattended it often takes a ripple for the knee.
+        at all), and unattended it often takes a ripple for the knee: a mean error of 13 points
+        instead of 4 on the paper's Experiment #1.
     bootstrap : int, optional
         Number of resamples for an interval; none by default.
     confidence : float, default=0.95
@@ -93,7 +94,7 @@ class AlphaMax(TransductiveQuantifier):
     The maximisation is exact: it is concave and separable but for one linear constraint, whose
     multiplier is found by bisection, for all r at once.
 
-    A sample identical to the positives gives 1, or nearly; one that is far from all of them
+    A sample identical to the positives gives 1 or somewhat less; one that is far from all of them
     gives 0. If all rows are equal, nothing tells the sample from the positives and the answer
     is 1. The score of a single row of U is a matter of luck, and so is the answer.
 
