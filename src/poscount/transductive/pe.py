@@ -178,12 +178,9 @@ def moments(
     shape = (len(widths), len(folds), len(centres))
     products, sums = np.zeros((*shape, len(centres))), np.zeros(shape)
     for k, fold in enumerate(folds):
-        for rows in gaussian.chunks(fold, len(centres)):
-            squares = gaussian.squared_distances(rows, centres)
-            for i, width in enumerate(widths):
-                basis = np.exp(squares * (-0.5 / width**2))
-                products[i, k] += basis.T @ basis
-                sums[i, k] += basis.sum(axis=0)
+        for i, basis in gaussian.basis_functions(fold, centres, widths):
+            products[i, k] += basis.T @ basis
+            sums[i, k] += basis.sum(axis=0)
     return products, sums
 
 

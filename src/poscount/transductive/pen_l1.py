@@ -144,10 +144,8 @@ def fold_sums(folds: list[np.ndarray], centres: np.ndarray, widths: np.ndarray) 
     """Sums over each fold of the basis functions: (n_widths, n_folds, n_centres)."""
     sums = np.zeros((len(widths), len(folds), len(centres)))
     for k, fold in enumerate(folds):
-        for rows in gaussian.chunks(fold, len(centres)):
-            squares = gaussian.squared_distances(rows, centres)
-            for i, width in enumerate(widths):
-                sums[i, k] += np.exp(squares * (-0.5 / width**2)).sum(axis=0)
+        for i, basis in gaussian.basis_functions(fold, centres, widths):
+            sums[i, k] += basis.sum(axis=0)
     return sums
 
 
