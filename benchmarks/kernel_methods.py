@@ -130,6 +130,8 @@ def growth() -> None:
         sample[1000:] += 2 / np.sqrt(n_features)
         cases.append((positives, sample, 2000))
     cases.append((rng.normal(size=(5000, 8)), rng.normal(size=(2000, 8)) + 0.5, 2000))
+    for name in ("PE", "PenL1", "AlphaMax"):
+        FORMS[name](0).fit(cases[0][0]).quantify(cases[0][1])
     for positives, sample, n in cases:
         for name in ("PE", "PenL1", "AlphaMax"):
             model = FORMS[name](0).fit(positives)
