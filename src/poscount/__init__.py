@@ -13,6 +13,9 @@ __version__ = "0.1.0"
 _PLACES = {
     "PAT": "poscount.reusable.pat",
     "ODIn": "poscount.reusable.odin",
+    "PE": "poscount.transductive.pe",
+    "PenL1": "poscount.transductive.pen_l1",
+    "AlphaMax": "poscount.transductive.alphamax",
     "Mahalanobis": "poscount.scorers.mahalanobis",
     "Prevalence": "poscount.prevalence",
     "Interval": "poscount.prevalence",
@@ -46,10 +49,15 @@ if TYPE_CHECKING:
     from poscount.reusable.odin import ODIn
     from poscount.reusable.pat import PAT
     from poscount.scorers.mahalanobis import Mahalanobis
+    from poscount.transductive.alphamax import AlphaMax
+    from poscount.transductive.pe import PE
+    from poscount.transductive.pen_l1 import PenL1
     from poscount.validation import InputError
 
 __all__ = [
     "PAT",
+    "PE",
+    "AlphaMax",
     "Caution",
     "Counts",
     "FileError",
@@ -58,6 +66,7 @@ __all__ = [
     "Interval",
     "Mahalanobis",
     "ODIn",
+    "PenL1",
     "Prevalence",
     "estimate_contamination",
     "joint_prior",

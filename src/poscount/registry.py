@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 METHODS = {
     "pat": "poscount.reusable.pat:PAT",
     "odin": "poscount.reusable.odin:ODIn",
+    "pe": "poscount.transductive.pe:PE",
+    "penl1": "poscount.transductive.pen_l1:PenL1",
+    "alphamax": "poscount.transductive.alphamax:AlphaMax",
 }
 
 # The detectors of scikit-learn see standardised features, because their answers depend on scale.
