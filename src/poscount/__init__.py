@@ -13,6 +13,9 @@ __version__ = "0.1.0"
 _PLACES = {
     "PAT": "poscount.reusable.pat",
     "ODIn": "poscount.reusable.odin",
+    "TIcE": "poscount.transductive.tice",
+    "ExTIcE": "poscount.transductive.extice",
+    "RanFocE": "poscount.transductive.ranfoce",
     "Mahalanobis": "poscount.scorers.mahalanobis",
     "Prevalence": "poscount.prevalence",
     "Interval": "poscount.prevalence",
@@ -46,12 +49,16 @@ if TYPE_CHECKING:
     from poscount.reusable.odin import ODIn
     from poscount.reusable.pat import PAT
     from poscount.scorers.mahalanobis import Mahalanobis
+    from poscount.transductive.extice import ExTIcE
+    from poscount.transductive.ranfoce import RanFocE
+    from poscount.transductive.tice import TIcE
     from poscount.validation import InputError
 
 __all__ = [
     "PAT",
     "Caution",
     "Counts",
+    "ExTIcE",
     "FileError",
     "GroupedCounts",
     "InputError",
@@ -59,6 +66,8 @@ __all__ = [
     "Mahalanobis",
     "ODIn",
     "Prevalence",
+    "RanFocE",
+    "TIcE",
     "estimate_contamination",
     "joint_prior",
     "label_frequency",

@@ -14,6 +14,9 @@ from poscount import persistence
 METHODS = {
     "pat": "poscount.reusable.pat:PAT",
     "odin": "poscount.reusable.odin:ODIn",
+    "tice": "poscount.transductive.tice:TIcE",
+    "extice": "poscount.transductive.extice:ExTIcE",
+    "ranfoce": "poscount.transductive.ranfoce:RanFocE",
 }
 
 SCORERS = {

@@ -52,9 +52,9 @@ def search(
     `regions` (entry, first row, weight in the tree part, weight in the estimation part) of what
     was popped. Region 0 and entry 0 are the root, filled in by the caller.
 
-    `places` is a row's place in the sorted column of its own fold (`ordered`, of the tree part
-    only), or its category. The median of a feature needs no sort: every row of the region puts its weight on its place in
-    the sorted column of the tree part, and the sum over 64 places into `coarse`; the median is
+    `places` is a row's place in the sorted column of its own fold, or its category; `ordered` are
+    the sorted columns of the tree part. The median of a feature needs no sort: every row of the
+    region puts its weight on its place, and the sum over 64 places into `coarse`; the median is
     where the running sum reaches one half.
     """
     n_features = len(n_codes)
@@ -361,10 +361,12 @@ def compiled(name: str) -> Callable[..., Any]:
     """One of the functions above as machine code, kept on disk where that is possible."""
     import numba
 
-    options = {"nogil": True, "error_model": "numpy"}
-    function = globals()[name]
+    def compile_(cache: bool) -> Callable[..., Any]:
+        decorate = numba.njit(SIGNATURES[name], cache=cache, nogil=True, error_model="numpy")
+        return decorate(globals()[name])
+
     try:
-        return numba.njit(SIGNATURES[name], cache=True, **options)(function)
+        return compile_(cache=True)
     except (RuntimeError, OSError):
         # Neither the package's folder nor the home can be written: compile in each process.
-        return numba.njit(SIGNATURES[name], **options)(function)
+        return compile_(cache=False)

@@ -113,7 +113,9 @@ def grow(forest: Any, draws: np.ndarray) -> tuple[np.ndarray, ...]:
             nodes += [(node, f, True, low, high), (node, f, False, low, high)]
         node += 1
     kinds = (np.int64, np.int64, np.bool_, np.float64, np.float64)
-    columns = [np.array(c, kind) for c, kind in zip(zip(*nodes, strict=True), kinds, strict=True)]
+    columns: list[np.ndarray] = []
+    for column, kind in zip(zip(*nodes, strict=True), kinds, strict=True):
+        columns.append(np.array(column, kind))
     size = np.array([len(part) for part in rows])
     return *columns, size, np.array([np.count_nonzero(part < n_labeled) for part in rows])
 

@@ -8,12 +8,13 @@ in numpy with the same answers where numba is not installed (`region_numpy`).
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -151,7 +152,7 @@ def arrange(
     values = np.ascontiguousarray(np.concatenate([positives, sample])[rows].T)
     places = np.empty(values.shape, np.int64)
     ordered = []
-    for start, stop in zip(starts[:-1], starts[1:], strict=True):
+    for start, stop in itertools.pairwise(starts):
         part_places, part_ordered = sorted_columns(values[:, start:stop], n_codes)
         places[:, start:stop] = part_places
         ordered.append(part_ordered)
