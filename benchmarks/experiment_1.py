@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-import paper_data
 from joblib import Parallel, delayed
 
+import paper_data
 from poscount import registry
 
 PUBLISHED_AS = {"pat": "PAT_M", "odin": "ODIn_M"}

@@ -18,7 +18,8 @@ import poscount
 from plain import region_search as plain
 from poscount import PAT, ExTIcE, InputError, RanFocE, TIcE
 from poscount.transductive import region_search
-from poscount.transductive.region_search import MAX_POPS, Search, arrange, tie_offsets
+from poscount.transductive.region_kernels import MAX_POPS
+from poscount.transductive.region_search import Search, arrange, tie_offsets
 
 METHODS = [TIcE, ExTIcE, RanFocE]
 SOURCE = Path(poscount.__file__).parents[1]
@@ -284,9 +285,10 @@ def test_details_of_a_forest():
 
 def rows_like(positives, kind):
     rng = np.random.default_rng(8)
+    n_rows = 1000 if positives.shape[1] < 500 else 200
     return {
         "identical": positives,
-        "no overlap": rng.normal(size=(200, positives.shape[1])) + 100,
+        "no overlap": rng.normal(size=(n_rows, positives.shape[1])) + 100,
         "one row": positives[:1],
         "one far row": positives[:1] + 100,
     }[kind]
@@ -304,10 +306,12 @@ def test_odd_samples(method, kind, shape, engine):
     sample = rows_like(positives, kind)
     p = method(random_state=0).fit(positives).quantify(sample)
     assert 0 <= p <= 1
-    if kind == "identical" and shape != (30, 500):
-        assert p > 0.9
-    if kind == "no overlap" and shape == (200, 3):
-        assert p < (0.3 if method is TIcE else 0.2)
+    if kind == "identical" and (method is not TIcE or shape[1] < 500):
+        assert p > 0.8
+    if kind == "no overlap" and len(positives) == 200:
+        assert p < 0.15
+    if kind == "no overlap" and method is RanFocE and len(positives) > 1:
+        assert p == 0
 
 
 @pytest.mark.parametrize("method", METHODS)

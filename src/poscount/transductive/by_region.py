@@ -88,11 +88,12 @@ class RegionQuantifier(TransductiveQuantifier):
         found = two_passes(table, exhaustive=exhaustive, generator=generator)
         regions = []
         for fold, (popped, best) in enumerate(zip(found.popped, found.best, strict=True)):
-            outside = np.ones(len(table.labeled), bool)
-            outside[table.starts[fold] : table.starts[fold + 1]] = False
-            labeled = int(table.labeled[outside].sum())
-            everything = Region(int(outside.sum()), labeled)
-            regions.append(everything if best < 0 else self._region(popped, best))
+            if best >= 0:
+                regions.append(self._region(popped, best))
+            else:
+                # No region was better than the whole estimation part.
+                part = np.r_[: table.starts[fold], table.starts[fold + 1] : len(table.labeled)]
+                regions.append(Region(len(part), int(table.labeled[part].sum())))
         details = {
             "label_frequency": found.label_frequency,
             "bounds": found.bounds,

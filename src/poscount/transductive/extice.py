@@ -22,9 +22,10 @@ class ExTIcE(RegionQuantifier):
     region has 30 rows where TIcE's would be smaller, and a region whose bound on the tree part
     is not positive ends the search.
 
-    A sample equal to the positives, or one whose features do not vary, answers about 1; a sample
-    far from the positives answers more than 0, by the width of the bound. With fewer than 150
-    rows in all no fold has 30, nothing is searched, and the answer is about 1.
+    Where the answer is known: a sample equal to the positives, or one whose features do not vary,
+    answers about 1. A sample that no positive is near answers more than 0, by the width of the
+    bound (0.1 for 200 positives, 0.5 for 20). With fewer than 150 rows in all no fold has 30:
+    nothing is searched, and the answer is about 1 whatever the rows.
 
     Parameters
     ----------
@@ -70,8 +71,9 @@ class ExTIcE(RegionQuantifier):
     >>> sample = np.vstack([rng.normal(size=(300, 3)), rng.normal(size=(700, 3)) + 5])
     >>> p = ExTIcE(random_state=0).fit(positives).quantify(sample)
     >>> p
-    Prevalence(0.4, n=1000, ExTIcE)
+    Prevalence(0.329, n=1000, ExTIcE)
     >>> print(p.details["region"])
+    x2 <= 1.06423 and -0.0697955 < x1 <= 0.710291 (161 rows, 114 labelled)
     """
 
     def __init__(

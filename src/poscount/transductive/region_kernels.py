@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+MAX_POPS = 500
 LABELED = 1 << 32
 ROWS = LABELED - 1
 NO_ROOM = -2
@@ -27,6 +28,7 @@ def search(
     offsets: np.ndarray,
     places: np.ndarray,
     ordered: np.ndarray,
+    tied: np.ndarray,
     weights: np.ndarray,
     variance: float,
     limit: int,
@@ -95,10 +97,12 @@ def search(
             to = used
             while i < stop:
                 row = rows[i]
+                value = values[f, row]
+                # No branch, because no processor could predict it.
+                inside = (low < value) & (value <= high)
                 rows[to] = row
-                if low < values[f, row] <= high:
-                    to += 1
-                    weight += weights[row]
+                to += inside
+                weight += inside * weights[row]
                 i += 1
             if weight & ROWS <= limit:
                 # Too small in the estimation part: it would not have been queued.
@@ -122,7 +126,9 @@ def search(
         f = 0
         while f < n_features:
             i = start
-            if active[pops, f] == 0:
+            # Without ties both halves are half as large: too small to be queued?
+            halves_too_small = exhaustive and not tied[f] and size < 2 * limit
+            if active[pops, f] == 0 or halves_too_small:
                 f += 1
                 continue
             if n_codes[f]:
@@ -142,9 +148,9 @@ def search(
                     j += 1
                 while i < start + size:
                     row = rows[i]
-                    place = places[f, row]
-                    marks[place] = weights[row]
-                    coarse[place >> 6] += weights[row]
+                    spot = places[f, row]
+                    marks[spot] = weights[row]
+                    coarse[spot >> 6] += weights[row]
                     i += 1
                 total = 0
                 j = 0
@@ -343,14 +349,14 @@ def grow(
 
 SIGNATURES = {
     "search": (
-        "int64(float64[:, ::1], int64[::1], int64[::1], int64[:, ::1], float64[:, ::1],"
-        "int64[::1], float64, int64, int64, float64[::1], int64, int64[::1],"
+        "int64(float64[:, ::1], int64[::1], int64[::1], uint32[:, ::1], float64[:, ::1],"
+        "boolean[::1], int64[::1], float64, int64, int64, float64[::1], int64, uint32[::1],"
         "float64[::1], float64[::1], float64[::1], int64[:, ::1], int64[::1], int64[:, ::1],"
         "int64[:, ::1], int64[::1], int64[::1], int64[::1])"
     ),
     "grow": (
-        "int64(float64[:, ::1], int64[::1], int64[:, ::1], float64[:, ::1], int64,"
-        "int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
+        "int64(float64[:, ::1], int64[::1], uint32[:, ::1], float64[:, ::1], int64,"
+        "int64[:, ::1], uint32[::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
         "float64[::1], float64[::1])"
     ),
 }

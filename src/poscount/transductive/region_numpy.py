@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from poscount.transductive.region_kernels import MAX_POPS
 
 
 def search(task: Any) -> tuple[np.ndarray, ...]:
     """Search one fold best first; the regions popped, as `region_search.Popped`."""
     table = task.table
     start, stop = table.starts[task.fold], table.starts[task.fold + 1]
-    n_rows = len(table.labeled)
-    children = np.where(table.n_codes == 0, 2, table.n_codes)
-    offsets = np.concatenate([[0], np.cumsum(children + 1)])
+    offsets = np.concatenate([[0], np.cumsum(np.where(table.n_codes == 0, 2, table.n_codes) + 1)])
     root_tree = np.arange(start, stop)
-    root_estimate = np.delete(np.arange(n_rows), root_tree)
-    # A popped region: rows of the tree part, of the estimation part, features that may split.
-    regions: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    root_estimate = np.delete(np.arange(len(table.labeled)), root_tree)
+    # A popped region: rows of the tree part, of the estimation part, and its children.
+    regions: list[tuple[np.ndarray, np.ndarray, Children]] = []
     popped: list[tuple[int, int, float, float, int, int]] = []
-    share = table.labeled[root_tree].mean()
-    key = share - math.sqrt(task.variance / len(root_tree))
-    queue = [(-key, -1, -1, -math.inf, math.inf)]
-    while queue and len(regions) < 500:
-        key, parent, feature, low, high = heapq.heappop(queue)
+    score = table.labeled[root_tree].mean() - math.sqrt(task.variance / len(root_tree))
+    # Of each region only the best child waits in the queue; when it leaves, the next one follows.
+    queue = [(-score, -1, 0)]
+    while queue and len(regions) < MAX_POPS:
+        key, parent, rank = heapq.heappop(queue)
         if task.exhaustive and -key <= 0:
             break
-        if parent < 0:
-            tree, estimate, active = root_tree, root_estimate, np.arange(len(children))
-        else:
-            tree, estimate, active = regions[parent]
+        feature, low, high = -1, -math.inf, math.inf
+        tree, estimate, active = root_tree, root_estimate, np.arange(len(table.n_codes))
+        if parent >= 0:
+            tree, estimate, siblings = regions[parent]
+            if rank + 1 < len(siblings.key):
+                heapq.heappush(queue, (-siblings.key[rank + 1], parent, rank + 1))
+            feature, active = int(siblings.feature[rank]), siblings.active
+            low, high = float(siblings.low[rank]), float(siblings.high[rank])
             column = table.values[feature]
             estimate = estimate[_between(column[estimate], low, high)]
             if len(estimate) <= task.limit:
@@ -40,64 +44,75 @@ def search(task: Any) -> tuple[np.ndarray, ...]:
             tree = tree[_between(column[tree], low, high)]
         labeled = int(table.labeled[estimate].sum())
         popped.append((parent, feature, low, high, len(estimate), labeled))
-        splits = _splits(table, tree, active)
-        active = np.array([split[0] for split in splits], dtype=np.int64)
-        place = task.shift + len(regions) * offsets[-1]
-        if splits and not task.exhaustive:
-            promises = [
-                (labeled / (5 + size)).max() - task.noise[place + offsets[f]]
-                for f, _, _, size, labeled in splits
-            ]
-            splits = [splits[int(np.argmax(promises))]]
-        for f, lows, highs, size, labeled_part in splits:
-            for child in np.flatnonzero(size > task.limit):
-                part, part_labeled = int(size[child]), int(labeled_part[child])
-                key = part_labeled / part - math.sqrt(task.variance / part)
-                key -= task.noise[place + offsets[f] + 1 + child]
-                entry = (-key, len(regions), int(f), float(lows[child]), float(highs[child]))
-                heapq.heappush(queue, entry)
-        regions.append((tree, estimate, active))
+        places = task.shift + len(regions) * offsets[-1] + offsets
+        children = _children(task, tree, active, places)
+        if len(children.key):
+            heapq.heappush(queue, (-children.key[0], len(regions), 0))
+        regions.append((tree, estimate, children))
     kinds = (np.int64, np.int64, np.float64, np.float64, np.int64, np.int64)
     columns = zip(*popped, strict=True) if popped else [()] * len(kinds)
     return tuple(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True))
+
+
+class Children(NamedTuple):
+    """Children of a region to be queued, best first, and the features that may split them."""
+
+    key: np.ndarray
+    feature: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    active: np.ndarray
 
 
 def _between(values: np.ndarray, low: float, high: float) -> np.ndarray:
     return (low < values) & (values <= high)
 
 
-def _splits(table: Any, rows: np.ndarray, active: np.ndarray) -> list[tuple[Any, ...]]:
-    """All features that split these rows: feature, lows and highs of its children, counts."""
+def _children(task: Any, rows: np.ndarray, active: np.ndarray, places: np.ndarray) -> Children:
+    table = task.table
     labeled = table.labeled[rows]
-    found: list[tuple[Any, ...]] = []
     numbers = active[table.n_codes[active] == 0]
-    if len(numbers):
-        values = table.values[numbers[:, np.newaxis], rows]
-        middle = (len(rows) - 1) // 2
-        below = np.partition(values, [middle, len(rows) // 2], axis=1)
-        cuts, upper = below[:, middle], below[:, len(rows) // 2]
-        # Halved before they are added, so that nothing overflows.
-        cuts = np.maximum(cuts, 0.5 * cuts + 0.5 * upper)
-        left = values <= cuts[:, np.newaxis]
-        n_left, labeled_left = left.sum(axis=1), left[:, labeled].sum(axis=1)
-        for i in np.flatnonzero(n_left < len(rows)):
-            size = np.array([n_left[i], len(rows) - n_left[i]])
-            part = np.array([labeled_left[i], labeled.sum() - labeled_left[i]])
-            found.append((numbers[i], [-math.inf, cuts[i]], [cuts[i], math.inf], size, part))
+    values = table.values[numbers[:, np.newaxis], rows]
+    middle = (len(rows) - 1) // 2
+    below = np.partition(values, [middle, len(rows) // 2], axis=1)
+    cuts, upper = below[:, middle], below[:, len(rows) // 2]
+    # Halved before they are added, so that nothing overflows.
+    cuts = np.maximum(cuts, 0.5 * cuts + 0.5 * upper)
+    left = values <= cuts[:, np.newaxis]
+    n_left, labeled_left = left.sum(axis=1), left[:, labeled].sum(axis=1)
+    n_right, labeled_right = len(rows) - n_left, labeled.sum() - labeled_left
+    infinite = np.full(len(numbers), math.inf)
+    # Columns: feature, child, low, high, rows and labelled rows in the tree part.
+    parts = [
+        (numbers, 0 * numbers, -infinite, cuts, n_left, labeled_left),
+        (numbers, 0 * numbers + 1, cuts, infinite, n_right, labeled_right),
+    ]
     for f in active[table.n_codes[active] > 0]:
         codes = table.values[f, rows].astype(np.int64)
-        size = np.bincount(codes, minlength=table.n_codes[f])
-        if size.max() < len(rows):
-            centers = np.arange(len(size))
-            part = np.bincount(codes[labeled], minlength=table.n_codes[f])
-            found.append((f, centers - 0.5, centers + 0.5, size, part))
-    return sorted(found, key=lambda split: split[0])
+        centers = np.arange(table.n_codes[f])
+        size = np.bincount(codes, minlength=len(centers))
+        part = np.bincount(codes[labeled], minlength=len(centers))
+        parts.append((0 * centers + f, centers, centers - 0.5, centers + 0.5, size, part))
+    feature, child, low, high, size, part = (np.concatenate(c) for c in zip(*parts, strict=True))
+    active = np.setdiff1d(active, feature[size == len(rows)])
+    queued = np.isin(feature, active)
+    if not task.exhaustive and len(active):
+        promise = np.zeros(len(table.n_codes))
+        np.maximum.at(promise, feature, part / (5 + size))
+        chosen = active[np.argmax(promise[active] - task.noise[places[active]])]
+        queued = feature == chosen
+    queued &= size > task.limit
+    feature, child, low, high = feature[queued], child[queued], low[queued], high[queued]
+    size, part = size[queued], part[queued]
+    key = part / size - np.sqrt(task.variance / size) - task.noise[places[feature] + 1 + child]
+    order = np.argsort(-key)
+    return Children(key[order], feature[order], low[order], high[order], active)
 
 
 def grow(forest: Any, draws: np.ndarray) -> tuple[np.ndarray, ...]:
     """Grow one random tree; its nodes, as `region_search.Tree`."""
     n_features, n_rows = forest.values.shape
-    n_labeled = forest.places.shape[1]
+    n_labeled = forest.ordered.shape[1]
     features = np.arange(n_features)
     rows = [np.arange(n_rows)]
     nodes: list[tuple[int, int, bool, float, float]] = [(-1, -1, True, -math.inf, math.inf)]

@@ -31,9 +31,11 @@ class TIcE(RegionQuantifier):
     The bound is low where rows are few, and so the prevalence is biased upwards, by 8 to 20
     points on the paper's data sets. `ExTIcE` searches further and is biased less.
 
-    A sample equal to the positives, or one whose features do not vary, answers about 1; a sample
-    far from the positives answers more than 0, by the width of the bound. With fewer than ten
-    rows in all there is little to search, and the answer is 1 or nearly so.
+    Where the answer is known: a sample whose features do not vary answers 1, and one equal to the
+    positives about 1 (0.83 for 20 positives: the fewer the rows and the more the features, the
+    more the best region owes to chance, which lowers the answer). A sample that no positive is
+    near answers more than 0, by the width of the bound (0.01 for 200 positives, 0.14 for 20). A
+    sample of one row, or a single positive, is answered, but says nothing.
 
     Parameters
     ----------
@@ -80,8 +82,9 @@ class TIcE(RegionQuantifier):
     >>> sample = np.vstack([rng.normal(size=(300, 3)), rng.normal(size=(700, 3)) + 5])
     >>> p = TIcE(random_state=0).fit(positives).quantify(sample)
     >>> p
-    Prevalence(0.4, n=1000, TIcE)
+    Prevalence(0.354, n=1000, TIcE)
     >>> print(p.details["region"])
+    x0 <= 0.992473 and -0.0291494 < x1 (299 rows, 198 labelled)
     """
 
     def __init__(
