@@ -413,6 +413,12 @@ def test_what_categories_cannot_be():
     sample.loc[3, "colour"] = None
     with pytest.raises(InputError, match="column 'colour', row 3: a missing value"):
         model.quantify(sample)
+    sample["colour"] = pd.array(["red", pd.NA] * (len(sample) // 2), dtype="string")
+    with pytest.raises(InputError, match="column 'colour', row 1: a missing value"):
+        model.quantify(sample)
+    sample["colour"] = sample["colour"].astype(object)
+    with pytest.raises(InputError, match="column 'colour', row 1: a missing value"):
+        model.quantify(sample)
     sample["colour"] = 1.0
     with pytest.raises(InputError, match=r"'colour'.*held categories.*numbers here"):
         model.quantify(sample)
@@ -420,7 +426,7 @@ def test_what_categories_cannot_be():
     with pytest.raises(InputError, match=r"'size'.*held numbers.*categories here"):
         model.quantify(sample)
     sample["size"] = np.nan
-    with pytest.raises(InputError, match="column 'size', row 0: a missing value"):
+    with pytest.raises(InputError, match=r"column 'size', row 0: .*a missing value"):
         model.quantify(sample)
     with pytest.raises(InputError, match=r"'day'.*neither numbers nor categories"):
         ExTIcE().fit(positives.assign(day=pd.Timestamp("2026-01-01")))

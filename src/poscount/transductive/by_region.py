@@ -167,12 +167,15 @@ def _if_text(rows: Rows, j: int, values: list[Any]) -> Iterator[tuple[int, np.nd
 
 def _as_text(rows: Rows, j: int, values: list[Any]) -> np.ndarray:
     for i, value in enumerate(values):
-        if value is None or value != value:
-            name = rows.names[j] if rows.names is not None else str(j)
+        # pandas' NA equals nothing and is known by its name alone.
+        missing = value is None or type(value).__name__ == "NAType"
+        missing = missing or (isinstance(value, Real) and value != value)
+        if missing or not isinstance(value, str | bytes | Real):
+            what = "a missing value (NaN)" if missing else f"a {type(value).__name__}"
             raise InputError(
-                "a missing value (NaN): nothing is imputed silently; remove the row, or make "
+                f"{what} is no category, and nothing is imputed silently; remove the row, or make "
                 "missing a category of its own.",
-                column=name,
+                column=rows.names[j] if rows.names is not None else str(j),
                 row=i,
             )
     return np.array([str(value) for value in values])
