@@ -1,7 +1,7 @@
 """The loops of the region search, for numba to compile; `region_numpy` gives the same answers.
 
-They are written plainly (while loops, no functions inside, all memory from the caller), because
-that halves the time numba takes to compile them when they are first used.
+They are written plainly (no functions inside, no slices, all memory from the caller), because that
+makes numba compile them in half the time when they are first used.
 
 Weights are counts of rows and of labelled rows in one integer: a row weighs 1, a labelled row
 1 + 2^32, and sums of weights hold both sums.
@@ -90,12 +90,12 @@ def search(
             weight = -entries[entry, 2]
             low = lows[entry]
             high = highs[entry]
-            i = regions[parent, 1]
-            stop = i + ((regions[parent, 2] + regions[parent, 3]) & ROWS)
-            if used + stop - i >= len(rows):
+            first = regions[parent, 1]
+            stop = first + ((regions[parent, 2] + regions[parent, 3]) & ROWS)
+            if used + stop - first >= len(rows):
                 return NO_ROOM
             to = used
-            while i < stop:
+            for i in range(first, stop):
                 row = rows[i]
                 value = values[f, row]
                 # No branch, because no processor could predict it.
@@ -103,7 +103,6 @@ def search(
                 rows[to] = row
                 to += inside
                 weight += inside * weights[row]
-                i += 1
             if weight & ROWS <= limit:
                 # Too small in the estimation part: it would not have been queued.
                 continue
@@ -112,46 +111,36 @@ def search(
             regions[pops, 2] = entries[entry, 2]
             regions[pops, 3] = weight
             used = to
-            f = 0
-            while f < n_features:
+            for f in range(n_features):
                 active[pops, f] = active[parent, f]
-                f += 1
         start = regions[pops, 1]
         weight = regions[pops, 2]
         size = weight & ROWS
+        end = start + size
         middle = (size - 1) >> 1
         first = n_entries
         stop = n_entries
         chosen = -1.0
-        f = 0
-        while f < n_features:
-            i = start
+        for f in range(n_features):
             # Without ties both halves are half as large: too small to be queued?
-            halves_too_small = exhaustive and not tied[f] and size < 2 * limit
+            halves_too_small = exhaustive and not tied[f] and size <= 2 * limit
             if active[pops, f] == 0 or halves_too_small:
-                f += 1
                 continue
             if n_codes[f]:
-                j = 0
-                while j < len(codes):
+                for j in range(len(codes)):
                     codes[j] = 0
-                    j += 1
-                while i < start + size:
+                for i in range(start, end):
                     row = rows[i]
                     codes[places[f, row]] += weights[row]
-                    i += 1
                 cut = 0.0
             else:
-                j = 0
-                while j < len(coarse):
+                for j in range(len(coarse)):
                     coarse[j] = 0
-                    j += 1
-                while i < start + size:
+                for i in range(start, end):
                     row = rows[i]
                     spot = places[f, row]
                     marks[spot] = weights[row]
                     coarse[spot >> 6] += weights[row]
-                    i += 1
                 total = 0
                 j = 0
                 while (total + coarse[j]) & ROWS <= middle:
@@ -177,15 +166,13 @@ def search(
                     place += 1
                 codes[0] = total
                 codes[1] = weight - total
-                while i > start:
-                    i -= 1
+                for i in range(start, end):
                     marks[places[f, rows[i]]] = 0
             splits = True
             promise = 0.0
             new = n_entries
             place = pops * offsets[n_features] + offsets[f] + shift
-            j = 0
-            while j < offsets[f + 1] - offsets[f] - 1:
+            for j in range(offsets[f + 1] - offsets[f] - 1):
                 part = codes[j] & ROWS
                 labeled = codes[j] >> 32
                 if part == size:
@@ -207,7 +194,6 @@ def search(
                         highs[new] = math.inf
                     keys[new] = labeled / part - math.sqrt(variance / part) - noise[place + 1 + j]
                     new += 1
-                j += 1
             promise -= noise[place]
             if splits:
                 if exhaustive:
@@ -220,17 +206,15 @@ def search(
                 n_entries = new
             else:
                 active[pops, f] = 0
-            f += 1
-        while first < stop:
+        for entry in range(first, stop):
             i = n_heap
             j = (i - 1) >> 1
-            while i > 0 and keys[first] > keys[heap[j]]:
+            while i > 0 and keys[entry] > keys[heap[j]]:
                 heap[i] = heap[j]
                 i = j
                 j = (i - 1) >> 1
-            heap[i] = first
+            heap[i] = entry
             n_heap += 1
-            first += 1
         pops += 1
     return pops
 
@@ -273,19 +257,15 @@ def grow(
             f = features[i]
             features[i] = features[left]
             features[left] = f
-            i = start
-            while i < stop:
+            for i in range(start, stop):
                 marks[places[f, rows[i]]] += 1
-                i += 1
             if n_codes[f]:
                 # Categories that leave enough labelled rows inside and outside.
                 j = 0
-                i = 0
-                while i < n_codes[f]:
+                for i in range(n_codes[f]):
                     if least <= marks[i] <= stop - start - least:
                         codes[j] = i
                         j += 1
-                    i += 1
                 if j > 0:
                     low = codes[(draws[node, 0] * j) >> 31] - 0.5
                     high = low + 1.0
@@ -310,15 +290,12 @@ def grow(
                         low = cut
                     high = low
                     low = -math.inf
-            i = start
-            while i < stop:
+            for i in range(start, stop):
                 marks[places[f, rows[i]]] = 0
-                i += 1
         if low < high:
             lows[node] = low
             highs[node] = high
-            part = 0
-            while part < 2:
+            for part in range(2):
                 start = nodes[node, 3 + 2 * part]
                 stop = nodes[node, 4 + 2 * part]
                 i = start
@@ -335,7 +312,6 @@ def grow(
                 nodes[n_nodes, 4 + 2 * part] = i
                 nodes[n_nodes + 1, 3 + 2 * part] = i
                 nodes[n_nodes + 1, 4 + 2 * part] = stop
-                part += 1
             nodes[n_nodes, 0] = node
             nodes[n_nodes, 1] = f
             nodes[n_nodes, 2] = 1
