@@ -73,18 +73,30 @@ def seconds(method: str, positives: np.ndarray, sample: np.ndarray, calls: int) 
 
 
 def pulsar(n_unlabeled: int, n_features: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    """HTRU2's first task, its sample redrawn to any size and its features repeated with noise."""
-    task = next(task for task in paper_data.experiment_1("R", 0) if task.truth > 0.3)
+    """HTRU2: 330 positives, and a sample of which 30 % are positive.
+
+    Beyond 4000 rows rows are drawn again, and beyond 8 features features repeated, with noise.
+    """
+    features, labels = paper_data.load("R")
     rng = np.random.default_rng(0)
-    sample = task.sample[rng.integers(len(task.sample), size=n_unlabeled)]
-    scale = task.sample.std(axis=0)
+    positive = rng.permutation(np.flatnonzero(labels == "1"))
+    negative = np.flatnonzero(labels == "0")
+    again = n_unlabeled > 4000
+    n_positives = round(0.3 * n_unlabeled)
+    drawn = np.concatenate(
+        [
+            rng.choice(positive[330:], n_positives, replace=again),
+            rng.choice(negative, n_unlabeled - n_positives, replace=again),
+        ]
+    )
+    columns = np.arange(n_features) % features.shape[1]
+    noise = 0.01 * features.std(axis=0)[columns] if again or n_features > 8 else 0.0
 
-    def widen(rows: np.ndarray) -> np.ndarray:
-        columns = np.arange(n_features) % rows.shape[1]
-        jitter = rng.normal(size=(len(rows), n_features)) * scale[columns]
-        return rows[:, columns] + 0.01 * jitter
+    def rows(chosen: np.ndarray) -> np.ndarray:
+        wide = features[chosen][:, columns]
+        return wide + noise * rng.normal(size=wide.shape)
 
-    return widen(task.positives), widen(sample)
+    return rows(positive[:330]), rows(drawn)
 
 
 def speed(methods: list[str]) -> None:

@@ -46,13 +46,16 @@ def search(
     marks: np.ndarray,
     coarse: np.ndarray,
     codes: np.ndarray,
+    edges: np.ndarray,
 ) -> int:
     """Search one fold best first; returns how many regions were popped, or NO_ROOM.
 
     An entry of the queue is the rows of a parent region with low < value <= high in one feature.
     `entries` holds (parent region, feature, weight in the tree part) of everything queued,
     `regions` (entry, first row, weight in the tree part, weight in the estimation part) of what
-    was popped. Region 0 and entry 0 are the root, filled in by the caller.
+    was popped. Region 0 and entry 0, its own parent, are the root, filled in by the caller.
+    `edges` are those of a feature's children: -inf, the median, inf for numbers, in its second
+    row -1/2, 1/2, 3/2, ... for categories.
 
     `places` is a row's place in the sorted column of its own fold, or its category; `ordered` are
     the sorted columns of the tree part. The median of a feature needs no sort: every row of the
@@ -84,8 +87,8 @@ def search(
             j = 2 * i + 1
         heap[i] = last
 
+        parent = entries[entry, 0]
         if entry > 0:
-            parent = entries[entry, 0]
             f = entries[entry, 1]
             weight = -entries[entry, 2]
             low = lows[entry]
@@ -111,8 +114,6 @@ def search(
             regions[pops, 2] = entries[entry, 2]
             regions[pops, 3] = weight
             used = to
-            for f in range(n_features):
-                active[pops, f] = active[parent, f]
         start = regions[pops, 1]
         weight = regions[pops, 2]
         size = weight & ROWS
@@ -124,16 +125,18 @@ def search(
         for f in range(n_features):
             # Without ties both halves are half as large: too small to be queued?
             halves_too_small = exhaustive and not tied[f] and size <= 2 * limit
-            if active[pops, f] == 0 or halves_too_small:
+            active[pops, f] = active[parent, f]
+            if active[parent, f] == 0 or halves_too_small:
                 continue
+            kind = 1
             if n_codes[f]:
                 for j in range(len(codes)):
                     codes[j] = 0
                 for i in range(start, end):
                     row = rows[i]
                     codes[places[f, row]] += weights[row]
-                cut = 0.0
             else:
+                kind = 0
                 for j in range(len(coarse)):
                     coarse[j] = 0
                 for i in range(start, end):
@@ -164,6 +167,7 @@ def search(
                 while place < n_tree and ordered[f, place] <= cut:
                     total += marks[place]
                     place += 1
+                edges[0, 1] = cut
                 codes[0] = total
                 codes[1] = weight - total
                 for i in range(start, end):
@@ -184,14 +188,8 @@ def search(
                     entries[new, 0] = pops
                     entries[new, 1] = f
                     entries[new, 2] = codes[j]
-                    lows[new] = -math.inf
-                    highs[new] = cut
-                    if n_codes[f]:
-                        lows[new] = j - 0.5
-                        highs[new] = j + 0.5
-                    elif j == 1:
-                        lows[new] = cut
-                        highs[new] = math.inf
+                    lows[new] = edges[kind, j]
+                    highs[new] = edges[kind, j + 1]
                     keys[new] = labeled / part - math.sqrt(variance / part) - noise[place + 1 + j]
                     new += 1
             promise -= noise[place]
@@ -328,7 +326,7 @@ SIGNATURES = {
         "int64(float64[:, ::1], int64[::1], int64[::1], uint32[:, ::1], float64[:, ::1],"
         "boolean[::1], int64[::1], float64, int64, int64, float64[::1], int64, uint32[::1],"
         "float64[::1], float64[::1], float64[::1], int64[:, ::1], int64[::1], int64[:, ::1],"
-        "int64[:, ::1], int64[::1], int64[::1], int64[::1])"
+        "int64[:, ::1], int64[::1], int64[::1], int64[::1], float64[:, ::1])"
     ),
     "grow": (
         "int64(float64[:, ::1], int64[::1], uint32[:, ::1], float64[:, ::1], int64,"

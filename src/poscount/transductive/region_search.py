@@ -246,6 +246,8 @@ def searcher(table: Table) -> Callable[[Search], Popped]:
     marks = np.zeros(64 * (n_tree // 64 + 1), np.int64)
     coarse = np.empty(n_tree // 64 + 1, np.int64)
     codes = np.empty(max(2, int(table.n_codes.max())), np.int64)
+    edges = np.tile(np.arange(len(codes) + 1) - 0.5, (2, 1))
+    edges[0, :3] = -math.inf, 0, math.inf
     rows = np.empty(64 * n_rows, np.uint32)
 
     everything = np.arange(n_rows, dtype=np.uint32)
@@ -255,7 +257,7 @@ def searcher(table: Table) -> Callable[[Search], Popped]:
         start, stop = table.starts[task.fold], table.starts[task.fold + 1]
         tree, total = int(weights[start:stop].sum()), int(weights.sum())
         size, labeled = tree & region_kernels.ROWS, tree >> 32
-        entries[0] = -1, -1, tree
+        entries[0] = 0, -1, tree
         lows[0], highs[0] = -math.inf, math.inf
         keys[0] = labeled / size - math.sqrt(task.variance / size)
         regions[0] = 0, 0, tree, total - tree
@@ -291,12 +293,15 @@ def searcher(table: Table) -> Callable[[Search], Popped]:
                 marks,
                 coarse,
                 codes,
+                edges,
             )
             if pops == region_kernels.NO_ROOM:
                 rows = np.empty(2 * len(rows), np.uint32)
         entry, estimate = regions[:pops, 0], regions[:pops, 3]
+        parent = entries[entry, 0]
+        parent[:1] = -1
         return Popped(
-            entries[entry, 0],
+            parent,
             entries[entry, 1],
             lows[entry],
             highs[entry],
