@@ -1,4 +1,4 @@
-"""The paper's data sets and the sampling of its Experiment #1, for the benchmarks here."""
+"""The paper's data sets and the sampling of its Experiments #1 and #3, for the benchmarks here."""
 
 from __future__ import annotations
 
@@ -67,7 +67,24 @@ def experiment_1(letter: str, repetition: int) -> Iterator[Task]:
     features, labels = load(letter)
     positive = labels == SOURCES[letter].positive
     rng = np.random.default_rng([repetition, *letter.encode()])
-    folds = np.array_split(rng.permutation(len(labels)), 5)
+    yield from _tasks(features, positive, repetition, rng)
+
+
+def experiment_3(letter: str, repetition: int) -> Iterator[tuple[str, Task]]:
+    """Experiment #1 once per negative sub-class, with that one alone as negatives."""
+    features, labels = load(letter)
+    positive = labels == SOURCES[letter].positive
+    for negative in sorted(set(labels[~positive])):
+        chosen = positive | (labels == negative)
+        rng = np.random.default_rng([repetition, *letter.encode(), *str(negative).encode()])
+        for task in _tasks(features[chosen], positive[chosen], repetition, rng):
+            yield str(negative), task
+
+
+def _tasks(
+    features: np.ndarray, positive: np.ndarray, repetition: int, rng: np.random.Generator
+) -> Iterator[Task]:
+    folds = np.array_split(rng.permutation(len(positive)), 5)
     for i, fold in enumerate(folds):
         labeled = rng.permutation(fold[positive[fold]])[:500]
         rest = np.concatenate(folds[:i] + folds[i + 1 :])
@@ -85,13 +102,13 @@ def experiment_1(letter: str, repetition: int) -> Iterator[Task]:
             yield Task(repetition, i, truth, features[labeled], features[drawn])
 
 
-def published(method: str) -> dict[str, float]:
-    """MAE of Experiment #1 in points by data set: from the paper's table, or the raw results."""
+def published(method: str, experiment: str = "1") -> dict[str, float]:
+    """MAE in points by data set: from the paper's table, or the raw results of Experiment #1."""
     with open(SHARED / "reference" / "paper_tables.csv", newline="") as file:
         table = {
             row["dataset"]: float(row["mae_pct"])
             for row in csv.DictReader(file)
-            if row["experiment"] == "1" and row["method"] == method
+            if row["experiment"] == experiment and row["method"] == method
         }
     if table:
         return table

@@ -16,6 +16,9 @@ _PLACES = {
     "PE": "poscount.transductive.pe",
     "PenL1": "poscount.transductive.pen_l1",
     "AlphaMax": "poscount.transductive.alphamax",
+    "TIcE": "poscount.transductive.tice",
+    "ExTIcE": "poscount.transductive.extice",
+    "RanFocE": "poscount.transductive.ranfoce",
     "Mahalanobis": "poscount.scorers.mahalanobis",
     "Prevalence": "poscount.prevalence",
     "Interval": "poscount.prevalence",
@@ -50,8 +53,11 @@ if TYPE_CHECKING:
     from poscount.reusable.pat import PAT
     from poscount.scorers.mahalanobis import Mahalanobis
     from poscount.transductive.alphamax import AlphaMax
+    from poscount.transductive.extice import ExTIcE
     from poscount.transductive.pe import PE
     from poscount.transductive.pen_l1 import PenL1
+    from poscount.transductive.ranfoce import RanFocE
+    from poscount.transductive.tice import TIcE
     from poscount.validation import InputError
 
 __all__ = [
@@ -60,6 +66,7 @@ __all__ = [
     "AlphaMax",
     "Caution",
     "Counts",
+    "ExTIcE",
     "FileError",
     "GroupedCounts",
     "InputError",
@@ -68,6 +75,8 @@ __all__ = [
     "ODIn",
     "PenL1",
     "Prevalence",
+    "RanFocE",
+    "TIcE",
     "estimate_contamination",
     "joint_prior",
     "label_frequency",

@@ -281,10 +281,13 @@ class TransductiveQuantifier(Quantifier):
     positives_: np.ndarray
 
     def _learn(self, rows: Rows) -> None:
-        self.positives_ = np.array(rows.whole(), dtype=np.float64, order="C")
+        self.positives_ = np.array(self._matrix(rows), dtype=np.float64, order="C")
+
+    def _matrix(self, rows: Rows) -> np.ndarray:
+        return np.asarray(rows.whole(), dtype=np.float64, order="C")
 
     def _quantify(self, rows: Rows) -> Prevalence:
-        sample = np.asarray(rows.whole(), dtype=np.float64, order="C")
+        sample = self._matrix(rows)
         generator = stream(self.seed_, "estimate")
         value, details = self._estimate_from(self.positives_, sample, generator)
         interval = self._bootstrap_interval(sample, value) if self.bootstrap else None

@@ -19,6 +19,9 @@ METHODS = {
     "pe": "poscount.transductive.pe:PE",
     "penl1": "poscount.transductive.pen_l1:PenL1",
     "alphamax": "poscount.transductive.alphamax:AlphaMax",
+    "tice": "poscount.transductive.tice:TIcE",
+    "extice": "poscount.transductive.extice:ExTIcE",
+    "ranfoce": "poscount.transductive.ranfoce:RanFocE",
 }
 
 # The detectors of scikit-learn see standardised features, because their answers depend on scale.
