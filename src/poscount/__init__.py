@@ -13,6 +13,10 @@ __version__ = "0.1.0"
 _PLACES = {
     "PAT": "poscount.reusable.pat",
     "ODIn": "poscount.reusable.odin",
+    "EN": "poscount.transductive.en",
+    "BBE": "poscount.transductive.bbe",
+    "DEDPUL": "poscount.transductive.dedpul",
+    "Minimum": "poscount.ensemble",
     "Mahalanobis": "poscount.scorers.mahalanobis",
     "Prevalence": "poscount.prevalence",
     "Interval": "poscount.prevalence",
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from poscount.container import FileError
     from poscount.contamination import estimate_contamination
     from poscount.counts import Counts, GroupedCounts
+    from poscount.ensemble import Minimum
     from poscount.prevalence import (
         Caution,
         Interval,
@@ -46,9 +51,15 @@ if TYPE_CHECKING:
     from poscount.reusable.odin import ODIn
     from poscount.reusable.pat import PAT
     from poscount.scorers.mahalanobis import Mahalanobis
+    from poscount.transductive.bbe import BBE
+    from poscount.transductive.dedpul import DEDPUL
+    from poscount.transductive.en import EN
     from poscount.validation import InputError
 
 __all__ = [
+    "BBE",
+    "DEDPUL",
+    "EN",
     "PAT",
     "Caution",
     "Counts",
@@ -57,6 +68,7 @@ __all__ = [
     "InputError",
     "Interval",
     "Mahalanobis",
+    "Minimum",
     "ODIn",
     "Prevalence",
     "estimate_contamination",

@@ -14,6 +14,10 @@ from poscount import persistence
 METHODS = {
     "pat": "poscount.reusable.pat:PAT",
     "odin": "poscount.reusable.odin:ODIn",
+    "en": "poscount.transductive.en:EN",
+    "bbe": "poscount.transductive.bbe:BBE",
+    "dedpul": "poscount.transductive.dedpul:DEDPUL",
+    "minimum": "poscount.ensemble:Minimum",
 }
 
 SCORERS = {
