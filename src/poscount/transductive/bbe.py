@@ -25,9 +25,10 @@ class BBE(TransductiveQuantifier):
 
     .. math:: \hat z = \arg\min_z \frac{q_U(z)}{q_L(z)} + \frac{1 + \gamma}{q_L(z)} \left(
               \sqrt{\frac{\log(4 / \delta)}{2 n_U}} + \sqrt{\frac{\log(4 / \delta)}{2 n_L}}
-              \right), \qquad \hat p = \min\left(1, \frac{q_U(\hat z)}{q_L(\hat z)}\right)
+              \right), \qquad \hat p = \frac{q_U(\hat z)}{q_L(\hat z)}
 
-    with :math:`\delta = 0.1` and :math:`\gamma = 0.01`.
+    with :math:`\delta = 0.1` and :math:`\gamma = 0.01`. The answer never exceeds 1: the bin of all
+    positives has a ratio of at most 1, and a smaller bin is only better with a smaller one.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ class BBE(TransductiveQuantifier):
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> tuple[float, dict[str, Any]]:
         best = best_bin(*out_of_fold_scores(self.classifier, positives, sample, generator))
-        return min(1.0, best.share_unlabeled / best.share_labeled), best._asdict()
+        return best.share_unlabeled / best.share_labeled, best._asdict()
 
 
 class Bin(NamedTuple):

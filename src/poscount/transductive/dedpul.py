@@ -130,9 +130,10 @@ class DEDPUL(TransductiveQuantifier):
         sample_scores = np.sort(sample_scores)
         labeled, unlabeled = _logit(scores), _logit(sample_scores)
         bandwidth = BANDWIDTH * float(labeled.std())
-        if bandwidth < 1e-9:
-            # Equal scores have no density; a row at least as high is like any positive.
-            ratio = (unlabeled >= labeled.min()) / max(1e-9, np.mean(unlabeled >= labeled.min()))
+        if bandwidth < 1e-9 or len(sample) == 1:
+            # No density to speak of: all that remains is which rows score like positives.
+            alike = unlabeled >= labeled.min()
+            ratio = alike / max(alike.mean(), 1 / len(alike))
         else:
             ratio = density_ratio(labeled, unlabeled, bandwidth)
             ratio = smoothed(ratio, int(np.searchsorted(unlabeled, _start(labeled))))
