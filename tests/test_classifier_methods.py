@@ -162,15 +162,15 @@ def test_nothing_to_tell_rows_apart(method):
         (np.c_[task(0.5)[0], np.ones(300)], np.c_[task(0.5)[1], np.ones(600)]),
     ],
     ids=[
-        "one-feature",
-        "500-features",
-        "one-row",
-        "two-rows",
-        "one-positive",
+        "one feature",
+        "500 features",
+        "one row",
+        "two rows",
+        "one positive",
         "duplicates",
         "ties",
-        "two-points",
-        "constant-feature",
+        "two points",
+        "constant feature",
     ],
 )
 def test_degenerate(method, positives, sample):
