@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+import poscount
 from plain import best_bin as plain_bbe
 from plain import density_ratio as plain_dedpul
 from poscount import BBE, DEDPUL, EN
@@ -178,6 +179,15 @@ def test_degenerate(method, positives, sample):
     assert 0 <= p <= 1
     if len(sample) == 1:
         assert p > 0.99
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("classifier", [None, LogisticRegression()])
+def test_save_and_load(method, classifier, tmp_path):
+    positives, sample = task(0.5, n_labeled=60, n_unlabeled=90)
+    model = method(classifier, random_state=0).fit(positives)
+    model.save(tmp_path / "model.poscount")
+    assert poscount.load(tmp_path / "model.poscount").quantify(sample) == model.quantify(sample)
 
 
 # -- EN

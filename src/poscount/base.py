@@ -294,10 +294,14 @@ def _replicate(
     seed: int,
     i: int,
 ) -> float:
+    """Estimate from a random half of the positives and of the sample."""
     # Its own stream: neither the order nor the number of the workers matters.
     generator = stream(seed, f"bootstrap {i}")
-    redrawn = [rows[generator.integers(len(rows), size=len(rows))] for rows in (positives, sample)]
-    return estimate_from(*redrawn, generator)[0]
+    halves = [
+        rows[generator.permutation(len(rows))[: (len(rows) + 1) // 2]]
+        for rows in (positives, sample)
+    ]
+    return estimate_from(*halves, generator)[0]
 
 
 def _grouping(frame: Any, by: str | Sequence[str]) -> tuple[nw.DataFrame, tuple[str, ...]]:

@@ -95,12 +95,34 @@ class Resampler:
 
 
 def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) -> Interval:
-    """Percentile interval over bootstrap replicates, stretched to hold the estimate itself.
+    r"""Interval around an estimate from replicates of it on halves of the rows.
+
+    .. math:: \hat p \pm z \sqrt{\frac{1}{B} \sum_b (\hat p_b - \hat p)^2}
+
+    clipped to [0, 1]. A random half of the rows, drawn without replacement, varies as much as a
+    bootstrap sample with replacement does, and has no duplicates: these would put copies of a row
+    into the training folds that score it. The distance to the estimate, not to the mean of the
+    replicates, makes a method that depends on the number of rows pay for it.
+
+    Measured on Experiment #1 (``benchmarks/bootstrap_coverage.py``, four sets, level 0.95):
+    coverage .955 at a mean width of 17.3 points for BBE. With replacement, the percentiles cover
+    .773 (17.0), the percentiles mirrored at the estimate .750 (13.3), and the normal interval
+    .864 (17.5); the percentiles of halves cover .886 (14.7).
+
+    Parameters
+    ----------
+    value : float
+        The estimate from all rows.
+    replicates : ndarray
+        The estimates from halves.
+    confidence : float
 
     Examples
     --------
-    >>> bootstrap_interval(0.5, np.array([0.4, 0.5, 0.6]), confidence=0.5)
-    Interval(low=0.45, high=0.55, level=0.5)
+    >>> interval = bootstrap_interval(0.5, np.array([0.45, 0.55]), confidence=0.95)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.402, 0.598)
     """
-    low, high = np.quantile(replicates, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(min(low, value)), float(max(high, value)), confidence)
+    z = ndtri((1 + confidence) / 2)
+    half = float(z * np.sqrt(np.mean((replicates - value) ** 2)))
+    return Interval(max(0.0, value - half), min(1.0, value + half), confidence)

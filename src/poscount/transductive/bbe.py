@@ -36,7 +36,7 @@ class BBE(TransductiveQuantifier):
         Any classifier with `predict_proba`, calibrated or not: only the order of its scores
         matters. Logistic regression on standardised features if None.
     bootstrap : int, optional
-        Number of replicates for an interval; none if None.
+        Number of replicates, on halves of the rows, for an interval; none if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional

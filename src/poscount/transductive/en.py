@@ -59,7 +59,7 @@ class EN(TransductiveQuantifier):
         set). False is the authors' run, which scores the very rows it was trained on: g(x) and c
         come out too large there, and p too small; see the notes.
     bootstrap : int, optional
-        Number of replicates for an interval; none if None.
+        Number of replicates, on halves of the rows, for an interval; none if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
