@@ -256,7 +256,8 @@ def platt_scaling(decisions: np.ndarray, labeled: np.ndarray) -> tuple[float, fl
             break
         weights = probability * (1 - probability)
         hessian = (design * weights[:, np.newaxis]).T @ design + 1e-12 * np.eye(2)
-        step = -np.linalg.solve(hessian, gradient)
+        # Least squares, because equal decisions make it singular.
+        step = -np.linalg.lstsq(hessian, gradient)[0]
         size = 1.0
         while loss(line + size * step) >= loss(line) + 1e-4 * size * (gradient @ step):
             size /= 2
