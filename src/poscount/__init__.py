@@ -13,12 +13,16 @@ __version__ = "0.1.0"
 _PLACES = {
     "PAT": "poscount.reusable.pat",
     "ODIn": "poscount.reusable.odin",
+    "EN": "poscount.transductive.en",
     "PE": "poscount.transductive.pe",
     "PenL1": "poscount.transductive.pen_l1",
     "AlphaMax": "poscount.transductive.alphamax",
     "TIcE": "poscount.transductive.tice",
     "ExTIcE": "poscount.transductive.extice",
     "RanFocE": "poscount.transductive.ranfoce",
+    "BBE": "poscount.transductive.bbe",
+    "DEDPUL": "poscount.transductive.dedpul",
+    "Minimum": "poscount.ensemble",
     "Mahalanobis": "poscount.scorers.mahalanobis",
     "Prevalence": "poscount.prevalence",
     "Interval": "poscount.prevalence",
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from poscount.container import FileError
     from poscount.contamination import estimate_contamination
     from poscount.counts import Counts, GroupedCounts
+    from poscount.ensemble import Minimum
     from poscount.prevalence import (
         Caution,
         Interval,
@@ -53,6 +58,9 @@ if TYPE_CHECKING:
     from poscount.reusable.pat import PAT
     from poscount.scorers.mahalanobis import Mahalanobis
     from poscount.transductive.alphamax import AlphaMax
+    from poscount.transductive.bbe import BBE
+    from poscount.transductive.dedpul import DEDPUL
+    from poscount.transductive.en import EN
     from poscount.transductive.extice import ExTIcE
     from poscount.transductive.pe import PE
     from poscount.transductive.pen_l1 import PenL1
@@ -61,6 +69,9 @@ if TYPE_CHECKING:
     from poscount.validation import InputError
 
 __all__ = [
+    "BBE",
+    "DEDPUL",
+    "EN",
     "PAT",
     "PE",
     "AlphaMax",
@@ -72,6 +83,7 @@ __all__ = [
     "InputError",
     "Interval",
     "Mahalanobis",
+    "Minimum",
     "ODIn",
     "PenL1",
     "Prevalence",

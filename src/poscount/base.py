@@ -301,16 +301,10 @@ class TransductiveQuantifier(Quantifier):
         )
 
     def _bootstrap_interval(self, sample: np.ndarray, value: float) -> Interval:
-        def replicate(i: int) -> float:
-            generator = stream(self.seed_, f"bootstrap {i}")
-            redrawn = [
-                rows[generator.integers(len(rows), size=len(rows))]
-                for rows in (self.positives_, sample)
-            ]
-            return self._estimate_from(redrawn[0], redrawn[1], generator)[0]
-
+        # The matrices are arguments of their own, so that processes share them in mapped memory.
         replicates = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(replicate)(i) for i in range(cast(int, self.bootstrap))
+            delayed(_replicate)(self._estimate_from, self.positives_, sample, self.seed_, i)
+            for i in range(cast(int, self.bootstrap))
         )
         return bootstrap_interval(value, np.array(replicates), self.confidence)
 
@@ -319,6 +313,23 @@ class TransductiveQuantifier(Quantifier):
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> tuple[float, dict[str, Any]]:
         """Prevalence in the sample, in [0, 1], and what was found on the way."""
+
+
+def _replicate(
+    estimate_from: Callable[..., tuple[float, dict[str, Any]]],
+    positives: np.ndarray,
+    sample: np.ndarray,
+    seed: int,
+    i: int,
+) -> float:
+    """Estimate from a random half of the positives and of the sample."""
+    # Its own stream: neither the order nor the number of the workers matters.
+    generator = stream(seed, f"bootstrap {i}")
+    halves = [
+        rows[generator.permutation(len(rows))[: (len(rows) + 1) // 2]]
+        for rows in (positives, sample)
+    ]
+    return estimate_from(*halves, generator)[0]
 
 
 def _grouping(frame: Any, by: str | Sequence[str]) -> tuple[nw.DataFrame, tuple[str, ...]]:

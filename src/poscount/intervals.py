@@ -97,12 +97,45 @@ class Resampler:
 
 
 def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) -> Interval:
-    """Percentile interval over bootstrap replicates, stretched to hold the estimate itself.
+    r"""Interval around an estimate from replicates of it on halves of the rows.
+
+    .. math:: \hat p \pm z \sqrt{\frac{1}{B} \sum_b (\hat p_b - \hat p)^2}
+
+    clipped to [0, 1]. A random half of the rows, drawn without replacement, varies as much as a
+    bootstrap sample with replacement does, and has no duplicates: these would put copies of a row
+    into the training folds that score it. The distance to the estimate, not to the mean of the
+    replicates, makes a method that depends on the number of rows pay for it.
+
+    Measured on Experiment #1 at 95 % (``benchmarks/bootstrap_coverage.py``: W, P, R and L, 40
+    replicates, 44 samples for BBE, 24 for DEDPUL), coverage and mean width in points. The form was
+    chosen on these sets, and so few samples leave 3 to 5 points of error in a coverage:
+
+    ========================================  ============  ============
+    replicates, interval                      BBE           DEDPUL
+    ========================================  ============  ============
+    halves, this interval                     0.955 (17.3)  1.000 (18.3)
+    halves, normal about their mean           0.909 (16.0)  0.875 (16.4)
+    halves, percentiles                       0.886 (14.7)  0.792 (14.9)
+    with replacement, as this interval        0.932 (22.2)  0.917 (21.8)
+    with replacement, normal                  0.864 (17.5)  0.833 (19.1)
+    with replacement, percentiles             0.773 (17.0)  0.542 (17.9)
+    with replacement, mirrored percentiles    0.750 (13.3)  0.792 (13.7)
+    ========================================  ============  ============
+
+    Parameters
+    ----------
+    value : float
+        The estimate from all rows.
+    replicates : ndarray
+        The estimates from halves.
+    confidence : float
 
     Examples
     --------
-    >>> bootstrap_interval(0.5, np.array([0.4, 0.5, 0.6]), confidence=0.5)
-    Interval(low=0.45, high=0.55, level=0.5)
+    >>> interval = bootstrap_interval(0.5, np.array([0.45, 0.55]), confidence=0.95)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.402, 0.598)
     """
-    low, high = np.quantile(replicates, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(min(low, value)), float(max(high, value)), confidence)
+    z = ndtri((1 + confidence) / 2)
+    half = float(z * np.sqrt(np.mean((replicates - value) ** 2)))
+    return Interval(max(0.0, value - half), min(1.0, value + half), confidence)

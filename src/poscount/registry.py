@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 METHODS = {
     "pat": "poscount.reusable.pat:PAT",
     "odin": "poscount.reusable.odin:ODIn",
+    "en": "poscount.transductive.en:EN",
     "pe": "poscount.transductive.pe:PE",
     "penl1": "poscount.transductive.pen_l1:PenL1",
     "alphamax": "poscount.transductive.alphamax:AlphaMax",
     "tice": "poscount.transductive.tice:TIcE",
     "extice": "poscount.transductive.extice:ExTIcE",
     "ranfoce": "poscount.transductive.ranfoce:RanFocE",
+    "bbe": "poscount.transductive.bbe:BBE",
+    "dedpul": "poscount.transductive.dedpul:DEDPUL",
+    "minimum": "poscount.ensemble:Minimum",
 }
 
 # The detectors of scikit-learn see standardised features, because their answers depend on scale.
