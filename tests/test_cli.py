@@ -243,6 +243,36 @@ def test_estimate_with_every_scorer(poscount_, method, scorer):
     assert result["prevalence"] == pytest.approx(share, abs=0.15)
 
 
+@pytest.fixture
+def few_rows(trap, tmp_path):
+    """One small night: enough to try a slow method on."""
+    night = trap.filter(pa.compute.equal(trap["night"], "2026-01-19"))
+    pa.parquet.write_table(night, tmp_path / "night.parquet")
+    return tmp_path / "night.parquet"
+
+
+@pytest.mark.parametrize("method", registry.METHODS)
+def test_every_method_estimates_what_python_estimates(poscount_, few_rows, method):
+    arguments = ("estimate", POSITIVES, few_rows, "--method", method, "--random-state", 7)
+    (result,) = poscount_(*arguments, "--format", "json").results()
+    model = registry.method(method)(random_state=7).fit(load_example("pyarrow").positives)
+    assert result["prevalence"] == float(model.quantify(pa.parquet.read_table(few_rows)))
+    by_night = poscount_(*arguments, "--by", "night", "--format", "json").results()
+    assert [(row["night"], row["prevalence"]) for row in by_night] == [
+        ("2026-01-19", result["prevalence"])
+    ]
+
+
+def test_bootstrap_gives_an_interval(poscount_, refused, few_rows):
+    arguments = ("estimate", POSITIVES, few_rows, "--method", "bbe", "--bootstrap", 5)
+    (result,) = poscount_(*arguments, "--confidence", 0.8, "--format", "json").results()
+    assert result["interval"]["low"] < result["prevalence"] < result["interval"]["high"]
+    assert result["interval"]["level"] == 0.8
+    assert "no use for --bootstrap" in refused(
+        "estimate", POSITIVES, few_rows, "--method", "pat", "--bootstrap", 5
+    )
+
+
 def test_types_of_a_foreign_scorer_are_trusted_by_name(poscount_, refused, tmp_path):
     forest = tmp_path / "forest.poscount"
     fitted = poscount_("fit", POSITIVES, "-o", forest, "--scorer", "isolation-forest")

@@ -48,7 +48,16 @@ Features = Annotated[
 Exclude = Annotated[
     str | None, typer.Option(help="Columns not to use, with commas between.", show_default=False)
 ]
-Confidence = Annotated[float, typer.Option(help="Level of the interval.")]
+Confidence = Annotated[
+    float | None, typer.Option(help="Level of the interval; 0.95 by default.", show_default=False)
+]
+Bootstrap = Annotated[
+    int | None,
+    typer.Option(
+        help="Replicates for the interval of a method that has none by itself, such as 200.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int, typer.Option("--random-state", help="Seed: the same gives the same answer.")]
 By = Annotated[
     str | None,
@@ -105,7 +114,7 @@ def fit(
     scorer: ScorerName = None,
     features: Features = None,
     exclude: Exclude = None,
-    confidence: Confidence = 0.95,
+    confidence: Confidence = None,
     random_state: Seed = 0,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
@@ -162,7 +171,8 @@ def estimate(
     exclude: Exclude = None,
     by: By = None,
     by_file: ByFile = False,
-    confidence: Confidence = 0.95,
+    confidence: Confidence = None,
+    bootstrap: Bootstrap = None,
     random_state: Seed = 0,
     output_format: OutputFormat = Format.table,
     plot: Plot = None,
@@ -181,6 +191,7 @@ def estimate(
         features=_names(features),
         exclude=_names(exclude),
         confidence=confidence,
+        bootstrap=bootstrap,
         random_state=random_state,
         layout=layout,
     )
@@ -232,7 +243,7 @@ def plan(
     rows: Annotated[
         int | None, typer.Option(help="Unlabeled rows, if fixed.", show_default=False)
     ] = None,
-    confidence: Confidence = 0.95,
+    confidence: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
     output_format: OutputFormat = Format.table,
 ) -> None:
     """Say how many positives and how many unlabeled rows a wanted error needs."""

@@ -32,17 +32,23 @@ def fit(
     scorer: str | None = None,
     features: list[str] | None = None,
     exclude: list[str] | None = None,
-    confidence: float,
+    confidence: float | None = None,
+    bootstrap: int | None = None,
     random_state: int,
     layout: dict[str, Any],
 ) -> Quantifier:
     """Fit a method on a file of positives."""
-    parameters: dict[str, Any] = {"confidence": confidence, "random_state": random_state}
     kind = registry.method(method)
+    asked = {"scorer": scorer, "confidence": confidence, "bootstrap": bootstrap}
+    parameters: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
+    for name in set(parameters) - set(kind().get_params(deep=False)):
+        raise ValueError(f"The method {method} has no use for --{name}: leave it out.")
     if scorer is not None:
-        if "scorer" not in kind().get_params():
-            raise ValueError(f"The method {method} takes no scorer: leave --scorer out.")
         parameters["scorer"] = registry.scorer(scorer)
+    if bootstrap is not None:
+        # Replicates take long: on all cores, and with their progress where somebody looks on.
+        parameters |= {"n_jobs": -1, "verbose": 10 if sys.stderr.isatty() else 0}
+    parameters["random_state"] = random_state
     table = _concatenated([read_table(file, **layout) for file in expand([path])], path)
     chosen = choose_features(table, features, exclude or [], path)
     try:
