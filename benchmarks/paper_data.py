@@ -91,7 +91,7 @@ def published(method: str) -> dict[str, float]:
         table = {
             row["dataset"]: float(row["mae_pct"])
             for row in csv.DictReader(file)
-            if row["experiment"] == "1" and row["method"] == method
+            if row["experiment"] == "1" and row["method"] == method and row["mae_pct"]
         }
     if table:
         return table

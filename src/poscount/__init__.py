@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 _PLACES = {
     "PAT": "poscount.reusable.pat",
     "ODIn": "poscount.reusable.odin",
+    "KM1": "poscount.transductive.km",
+    "KM2": "poscount.transductive.km",
     "Mahalanobis": "poscount.scorers.mahalanobis",
     "Prevalence": "poscount.prevalence",
     "Interval": "poscount.prevalence",
@@ -46,9 +48,12 @@ if TYPE_CHECKING:
     from poscount.reusable.odin import ODIn
     from poscount.reusable.pat import PAT
     from poscount.scorers.mahalanobis import Mahalanobis
+    from poscount.transductive.km import KM1, KM2
     from poscount.validation import InputError
 
 __all__ = [
+    "KM1",
+    "KM2",
     "PAT",
     "Caution",
     "Counts",

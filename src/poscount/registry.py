@@ -14,6 +14,8 @@ from poscount import persistence
 METHODS = {
     "pat": "poscount.reusable.pat:PAT",
     "odin": "poscount.reusable.odin:ODIn",
+    "km1": "poscount.transductive.km:KM1",
+    "km2": "poscount.transductive.km:KM2",
 }
 
 SCORERS = {
