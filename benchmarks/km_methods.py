@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import resource
+import sys
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -106,3 +108,78 @@ def select(rows: list[dict[str, str]], letter: str, lam_max: float) -> list[dict
 
 def columns(rows: list[dict[str, str]], *names: str) -> list[np.ndarray]:
     return [np.array([float(row[name]) for row in rows]) for name in names]
+
+
+def pulsars(n_labeled: int, n_sample: int, prevalence: float) -> tuple[np.ndarray, np.ndarray]:
+    """Positives and a sample from R of any size; beyond the data set, rows come again."""
+    features, labels = paper_data.load("R")
+    rng = np.random.default_rng(0)
+    positive = rng.permutation(np.flatnonzero(labels == "1"))
+    negative = rng.permutation(np.flatnonzero(labels != "1"))
+    n_positives = int(prevalence * n_sample)
+    drawn = [
+        np.resize(positive[n_labeled:], n_positives),
+        np.resize(negative, n_sample - n_positives),
+    ]
+    return features[positive[:n_labeled]], features[np.concatenate(drawn)]
+
+
+def cpu(positives: np.ndarray, sample: np.ndarray, **parameters: float) -> float:
+    model = KM1(random_state=0, **parameters).fit(positives)
+    start = time.process_time()
+    model.quantify(sample)
+    return time.process_time() - start
+
+
+def speed(arguments: argparse.Namespace) -> None:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    from plain import km as plain
+
+    cpu(*pulsars(50, 50, 0.5))
+    print("CPU seconds a sample, KM1 and KM2 together, R, n_L = 330, n_U = 2000 (2000 rows used)")
+    print("| prevalence | lam_max 8 | lam_max 100 |\n|---|---|---|")
+    for prevalence in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
+        rows = pulsars(330, 2000, prevalence)
+        print(f"| {prevalence} | {cpu(*rows, lam_max=8):.2f} | {cpu(*rows, lam_max=100):.2f} |")
+    positives, sample = pulsars(60, arguments.plain_rows, 0.3)
+    fast = cpu(positives, sample, lam_max=8)
+    start = time.process_time()
+    plain.kernel_means(positives, sample, 8.0)
+    slow = time.process_time() - start
+    print(
+        f"plain version, n_L = 60, n_U = {arguments.plain_rows}: {slow:.2f} s against {fast:.3f} s"
+    )
+    print(f"ratio {slow / fast:.0f}")
+
+
+def growth(arguments: argparse.Namespace) -> None:
+    print("| n_U | CPU s | peak memory so far, MB |\n|---|---|---|")
+    for n_sample in (500, 1000, 2000, 4000, 16000, 64000):
+        seconds = cpu(*pulsars(330, n_sample, 0.3))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"| {n_sample} | {seconds:.2f} | {peak:.0f} |", flush=True)
+    print("\n| features | CPU s |\n|---|---|")
+    rng = np.random.default_rng(0)
+    for n_features in (2, 8, 32, 128, 512):
+        positives = rng.normal(size=(330, n_features))
+        sample = rng.normal(size=(1670, n_features))
+        sample[600:] += 6 / np.sqrt(n_features)
+        print(f"| {n_features} | {cpu(positives, sample):.2f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["error", "speed", "growth"])
+    parser.add_argument("--datasets", nargs="+", default=list(paper_data.PAPER_SETS))
+    parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--lam-max", nargs="+", type=float, default=[8.0, 100.0])
+    parser.add_argument("--results", default="km_results.csv")
+    parser.add_argument("--plain-rows", type=int, default=300)
+    arguments = parser.parse_args()
+    {"error": error, "speed": speed, "growth": growth}[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    main()

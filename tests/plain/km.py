@@ -24,7 +24,10 @@ def nearest_on_simplex(gram, target):
 
 
 def gram_matrix(rows, width):
-    return np.array([[math.exp(-sum((x - y) ** 2) / (2 * width**2)) for y in rows] for x in rows])
+    rows = rows.tolist()
+    return np.array(
+        [[math.exp(-(math.dist(x, y) ** 2) / (2 * width**2)) for y in rows] for x in rows]
+    )
 
 
 def mean_distance(positives, sample, width):
