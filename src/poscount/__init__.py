@@ -17,6 +17,8 @@ _PLACES = {
     "PE": "poscount.transductive.pe",
     "PenL1": "poscount.transductive.pen_l1",
     "AlphaMax": "poscount.transductive.alphamax",
+    "KM1": "poscount.transductive.km",
+    "KM2": "poscount.transductive.km",
     "TIcE": "poscount.transductive.tice",
     "ExTIcE": "poscount.transductive.extice",
     "RanFocE": "poscount.transductive.ranfoce",
@@ -72,6 +74,12 @@ __all__ = [
     "BBE",
     "DEDPUL",
     "EN",
+    from poscount.transductive.km import KM1, KM2
+    from poscount.validation import InputError
+
+__all__ = [
+    "KM1",
+    "KM2",
     "PAT",
     "PE",
     "AlphaMax",

@@ -20,6 +20,8 @@ METHODS = {
     "pe": "poscount.transductive.pe:PE",
     "penl1": "poscount.transductive.pen_l1:PenL1",
     "alphamax": "poscount.transductive.alphamax:AlphaMax",
+    "km1": "poscount.transductive.km:KM1",
+    "km2": "poscount.transductive.km:KM2",
     "tice": "poscount.transductive.tice:TIcE",
     "extice": "poscount.transductive.extice:ExTIcE",
     "ranfoce": "poscount.transductive.ranfoce:RanFocE",
