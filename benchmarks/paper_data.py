@@ -108,11 +108,7 @@ def published(method: str, experiment: str = "1") -> dict[str, float]:
         table = {
             row["dataset"]: float(row["mae_pct"])
             for row in csv.DictReader(file)
-<<<<<<< HEAD
-            if row["experiment"] == experiment and row["method"] == method
-=======
-            if row["experiment"] == "1" and row["method"] == method and row["mae_pct"]
->>>>>>> km
+            if (row["experiment"], row["method"]) == (experiment, method) and row["mae_pct"]
         }
     if table:
         return table

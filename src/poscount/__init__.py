@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from poscount.transductive.dedpul import DEDPUL
     from poscount.transductive.en import EN
     from poscount.transductive.extice import ExTIcE
+    from poscount.transductive.km import KM1, KM2
     from poscount.transductive.pe import PE
     from poscount.transductive.pen_l1 import PenL1
     from poscount.transductive.ranfoce import RanFocE
@@ -74,10 +75,6 @@ __all__ = [
     "BBE",
     "DEDPUL",
     "EN",
-    from poscount.transductive.km import KM1, KM2
-    from poscount.validation import InputError
-
-__all__ = [
     "KM1",
     "KM2",
     "PAT",
