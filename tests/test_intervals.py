@@ -175,9 +175,12 @@ def test_an_empty_cell_of_the_positives_stays_empty():
     assert resampler.interval(np.array([1, 1])) == (0, 0)
 
 
-def test_bootstrap_interval_holds_the_estimate():
-    replicates = np.linspace(0, 1, 101)
-    interval = bootstrap_interval(0.97, replicates, 0.9)
-    assert (interval.low, interval.high) == pytest.approx((0.05, 0.97))
-    interval = bootstrap_interval(0.5, replicates, 0.8)
-    assert (interval.low, interval.high) == pytest.approx((0.1, 0.9))
+def test_bootstrap_interval_is_normal_about_the_estimate():
+    # Replicates 0.1 away on either side: a standard deviation of 0.1.
+    interval = bootstrap_interval(0.5, np.array([0.4, 0.6] * 20), 0.9)
+    assert (interval.low, interval.high) == pytest.approx((0.5 - 0.16449, 0.5 + 0.16449), abs=1e-5)
+    # Replicates that all lie on one side are no less uncertain for it.
+    assert bootstrap_interval(0.5, np.full(40, 0.6), 0.9) == interval
+    clipped = bootstrap_interval(0.97, np.array([0.5, 0.9]), 0.99)
+    assert clipped.high == 1
+    assert clipped.low < 0.97
