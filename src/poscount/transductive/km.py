@@ -358,7 +358,8 @@ class KM2(_KM):
     At lam = 1 the sample is itself a distribution and d is exactly 0. The published results come
     from an interior-point solver that left 1e-4 to 2.5e-4 there. This lowers the threshold, which
     matters where U is nearly all positive and the narrowest kernel is chosen: letter's mean
-    answer at p = 1 is 0.31 here, 0.12 in the published results and 0.10 with that solver again.
+    answer at p = 1 is 0.31 here, 0.12 in the published results and 0.13 with such a solver
+    (``python benchmarks/km_solver.py --repetitions 5``).
 
     `details` and the answers to degenerate samples are those of `KM1`.
 
