@@ -3,8 +3,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, settings
 
 from poscount import PAT
+
+# A busy machine is slow, not wrong.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 COLUMNS = ("a", "b", "c")
 

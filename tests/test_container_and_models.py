@@ -139,7 +139,7 @@ def test_not_one_of_our_files(read, other):
     refused(read, other)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=300))
 def test_any_bytes(read, content):
     refused(read, content)

@@ -74,9 +74,7 @@ def test_threads_change_nothing_beyond_the_first_real_block(kind, positives):
     assert halves.count(rows[:99_999]) + halves.count(rows[99_999:]) == counts[0]
 
 
-@settings(
-    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(60)), cuts=st.lists(st.integers(0, 60), max_size=4))
 def test_order_and_batches_of_the_sample_change_nothing(kind, order, cuts, positives, sample):
     model = fitted(kind, "Mahalanobis", positives)

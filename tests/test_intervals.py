@@ -86,7 +86,7 @@ def test_closed_form(p, n_labeled, n_rows, level):
 
 
 @pytest.mark.parametrize("kind", [PAT, ODIn])
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_any_counts_have_an_interval_around_the_answer(kind, data, positives_model):
     model = positives_model(kind)

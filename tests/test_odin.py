@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -91,7 +91,6 @@ def test_the_limit_is_that_of_random_thirds(model, training_scores):
 shares = hnp.arrays(np.float64, 12, elements=st.integers(0, 50).map(float)).filter(np.any)
 
 
-@settings(deadline=None)
 @given(shares, shares, st.floats(0, 0.6))
 def test_largest_fitting_is_exact(inside, outside, limit):
     inside, outside = inside / inside.sum(), outside / outside.sum()

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -48,7 +48,6 @@ scores = hnp.arrays(
 )
 
 
-@settings(deadline=None)
 @given(
     hnp.arrays(np.float64, st.integers(10, 60), elements=st.floats(-4, 4), unique=True),
     scores,

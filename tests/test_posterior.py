@@ -17,7 +17,7 @@ def model_of(positives):
 
 
 @pytest.mark.parametrize("kind", [PAT, ODIn])
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 120), st.integers(0, 120), st.floats(0.1, 3))
 def test_mean_is_the_prevalence(kind, model_of, draw, seed, n_positive, n_negative, spread):
     rng = np.random.default_rng(seed)

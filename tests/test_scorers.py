@@ -59,7 +59,7 @@ def test_shrunk_distance_as_scikit_learn_computes_it(positives, sample):
     np.testing.assert_allclose(scorer.score_samples(sample), -np.array(expected), rtol=1e-2)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(-60, 60))
 def test_any_invertible_map_changes_nothing(seed, power):
     rng = np.random.default_rng(seed)

@@ -418,7 +418,7 @@ def test_one_dimension_is_refused(pat, sample):
 finite = st.floats(-1e300, 1e300)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2), elements=st.floats()))
 def test_any_matrix_is_counted_or_refused(pat, rows):
     if rows.shape[1] != 3:
@@ -433,7 +433,7 @@ def test_any_matrix_is_counted_or_refused(pat, rows):
         assert 0 <= answer.interval.low <= answer <= answer.interval.high <= 1
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     rows=hnp.arrays(
         np.float64,
