@@ -122,6 +122,10 @@ def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) 
     with replacement, mirrored percentiles    0.750 (13.3)  0.792 (13.7)
     ========================================  ============  ============
 
+    Confirmed on four other sets (``--datasets A C vowels q-g --every 4``, 56 samples each): BBE
+    0.875 (17.3), DEDPUL 1.000 (16.4). It covers the noise of a method and not its bias: TIcE, whose
+    error is mostly bias, has 0.268 (19.7) there, RanFocE 0.625 (20.7).
+
     Parameters
     ----------
     value : float
