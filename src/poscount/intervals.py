@@ -123,8 +123,8 @@ def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) 
     ========================================  ============  ============
 
     Confirmed on four other sets (``--datasets A C vowels q-g --every 4``, 56 samples each): BBE
-    0.875 (17.3), DEDPUL 1.000 (16.4). It covers the noise of a method and not its bias: TIcE, whose
-    error is mostly bias, has 0.268 (19.7) there, RanFocE 0.625 (20.7).
+    0.875 (17.3), DEDPUL 1.000 (16.4), ExTIcE 0.964 (38.2). It covers the noise of a method and not
+    its bias: TIcE, whose error is mostly bias, has 0.268 (19.7) there, RanFocE 0.625 (20.7).
 
     Parameters
     ----------

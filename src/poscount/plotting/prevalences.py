@@ -88,7 +88,7 @@ class PrevalenceDisplay:
             ax.set_xlabel(xlabel)
         if title:
             ax.set_title(title)
-        ax.legend(frameon=False, loc="upper left")
+        ax.legend(frameon=False, loc="best")
         display = cls()
         display.ax_, display.figure_ = ax, ax.figure
         return display
