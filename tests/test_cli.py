@@ -7,6 +7,7 @@ import json
 import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow.parquet
 import pytest
 
 import poscount
-from poscount import PAT, registry
+from poscount import PAT, registry, theory
 from poscount.cli import main
 from poscount.datasets import example_path, load_example
 
@@ -396,6 +397,20 @@ def test_a_model_file_is_checked(refused, model, tmp_path):
 def test_a_model_of_an_array_cannot_find_columns_in_a_file(refused, tmp_path):
     PAT(random_state=0).fit(np.random.default_rng(0).normal(size=(100, 2))).save(tmp_path / "m")
     assert "without column names" in refused("quantify", tmp_path / "m", TRAP)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_sentence_on_standard_error(poscount_, monkeypatch):
+    found = theory.plan(0.1)
+
+    def plan(*args, **options):
+        warnings.warn("this is only a trial.", stacklevel=2)
+        return found
+
+    monkeypatch.setattr(theory, "plan", plan)
+    outcome = poscount_("plan", "--error", 0.1)
+    assert outcome.err == "poscount: this is only a trial.\n"
+    assert outcome.status == 0
 
 
 def test_usage_errors_end_with_status_2(poscount_):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import NoReturn
 
 
@@ -16,7 +17,9 @@ def main() -> None:
     from poscount.cli.app import app
 
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _note
+            app()
     except BrokenPipeError:
         # The reader of our output has left, as `head` does; that is its right.
         sys.stderr.close()
@@ -26,6 +29,11 @@ def main() -> None:
         _fail(f"{error.filename}: {error.strerror}." if error.filename else str(error))
     except (ValueError, TypeError, ImportError) as error:
         _fail(str(error))
+
+
+def _note(message: Warning | str, *place: object, **more: object) -> None:
+    # Without the line of code that Python would add.
+    print(f"poscount: {message}", file=sys.stderr)
 
 
 def _fail(sentence: str) -> NoReturn:
