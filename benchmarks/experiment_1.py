@@ -3,6 +3,7 @@
 python benchmarks/experiment_1.py                                    # PAT and ODIn, six sets
 python benchmarks/experiment_1.py --methods pat bbe --datasets W --repetitions 1
 python benchmarks/experiment_1.py --methods EN_auto en:gamma=0.1,held_out=False
+python benchmarks/experiment_1.py --methods odin penl1 --bias        # by true prevalence
 
 A method is a name of the registry, also with parameters after a colon, or a column of the paper's
 table, which is run in its published form.
@@ -79,6 +80,12 @@ def line(method: str, letter: str, results: np.ndarray, known: float) -> str:
     return f"| {' | '.join(cells)} | {seconds.mean():.4f} |"
 
 
+def bias(results: np.ndarray) -> str:
+    """Mean of estimate minus truth in points, by true prevalence."""
+    errors = 100 * (results[:, 1] - results[:, 0]).reshape(-1, 11).mean(axis=0)
+    return " ".join(f"{error:+.1f}" for error in errors)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -87,6 +94,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", default=list(paper_data.PAPER_SETS))
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--n-jobs", type=int, default=1, help="repetitions side by side")
+    parser.add_argument("--bias", action="store_true", help="bias at p = 0, .1, ..., 1 below a row")
     arguments = parser.parse_args()
     print("| method | set | MAE | sd | published | difference | coverage | width | CPU s |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -101,6 +109,8 @@ def main() -> None:
             everything.append(np.concatenate(parts))
             known = reference.get(letter, np.nan)
             print(line(method, letter, everything[-1], known), flush=True)
+            if arguments.bias:
+                print(f"bias: {bias(everything[-1])}", flush=True)
         known = float(np.mean([reference.get(letter, np.nan) for letter in arguments.datasets]))
         print(line(method, "all", np.concatenate(everything), known), flush=True)
 

@@ -258,7 +258,8 @@ class CountingQuantifier(Quantifier):
 class TransductiveQuantifier(Quantifier):
     """A quantifier that looks at the positives and the sample together, for each sample anew.
 
-    A subclass only computes: `_estimate_from` gets both as float64 matrices, and a generator.
+    A subclass only computes: `_estimate_from` gets both as float64 matrices, and a generator. It
+    has an ``__init__`` of its own only if it has parameters of its own.
 
     Attributes
     ----------
@@ -274,11 +275,22 @@ class TransductiveQuantifier(Quantifier):
         "random_state": ["random_state", np.random.Generator],
     }
 
-    bootstrap: int | None
-    confidence: float
-    n_jobs: int | None
-    verbose: int
     positives_: np.ndarray
+
+    def __init__(
+        self,
+        *,
+        bootstrap: int | None = None,
+        confidence: float = 0.95,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.bootstrap = bootstrap
+        self.confidence = confidence
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
     def _learn(self, rows: Rows) -> None:
         self.positives_ = np.array(self._matrix(rows), dtype=np.float64, order="C")

@@ -77,21 +77,6 @@ class ExTIcE(RegionQuantifier):
     x2 <= 1.06423 and -0.0697955 < x1 <= 0.710291 (161 rows, 114 labelled)
     """
 
-    def __init__(
-        self,
-        *,
-        bootstrap: int | None = None,
-        confidence: float = 0.95,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.bootstrap = bootstrap
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> tuple[float, dict[str, Any]]:

@@ -71,7 +71,8 @@ class PenL1(TransductiveQuantifier):
     near the positives, and nothing contradicts a large prevalence: a sample without any positives
     is overestimated, by 19 to 42 points on average on five of six of the paper's data sets, and a
     sample far from all positives gives 1. Do not use the method where the prevalence may be 0.
-    On handwritten letters q and g (63 features) it was off by 38 points on average.
+    On handwritten letters q and g (63 features) it was off by 38 points on average
+    (``python benchmarks/experiment_1.py --methods penl1 --bias --repetitions 1``).
 
     A sample identical to the positives gives 1, or nearly; so does one whose rows are all equal,
     like the positives or not. With fewer rows than folds, there are as many folds as rows; a
@@ -95,21 +96,6 @@ class PenL1(TransductiveQuantifier):
     >>> 0.2 < p < 0.4
     True
     """
-
-    def __init__(
-        self,
-        *,
-        bootstrap: int | None = None,
-        confidence: float = 0.95,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.bootstrap = bootstrap
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
