@@ -31,8 +31,8 @@ ROOMS = [
     "experiments",
     "plotting",
     "interop",
-    "cli",
     "web",
+    "cli",
 ]
 
 SOURCE = Path(poscount.__file__).parent

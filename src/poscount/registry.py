@@ -30,6 +30,9 @@ METHODS = {
     "minimum": "poscount.ensemble:Minimum",
 }
 
+# What the command line and the web page use when nobody says otherwise.
+DEFAULT_METHOD = "pat"
+
 # The detectors of scikit-learn see standardised features, because their answers depend on scale.
 SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "mahalanobis": ("poscount.scorers.mahalanobis:Mahalanobis", {}),

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from poscount.engines.results import Result
 from poscount.prevalence import Prevalence
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
@@ -92,6 +93,19 @@ class PrevalenceDisplay:
         display = cls()
         display.ax_, display.figure_ = ax, ax.figure
         return display
+
+    @classmethod
+    def from_results(
+        cls, results: Sequence[Result], *, truth: Sequence[float] | None = None
+    ) -> Self:
+        """Draw the results of `poscount.engines.from_files.quantify`, labelled by their groups."""
+        return cls.from_predictions(
+            [result.prevalence for result in results],
+            [", ".join(map(str, result.group.values())) or "sample" for result in results],
+            truth=truth,
+            xlabel=", ".join(results[0].group),
+            title=f"Share of positives, {results[0].prevalence.method}",
+        )
 
 
 def _pyplot() -> Any:

@@ -1,54 +1,61 @@
-"""From files to models and results."""
+"""From files to models and results: what the command line and the web page have in common."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from poscount import registry
 from poscount.base import CountingQuantifier, Quantifier
-from poscount.cli.columns import choose_features
 from poscount.counts import Counts
 from poscount.engines.arrow import Progress, pyarrow
+from poscount.engines.columns import choose_features
 from poscount.engines.count import count_file, count_file_by, model_columns
 from poscount.engines.files import expand, read_table
+from poscount.engines.results import Result
 from poscount.prevalence import Prevalence
 from poscount.validation import InputError
 
+Watch = Callable[[str], AbstractContextManager[Progress | None]]
 
-class Result(NamedTuple):
-    """A prevalence, and what it is the prevalence of: column names and values."""
 
-    group: dict[str, Any]
-    prevalence: Prevalence
+def _unwatched(file: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 def fit(
     path: str,
     method: str,
     *,
-    scorer: str | None = None,
+    options: Mapping[str, Any],
     features: list[str] | None = None,
     exclude: list[str] | None = None,
-    confidence: float | None = None,
-    bootstrap: int | None = None,
-    random_state: int,
     layout: dict[str, Any],
 ) -> Quantifier:
-    """Fit a method on a file of positives."""
+    """Fit a method on a file of positives.
+
+    Parameters
+    ----------
+    path : str
+        A file, glob or directory.
+    method : str
+        Its name in the registry.
+    options : mapping
+        Parameters of the method, the scorer by its name; None leaves one at its default.
+    features, exclude : list of str, optional
+        Columns to use, and not to use.
+    layout : dict
+        How CSV files are written, as in `poscount.engines.files.read_batches`.
+    """
     kind = registry.method(method)
-    asked = {"scorer": scorer, "confidence": confidence, "bootstrap": bootstrap}
-    parameters: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
-    for name in set(parameters) - set(kind().get_params(deep=False)):
-        raise ValueError(f"The method {method} has no use for --{name}: leave it out.")
-    if scorer is not None:
-        parameters["scorer"] = registry.scorer(scorer)
-    if bootstrap is not None:
-        # Replicates take long: on all cores, and with their progress where somebody looks on.
-        parameters |= {"n_jobs": -1, "verbose": 10 if sys.stderr.isatty() else 0}
-    parameters["random_state"] = random_state
+    parameters = {name: value for name, value in options.items() if value is not None}
+    known = kind().get_params(deep=False)
+    for name in parameters:
+        if name not in known:
+            raise ValueError(f"The method {method} has no use for --{name}: leave it out.")
+    if "scorer" in parameters:
+        parameters["scorer"] = registry.scorer(parameters["scorer"])
     table = _concatenated([read_table(file, **layout) for file in expand([path])], path)
     chosen = choose_features(table, features, exclude or [], path)
     try:
@@ -64,8 +71,24 @@ def quantify(
     by: Sequence[str] = (),
     by_file: bool = False,
     layout: dict[str, Any],
+    watch: Watch = _unwatched,
 ) -> list[Result]:
-    """Estimate prevalences: of everything together, of each file, of each group."""
+    """Estimate prevalences: of everything together, of each file, of each group.
+
+    Parameters
+    ----------
+    model : Quantifier
+    paths : sequence of str
+        Files of rows, globs, directories or counts files.
+    by : sequence of str
+        Columns whose values make the groups.
+    by_file : bool
+        Whether each file is a sample of its own.
+    layout : dict
+        As in `fit`.
+    watch : callable
+        Gives a context for each file that is counted, with a progress function or None in it.
+    """
     files = _files(paths)
     if by and any(_is_counts(file) for file in files):
         raise ValueError("Counts files know no groups: leave --by out, or give the data instead.")
@@ -73,11 +96,13 @@ def quantify(
     return [
         Result(group | dict(zip(by, key, strict=True)), prevalence)
         for part, group in parts
-        for key, prevalence in _answers(model, part, by, layout)
+        for key, prevalence in _answers(model, part, by, layout, watch)
     ]
 
 
-def count(model: Quantifier, paths: Sequence[str], layout: dict[str, Any]) -> Counts:
+def count(
+    model: Quantifier, paths: Sequence[str], layout: dict[str, Any], watch: Watch = _unwatched
+) -> Counts:
     """Count files together."""
     if not isinstance(model, CountingQuantifier):
         raise ValueError(
@@ -85,7 +110,9 @@ def count(model: Quantifier, paths: Sequence[str], layout: dict[str, Any]) -> Co
             "to count: use a reusable method such as pat."
         )
     return _add_up(
-        _files(paths), lambda file, progress: count_file(model, file, progress=progress, **layout)
+        _files(paths),
+        lambda file, progress: count_file(model, file, progress=progress, **layout),
+        watch,
     )
 
 
@@ -96,7 +123,7 @@ def merge(paths: Sequence[str]) -> Counts:
 
 
 def _answers(
-    model: Quantifier, files: list[str], by: Sequence[str], layout: dict[str, Any]
+    model: Quantifier, files: list[str], by: Sequence[str], layout: dict[str, Any], watch: Watch
 ) -> Iterator[tuple[tuple, Prevalence]]:
     if not isinstance(model, CountingQuantifier):
         sample = _read_sample(model, files, by, layout)
@@ -106,12 +133,12 @@ def _answers(
             yield (), model.quantify(sample)
     elif by:
         grouped = _add_up(
-            files, lambda file, bar: count_file_by(model, file, by, progress=bar, **layout)
+            files, lambda file, bar: count_file_by(model, file, by, progress=bar, **layout), watch
         )
         answers = zip(grouped.keys, model.estimate_by(grouped), strict=True)
         yield from sorted(answers, key=lambda answer: answer[0])
     else:
-        yield (), model.estimate(count(model, files, layout))
+        yield (), model.estimate(count(model, files, layout, watch))
 
 
 def _read_sample(
@@ -132,13 +159,15 @@ def _concatenated(tables: list[Any], source: str) -> Any:
         raise InputError("the files do not have the same columns.", source=source) from error
 
 
-def _add_up(files: list[str], count_one: Callable[[str, Progress | None], Any]) -> Any:
+def _add_up(
+    files: list[str], count_one: Callable[[str, Progress | None], Any], watch: Watch
+) -> Any:
     total = None
     for file in files:
         if _is_counts(file):
             counts = Counts.load(file)
         else:
-            with _progress(file) as progress:
+            with watch(file) as progress:
                 counts = count_one(file, progress)
         total = counts if total is None else total + counts
     return total
@@ -152,16 +181,3 @@ def _files(paths: Sequence[str]) -> list[str]:
 
 def _is_counts(path: str) -> bool:
     return path.endswith(".counts")
-
-
-@contextmanager
-def _progress(file: str) -> Iterator[Progress | None]:
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(file, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
