@@ -1,0 +1,144 @@
+"""The result in plain language, and as one HTML file that needs nothing else.
+
+The findings come from the warnings of each prevalence.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from poscount import __version__
+from poscount.engines.results import Result
+
+MEANING = (
+    "The number is the share of positives among the unlabeled rows: 30 % of 1,000 rows means that "
+    "about 300 of them are positives. It does not say which rows these are.",
+    "The interval says how far chance alone could have moved the number, because only so many rows "
+    "and only so many positives were looked at.",
+)
+DOUBTS = (
+    "Do not believe it if the labelled positives are not like the positives in the unlabeled rows: "
+    "another instrument, season, place or way of choosing. The number is then usually too low.",
+    "Do not believe it if something else looks just like a typical positive in all chosen columns: "
+    "it is counted as positive, and the number is too high. Columns that tell the two apart help.",
+    "The interval knows nothing of these two: it is about chance only.",
+    "If you can, check one sample by hand, or compare with another method on this page: answers "
+    "that differ by more than their intervals are a reason to doubt.",
+)
+
+
+def label(result: Result) -> str:
+    """Say what a result is the result of."""
+    return ", ".join(map(str, result.group.values())) or "all rows"
+
+
+def headline(results: Sequence[Result]) -> str:
+    """Say the answer in a sentence or two."""
+    if len(results) == 1:
+        return sentence(results[0])
+    low = min(results, key=lambda result: result.prevalence)
+    high = max(results, key=lambda result: result.prevalence)
+    return (
+        f"In {len(results)} groups the share of positives goes from {low.prevalence:.1%} "
+        f"({label(low)}) to {high.prevalence:.1%} ({label(high)})."
+    )
+
+
+def sentence(result: Result) -> str:
+    """Say one result in a sentence or two."""
+    p = result.prevalence
+    where = f" of {label(result)}" if result.group else ""
+    answer = (
+        f"About {p:.1%} of the {p.n_unlabeled:,} rows{where} are positives, that is about "
+        f"{p.count:,.0f} rows."
+    )
+    if p.interval is None:
+        return (
+            f"{answer} This method gives no interval by itself: ask for replicates to see how "
+            "uncertain the number is."
+        )
+    return (
+        f"{answer} {p.interval.level:.0%} interval: {p.interval.low:.1%} to {p.interval.high:.1%}."
+    )
+
+
+def findings(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Collect the warnings: each kind once, in the words of its worst case, with all its places."""
+    found: dict[str, dict[str, Any]] = {}
+    worst: dict[str, float] = {}
+    for result in results:
+        for caution in result.prevalence.warnings:
+            finding = found.setdefault(caution.code, {"code": caution.code, "where": []})
+            finding["where"].append(label(result))
+            value = abs(caution.value or 0.0)
+            if value >= worst.get(caution.code, 0.0):
+                worst[caution.code] = value
+                finding["sentence"] = caution.sentence[:1].upper() + caution.sentence[1:]
+    return list(found.values())
+
+
+def html(answer: dict[str, Any], picture: bytes | None) -> str:
+    """Write the report as one file: no script, no request."""
+    rows = "".join(f"<tr>{_cells(entry, answer)}</tr>" for entry in answer["results"])
+    heads = [
+        answer["labelled"],
+        "share",
+        "interval",
+        *(["truth"] if answer["truth"] else []),
+        "positives",
+        "rows",
+        "warnings",
+    ]
+    image = ""
+    if picture is not None:
+        source = base64.b64encode(picture).decode()
+        image = f'<img alt="{escape(answer["picture"])}" src="data:image/svg+xml;base64,{source}">'
+    doubts = [
+        f"<strong>{escape(finding['sentence'])}</strong> ({escape(', '.join(finding['where']))})"
+        for finding in answer["findings"]
+    ]
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>poscount: share of positives</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+ color: #1a1a1a; background: #fff }}
+table {{ border-collapse: collapse }} td, th {{ padding: .2rem .8rem .2rem 0; text-align: left;
+ border-bottom: 1px solid #ccc }} img {{ max-width: 100% }} pre {{ background: #f3f3f3;
+ padding: .8rem; overflow-x: auto }} .big {{ font-size: 1.3rem }} div {{ overflow-x: auto }}
+</style></head><body>
+<h1>Share of positives</h1><p class="big">{escape(answer["headline"])}</p>
+<div><table><tr>{"".join(f"<th>{escape(head)}</th>" for head in heads)}</tr>{rows}</table></div>
+{image}
+<h2>What was noticed</h2>{_list(doubts) or "<p>No warning was raised.</p>"}
+<h2>What it means</h2>{_list(map(escape, answer["meaning"]))}
+<h2>When not to believe it</h2>{_list(map(escape, answer["doubts"]))}
+<h2>How it was made</h2><p>{escape(answer["made"])}</p>
+<h3>On the command line</h3><pre>{escape(answer["command"])}</pre>
+<h3>In Python</h3><pre>{escape(answer["python"])}</pre>
+<p>poscount {__version__}</p></body></html>
+"""
+
+
+def _cells(entry: dict[str, Any], answer: dict[str, Any]) -> str:
+    interval = entry["interval"]
+    cells = [
+        entry["label"],
+        f"{entry['prevalence']:.1%}",
+        f"{interval['low']:.1%} to {interval['high']:.1%}" if interval else "none",
+        *([f"{entry['truth']:.1%}"] if answer["truth"] else []),
+        f"{entry['count']:,.0f}",
+        f"{entry['n_unlabeled']:,}",
+        " ".join(caution["code"] for caution in entry["warnings"]),
+    ]
+    return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+
+
+def _list(items: Any) -> str:
+    entries = "".join(f"<li>{item}</li>" for item in items)
+    return f"<ul>{entries}</ul>" if entries else ""

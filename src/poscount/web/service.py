@@ -1,0 +1,266 @@
+"""What the server does for its clients: takes files in, has them read, has estimates made."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import shutil
+from dataclasses import asdict
+from typing import Any
+
+from starlette.requests import Request
+
+from poscount import registry
+from poscount.datasets.example import example_path
+from poscount.web import matching, schemas
+from poscount.web.limits import Limits
+from poscount.web.multipart import receive
+from poscount.web.offer import METHODS
+from poscount.web.refusals import RefusedError, size
+from poscount.web.runner import Job, Runner
+from poscount.web.sessions import Estimate, Session, Sessions, Upload
+
+ROLES = ("positives", "unlabeled")
+_LAYOUT = {"delimiter": None, "decimal": ".", "header": True}
+_EXAMPLE = (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled"))
+_SWEEP_SECONDS = 15.0
+
+
+class Service:
+    """Sessions and the processes that work for them."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.sessions = Sessions(limits)
+        self.checks = Runner(
+            slots=limits.workers,
+            waiting=limits.sessions,
+            seconds=max(1, limits.seconds // 5),
+            memory_bytes=limits.memory_bytes,
+        )
+        self.estimates = Runner(
+            slots=limits.workers,
+            waiting=limits.waiting,
+            seconds=limits.seconds,
+            memory_bytes=limits.memory_bytes,
+        )
+        # Asked for at once, so that the library is imported before the first file comes.
+        self._methods = self.checks.submit(self._task("methods"))
+
+    async def methods(self) -> list[dict[str, Any]]:
+        """Describe the methods on offer."""
+        return await _outcome(self._methods)
+
+    async def add_file(self, session: Session, request: Request) -> Upload:
+        """Take a file in while it comes, and have it read through."""
+        self._check_idle(session)
+        if len(session.uploads) + session.incoming >= self.limits.files:
+            raise RefusedError(409, f"A session takes {self.limits.files} files; remove one first.")
+        incoming = session.directory / secrets.token_hex(8)
+        upload: Upload | None = None
+        n_bytes = 0
+        session.incoming += 1
+        try:
+            with open(incoming, "xb") as file:
+
+                def write(data: bytes) -> None:
+                    nonlocal n_bytes
+                    if n_bytes + len(data) > self.limits.upload_bytes:
+                        raise self._too_large()
+                    self.sessions.take(len(data))
+                    n_bytes += len(data)
+                    file.write(data)
+
+                most = self.limits.upload_bytes
+                form = await receive(request, write, most=most, too_large=self._too_large())
+            role, layout = _fields(form.fields)
+            upload = self.sessions.new_upload(session, form.file_name or "", role, layout)
+            incoming.rename(upload.path)
+            await self._check(session, upload)
+        except BaseException:
+            # Whatever happened, what has come of the file goes.
+            for path in (incoming, upload.path if upload else incoming):
+                path.unlink(missing_ok=True)
+            self.sessions.used -= n_bytes
+            raise
+        finally:
+            session.incoming -= 1
+        upload.size = n_bytes
+        self._keep(session, upload)
+        return upload
+
+    async def add_example(self, session: Session) -> None:
+        """Put the embedded example in the place of all files."""
+        self._check_idle(session)
+        for upload in list(session.uploads.values()):
+            self.sessions.remove_upload(session, upload)
+        for name, role in _EXAMPLE:
+            upload = self.sessions.new_upload(session, name, role, dict(_LAYOUT))
+            self.sessions.take(example_path(name).stat().st_size)
+            upload.size = example_path(name).stat().st_size
+            shutil.copyfile(example_path(name), upload.path)
+            await self._check(session, upload)
+            self._keep(session, upload)
+        session.example = True
+
+    def remove_file(self, session: Session, upload: Upload) -> None:
+        """Delete a file."""
+        self._check_idle(session)
+        session.example = False
+        self.sessions.remove_upload(session, upload)
+
+    def start_estimate(self, session: Session, wanted: schemas.EstimateRequest) -> Estimate:
+        """Queue an estimate of the files of a session."""
+        self._check_idle(session)
+        positives, data = session.of_role("positives"), session.of_role("unlabeled")
+        for role, uploads in zip(ROLES, (positives, data), strict=True):
+            if not uploads:
+                raise RefusedError(422, f"There is no file of {_NOUNS[role]} yet; add one.", role)
+        method = wanted.method or registry.DEFAULT_METHOD
+        if method not in METHODS:
+            known = ", ".join(METHODS)
+            raise RefusedError(
+                422, f"There is no method {method!r} here; choose from {known}.", "method"
+            )
+        if wanted.scorer is not None and wanted.scorer not in registry.SCORERS:
+            known = ", ".join(registry.SCORERS)
+            raise RefusedError(
+                422, f"There is no scorer {wanted.scorer!r}; choose from {known}.", "scorer"
+            )
+        matching.check_features(session, wanted.features)
+        matching.check_grouping(session, wanted.by, self.limits)
+        directory = session.directory / secrets.token_hex(8)
+        task = self._task(
+            "estimate",
+            directory=str(directory),
+            positives=str(positives[0].path),
+            data=[str(upload.path) for upload in data],
+            names={str(upload.path): upload.name for upload in [*positives, *data]},
+            layout=_one_layout([*positives, *data]),
+            method=method,
+            features=wanted.features,
+            by=list(dict.fromkeys(wanted.by)),
+            by_file=wanted.by_file,
+            example=session.example,
+            options={
+                "scorer": wanted.scorer,
+                "confidence": wanted.confidence,
+                "bootstrap": wanted.bootstrap,
+                "random_state": wanted.random_state,
+            },
+        )
+        directory.mkdir(mode=0o700)
+        estimate = Estimate(secrets.token_hex(8), directory, self.estimates.submit(task))
+        self.sessions.keep_estimate(session, estimate)
+        return estimate
+
+    async def remove_estimate(self, session: Session, estimate: Estimate) -> None:
+        """Cancel an estimate if it is on its way, and delete what it wrote."""
+        await self._cancel(estimate)
+        self.sessions.remove_estimate(session, estimate)
+
+    async def close_session(self, session: Session) -> None:
+        """Delete a session and all that belongs to it."""
+        for estimate in list(session.estimates.values()):
+            await self._cancel(estimate)
+        await asyncio.to_thread(self.sessions.close, session)
+
+    async def sweep(self) -> None:
+        """Delete sessions that have expired, for ever."""
+        while True:
+            await asyncio.sleep(min(_SWEEP_SECONDS, self.limits.idle_seconds / 2))
+            for session in self.sessions.expired():
+                await self.close_session(session)
+
+    def close(self) -> None:
+        """Stop all work and delete everything."""
+        self.checks.close()
+        self.estimates.close()
+        self.sessions.close_all()
+
+    def _task(self, kind: str, **more: Any) -> dict[str, Any]:
+        return {"kind": kind, "limits": asdict(self.limits), "names": {}, **more}
+
+    async def _check(self, session: Session, upload: Upload) -> None:
+        path = str(upload.path)
+        task = self._task(
+            "inspect", path=path, role=upload.role, layout=upload.layout, names={path: upload.name}
+        )
+        try:
+            upload.content = await _outcome(self.checks.submit(task))
+        except RefusedError as problem:
+            problem.field = problem.field or upload.role
+            raise
+        if session.closed:
+            raise RefusedError(404, "The session was closed while the file was read.")
+
+    def _keep(self, session: Session, upload: Upload) -> None:
+        session.example = False
+        if upload.role == "positives":
+            # There is one file of positives: a new one takes the place of the old.
+            for old in session.of_role("positives"):
+                self.sessions.remove_upload(session, old)
+        session.uploads[upload.id] = upload
+
+    async def _cancel(self, estimate: Estimate) -> None:
+        self.estimates.cancel(estimate.job)
+        await asyncio.wrap_future(estimate.job.future)
+
+    def _check_idle(self, session: Session) -> None:
+        if session.live is not None:
+            raise RefusedError(409, "An estimate of this session is on its way; cancel it or wait.")
+
+    def _too_large(self) -> RefusedError:
+        return RefusedError(
+            413,
+            f"The file is larger than {size(self.limits.upload_bytes)}, more than this server "
+            "takes; use the command line for it, which has no such limit.",
+            "file",
+        )
+
+
+_NOUNS = {"positives": "positives", "unlabeled": "unlabeled rows"}
+
+
+async def _outcome(job: Job) -> Any:
+    outcome = await asyncio.wrap_future(job.future)
+    if job.error is not None:
+        raise RefusedError(job.error.status, job.error.message, job.error.field)
+    if job.state == "cancelled":
+        raise RefusedError(503, "The server is shutting down.")
+    return outcome
+
+
+def _fields(fields: dict[str, str]) -> tuple[str, dict[str, Any]]:
+    """Read the fields that come with a file."""
+    allowed: dict[str, tuple[str, ...]] = {
+        "role": ROLES,
+        "decimal": (".", ","),
+        "header": ("true", "false"),
+    }
+    for name, value in fields.items():
+        if name != "delimiter" and name not in allowed:
+            raise RefusedError(422, f"The form has a field {name!r}, which is not known.")
+        if name in allowed and value not in allowed[name]:
+            raise RefusedError(422, f"{name} must be one of {' '.join(allowed[name])}.", name)
+    if "role" not in fields:
+        raise RefusedError(422, "The form needs a field role: positives or unlabeled.", "role")
+    return fields["role"], {
+        "delimiter": fields.get("delimiter") or None,
+        "decimal": fields.get("decimal", "."),
+        "header": fields.get("header", "true") == "true",
+    }
+
+
+def _one_layout(uploads: list[Upload]) -> dict[str, Any]:
+    layouts = {
+        json.dumps(upload.layout): upload.layout
+        for upload in uploads
+        if upload.path.suffix != ".parquet"
+    }
+    if len(layouts) > 1:
+        raise RefusedError(
+            422, "The CSV files came with different settings; send them with the same.", "delimiter"
+        )
+    return next(iter(layouts.values()), dict(_LAYOUT))
