@@ -13,7 +13,7 @@ from poscount.engines.arrow import Progress, pyarrow
 from poscount.engines.columns import choose_features
 from poscount.engines.count import count_file, count_file_by, model_columns
 from poscount.engines.files import expand, read_table
-from poscount.engines.results import Result
+from poscount.engines.results import RESERVED, Result
 from poscount.prevalence import Prevalence
 from poscount.validation import InputError
 
@@ -89,6 +89,12 @@ def quantify(
     watch : callable
         Gives a context for each file that is counted, with a progress function or None in it.
     """
+    for name in by:
+        if name in RESERVED or (by_file and name == "file"):
+            raise InputError(
+                "a grouping column cannot have the name of a column of the result; rename it.",
+                column=name,
+            )
     files = _files(paths)
     if by and any(_is_counts(file) for file in files):
         raise ValueError("Counts files know no groups: leave --by out, or give the data instead.")

@@ -8,6 +8,12 @@ from typing import IO, Any, NamedTuple
 
 from poscount.prevalence import Prevalence
 
+# Names in a result that no grouping column can have.
+RESERVED = (
+    *("prevalence", "interval", "low", "high", "level", "count", "n_labeled", "n_unlabeled"),
+    *("label_frequency", "joint_prior", "method", "warnings", "seed"),
+)
+
 
 class Result(NamedTuple):
     """A prevalence, and what it is the prevalence of: column names and values."""

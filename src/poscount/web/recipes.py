@@ -39,17 +39,19 @@ def python(task: dict[str, Any], features: list[str] | None, class_name: str) ->
     parameters = [f"scorer=registry.scorer({scorer!r})"] if scorer else []
     parameters += [f"{name}={value!r}" for name, value in options.items()]
     names = [task["names"][path] for path in task["data"]]
-    by = task["by"][0] if len(task["by"]) == 1 else task["by"]
     chosen = "" if features is None else f", features={features!r}"
-    if task["by_file"] or len(names) == 1:
-        each = f"for name in {names!r}:"
-        read = f"    sample = read_table(name{layout})"
-        indent, shown = "    ", "name, "
+    if task["by_file"]:
+        reading = [f"for name in {names!r}:", f"    sample = read_table(name{layout})"]
+    elif len(names) == 1:
+        reading = [f"sample = read_table({names[0]!r}{layout})"]
     else:
-        each = f"tables = [read_table(name{layout}) for name in {names!r}]"
-        read = 'sample = pyarrow.concat_tables(tables, promote_options="permissive")'
-        indent, shown = "", ""
+        reading = [
+            f"tables = [read_table(name{layout}) for name in {names!r}]",
+            'sample = pyarrow.concat_tables(tables, promote_options="permissive")',
+        ]
+    indent, shown = ("    ", "name, ") if task["by_file"] else ("", "")
     if task["by"]:
+        by = task["by"][0] if len(task["by"]) == 1 else task["by"]
         answers = [
             f"{indent}for group, p in model.quantify_groups(sample, {by!r}).items():",
             f"{indent}    print({shown}*group, repr(p))",
@@ -57,14 +59,13 @@ def python(task: dict[str, Any], features: list[str] | None, class_name: str) ->
     else:
         answers = [f"{indent}print({shown}repr(model.quantify(sample)))"]
     lines = [
-        *(["import pyarrow", ""] if not indent else []),
+        *(["import pyarrow", ""] if len(reading) == 2 and not indent else []),
         f"from poscount import {class_name}{', registry' if scorer else ''}",
         "from poscount.engines.files import read_table",
         "",
         f"positives = read_table({task['names'][task['positives']]!r}{layout})",
         f"model = {class_name}({', '.join(parameters)}).fit(positives{chosen})",
-        each,
-        read,
+        *reading,
         *answers,
     ]
     return "\n".join(lines)

@@ -30,6 +30,14 @@ DOUBTS = (
 )
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _between(low: float, high: float) -> str:
+    return f"{_percent(low)} to {_percent(high)}"
+
+
 def label(result: Result) -> str:
     """Say what a result is the result of."""
     return ", ".join(map(str, result.group.values())) or "all rows"
@@ -42,8 +50,8 @@ def headline(results: Sequence[Result]) -> str:
     low = min(results, key=lambda result: result.prevalence)
     high = max(results, key=lambda result: result.prevalence)
     return (
-        f"In {len(results)} groups the share of positives goes from {low.prevalence:.1%} "
-        f"({label(low)}) to {high.prevalence:.1%} ({label(high)})."
+        f"In {len(results)} groups the share of positives goes from {_percent(low.prevalence)} "
+        f"({label(low)}) to {_percent(high.prevalence)} ({label(high)})."
     )
 
 
@@ -52,7 +60,7 @@ def sentence(result: Result) -> str:
     p = result.prevalence
     where = f" of {label(result)}" if result.group else ""
     answer = (
-        f"About {p:.1%} of the {p.n_unlabeled:,} rows{where} are positives, that is about "
+        f"About {_percent(p)} of the {p.n_unlabeled:,} rows{where} are positives, that is about "
         f"{p.count:,.0f} rows."
     )
     if p.interval is None:
@@ -60,9 +68,8 @@ def sentence(result: Result) -> str:
             f"{answer} This method gives no interval by itself: ask for replicates to see how "
             "uncertain the number is."
         )
-    return (
-        f"{answer} {p.interval.level:.0%} interval: {p.interval.low:.1%} to {p.interval.high:.1%}."
-    )
+    ends = _between(p.interval.low, p.interval.high)
+    return f"{answer} The {100 * p.interval.level:g} % interval goes from {ends}."
 
 
 def findings(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -129,9 +136,9 @@ def _cells(entry: dict[str, Any], answer: dict[str, Any]) -> str:
     interval = entry["interval"]
     cells = [
         entry["label"],
-        f"{entry['prevalence']:.1%}",
-        f"{interval['low']:.1%} to {interval['high']:.1%}" if interval else "none",
-        *([f"{entry['truth']:.1%}"] if answer["truth"] else []),
+        _percent(entry["prevalence"]),
+        _between(interval["low"], interval["high"]) if interval else "none",
+        *([_percent(entry["truth"])] if answer["truth"] else []),
         f"{entry['count']:,.0f}",
         f"{entry['n_unlabeled']:,}",
         " ".join(caution["code"] for caution in entry["warnings"]),
