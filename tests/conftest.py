@@ -73,3 +73,14 @@ def global_generator_untouched():
     after = np.random.get_state()[1:3]  # noqa: NPY002
     assert np.array_equal(before[0], after[0])
     assert before[1] == after[1]
+
+
+@pytest.fixture(scope="session")
+def web():
+    """A server of the page with its usual limits."""
+    for module in ("fastapi", "uvicorn", "python_multipart", "httpx"):
+        pytest.importorskip(module)
+    from web_server import served
+
+    with served() as web:
+        yield web

@@ -252,7 +252,10 @@ def _estimate_info(service: Service, estimate: Estimate) -> schemas.EstimateInfo
 
 async def _refuse(request: Request, problem: Any) -> JSONResponse:
     content = {"message": problem.message, "field": problem.field}
-    headers = {"retry-after": "60"} if problem.status == 503 else None
+    headers = {"retry-after": "60"} if problem.status == 503 else {}
+    if problem.status in (408, 413, 507):
+        # What is still on its way is not waited for.
+        headers["connection"] = "close"
     return JSONResponse(content, problem.status, headers=headers)
 
 

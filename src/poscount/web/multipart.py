@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from python_multipart.exceptions import FormParserError
@@ -17,6 +18,8 @@ _OVERHEAD = 64_000
 _LONGEST_FIELD = 1_000
 _MOST_PARTS = 10
 _IDLE_SECONDS = 60
+_DISCARD_BYTES = 4_000_000
+_DISCARD_SECONDS = 3
 
 
 class Form:
@@ -120,31 +123,48 @@ async def receive(
     if declared.isdecimal() and int(declared) > most + _OVERHEAD:
         raise too_large
     form = Form(write)
-    n_bytes = 0
     stream = request.stream()
     try:
-        parser = MultipartParser(boundary, form.callbacks())
-        while True:
-            async with asyncio.timeout(_IDLE_SECONDS):
-                chunk = await anext(stream, None)
-            if chunk is None:
-                break
-            n_bytes += len(chunk)
-            if n_bytes > most + _OVERHEAD:
-                raise too_large
-            parser.write(chunk)
-    except FormParserError as error:
-        raise RefusedError(
-            400, "The form is malformed: it does not keep to its own boundary."
-        ) from error
+        await _parse(stream, boundary, form, most + _OVERHEAD, too_large)
+    except RefusedError:
+        # Whoever has nearly sent all is let finish, and then listens to what is said.
+        await _discard(stream)
+        raise
     except TimeoutError as error:
-        raise RefusedError(
-            408, "The upload stopped halfway; send the file again.", "file"
-        ) from error
+        raise RefusedError(408, "The upload stopped halfway; send it again.", "file") from error
     except ClientDisconnect as error:
         raise RefusedError(400, "The upload was broken off.", "file") from error
     if not form.complete:
-        raise RefusedError(400, "The form breaks off before its end; send the file again.", "file")
+        raise RefusedError(400, "The form breaks off before its end; send it again.", "file")
     if form.file_name is None:
         raise RefusedError(400, "The form has no file; add a part named file.", "file")
     return form
+
+
+async def _parse(
+    stream: AsyncGenerator[bytes], boundary: bytes, form: Form, most: int, too_large: RefusedError
+) -> None:
+    n_bytes = 0
+    try:
+        parser = MultipartParser(boundary, form.callbacks())
+        while (chunk := await _next(stream)) is not None:
+            n_bytes += len(chunk)
+            if n_bytes > most:
+                raise too_large
+            parser.write(chunk)
+    except FormParserError as error:
+        sentence = "The form is malformed: it does not keep to its own boundary."
+        raise RefusedError(400, sentence, "file") from error
+
+
+async def _discard(stream: AsyncGenerator[bytes]) -> None:
+    n_bytes = 0
+    with contextlib.suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            while n_bytes < _DISCARD_BYTES and (chunk := await _next(stream)) is not None:
+                n_bytes += len(chunk)
+
+
+async def _next(stream: AsyncGenerator[bytes]) -> bytes | None:
+    async with asyncio.timeout(_IDLE_SECONDS):
+        return await anext(stream, None)
