@@ -41,13 +41,14 @@ def opened(chromium, address, size="desktop", expected=()):
     """Open the page as somebody new, and see to it that nothing odd happens there."""
     width, height, scheme = SIZES[size]
     context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(30_000)
     page = context.new_page()
     complaints, foreign = [], []
     page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    page.on("request", lambda r: foreign.append(r.url) if not r.url.startswith(address) else None)
+    ours = (address, "file://")
+    page.on("request", lambda r: foreign.append(r.url) if not r.url.startswith(ours) else None)
     page.goto(address)
     page.wait_for_selector("body[data-ready]")
     yield page
@@ -108,7 +109,8 @@ def test_the_example_is_one_click_away_legible_and_accessible(chromium, web, siz
             assert f"{100 * night['positives'] / night['rows']:.1f} %" in shown[night["night"]]
         picture = page.locator("#picture img")
         picture.wait_for()
-        page.wait_for_function("document.querySelector('#picture img').naturalWidth > 300")
+        picture.evaluate("image => image.decode()")
+        assert picture.evaluate("image => image.naturalWidth") > 300
         assert "In 9 groups" in picture.get_attribute("alt")
         # Nothing sticks out sideways but what scrolls by itself.
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -195,13 +197,13 @@ def test_every_kind_of_bad_file_is_explained_beside_its_field(wary_page, role):
 
 def test_a_csv_setting_reads_the_file_again(wary_page):
     page = wary_page
-    german = open(POSITIVES, encoding="utf-8").read().replace(",", ";").replace(".", ",")
+    german = example_path("positives.csv").read_text().replace(",", ";").replace(".", ",")
     send(page, "positives", made_up("p.csv", german.encode()))
     send(page, "unlabeled", made_up("u.csv", german.encode()))
     assert page.locator("#columns input:checked").count() == 0
     page.click("text=How the CSV files are written")
     page.select_option("#decimal", ",")
-    page.wait_for_function("document.querySelectorAll('#columns input:checked').length === 8")
+    page.locator("#columns input:checked").nth(7).wait_for()
     page.click("#estimate")
     assert list(table(page)) == ["all rows"]
 
@@ -243,7 +245,7 @@ def test_names_from_files_are_text(page):
 
 def test_two_people_at_once_do_not_mix(chromium, web):
     with opened(chromium, web.address) as one, opened(chromium, web.address) as two:
-        rows = open(POSITIVES, "rb").read().splitlines(keepends=True)
+        rows = example_path("positives.csv").read_bytes().splitlines(keepends=True)
         send(one, "positives", POSITIVES)
         send(two, "positives", POSITIVES)
         send(one, "unlabeled", made_up("one.csv", b"".join(rows[:200])))
@@ -287,7 +289,7 @@ def test_everything_works_with_the_keyboard_alone(page):
     for role, file in (("positives", POSITIVES), ("unlabeled", TRAP)):
         go_to(role)
         with page.expect_file_chooser() as chooser:
-            page.keyboard.press("Enter")
+            page.keyboard.press("Space")
         chooser.value.set_files(file)
         page.wait_for_selector(f"#{role}-files li")
     go_to("by")
@@ -315,7 +317,7 @@ def test_files_can_be_dropped(page):
           document.querySelector('.drop[data-role="positives"]')
             .dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, cancelable: true}));
         }""",
-        open(POSITIVES, encoding="utf-8").read(),
+        example_path("positives.csv").read_text(),
     )
     page.wait_for_selector("#positives-files li:has-text('dropped.csv: 400 rows')")
 
