@@ -15,6 +15,8 @@ from poscount.web.limits import Limits
 from poscount.web.refusals import size
 
 _VALUES_SHOWN = 3
+# A longer text is no name of a group.
+_LONGEST_VALUE = 200
 _CHUNK = 1 << 20
 
 
@@ -81,16 +83,16 @@ class _Column:
         except pa.ArrowException:
             self.many = True  # lists and the like make no groups
             return
-        # Everything that is shown is text, and a few hundred characters at most.
         shown = distinct[: self.most_distinct + 1].to_pylist()
-        self.values |= dict.fromkeys(str(value)[:200] for value in shown if value is not None)
-        self.many = len(distinct) > self.most_distinct or len(self.values) > self.most_distinct
+        self.values |= dict.fromkeys(str(value) for value in shown if value is not None)
+        longest = max(map(len, self.values), default=0)
+        self.many = len(self.values) > self.most_distinct or longest > _LONGEST_VALUE
 
     def summary(self) -> dict[str, Any]:
         return {
             "numbers": self.numbers,
             "distinct": None if self.many else len(self.values),
-            "values": list(self.values)[:_VALUES_SHOWN],
+            "values": [value[:_LONGEST_VALUE] for value in list(self.values)[:_VALUES_SHOWN]],
             "doubt": None,
         }
 

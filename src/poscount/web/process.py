@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from multiprocessing.connection import Connection
 from typing import Any
@@ -25,7 +24,6 @@ def _limit(seconds: int, memory_bytes: int) -> None:
         import resource
     except ImportError:
         return  # on Windows the server's own clock is the only limit
-    os.nice(5)  # the server answers before they do
 
     def set_limit(kind: int, value: int) -> None:
         _, hard = resource.getrlimit(kind)

@@ -52,15 +52,18 @@ class Service:
         """Describe the methods on offer."""
         return await _outcome(self._methods)
 
-    async def add_file(self, session: Session, request: Request) -> Upload:
+    async def add_file(self, session: Session, request: Request) -> None:
         """Take a file in while it comes, and have it read through."""
         self._check_idle(session)
         if len(session.uploads) + session.incoming >= self.limits.files:
             raise RefusedError(409, f"A session takes {self.limits.files} files; remove one first.")
+        with session.receiving():
+            await self._receive(session, request)
+
+    async def _receive(self, session: Session, request: Request) -> None:
         incoming = session.directory / secrets.token_hex(8)
         upload: Upload | None = None
         n_bytes = 0
-        session.incoming += 1
         try:
             with open(incoming, "xb") as file:
 
@@ -84,25 +87,26 @@ class Service:
                 path.unlink(missing_ok=True)
             self.sessions.used -= n_bytes
             raise
-        finally:
-            session.incoming -= 1
         upload.size = n_bytes
         self._keep(session, upload)
-        return upload
 
     async def add_example(self, session: Session) -> None:
         """Put the embedded example in the place of all files."""
         self._check_idle(session)
-        for upload in list(session.uploads.values()):
-            self.sessions.remove_upload(session, upload)
-        for name, role in _EXAMPLE:
-            upload = self.sessions.new_upload(session, name, role, dict(_LAYOUT))
-            self.sessions.take(example_path(name).stat().st_size)
-            upload.size = example_path(name).stat().st_size
-            shutil.copyfile(example_path(name), upload.path)
-            await self._check(session, upload)
-            self._keep(session, upload)
+        with session.receiving():
+            for upload in list(session.uploads.values()):
+                self.sessions.remove_upload(session, upload)
+            for name, role in _EXAMPLE:
+                await self._copy_example(session, name, role)
         session.example = True
+
+    async def _copy_example(self, session: Session, name: str, role: str) -> None:
+        upload = self.sessions.new_upload(session, name, role, dict(_LAYOUT))
+        upload.size = example_path(name).stat().st_size
+        self.sessions.take(upload.size)
+        shutil.copyfile(example_path(name), upload.path)
+        await self._check(session, upload)
+        self._keep(session, upload)
 
     def remove_file(self, session: Session, upload: Upload) -> None:
         """Delete a file."""
@@ -113,6 +117,8 @@ class Service:
     def start_estimate(self, session: Session, wanted: schemas.EstimateRequest) -> Estimate:
         """Queue an estimate of the files of a session."""
         self._check_idle(session)
+        if session.incoming:
+            raise RefusedError(409, "A file of this session is still on its way; wait for it.")
         positives, data = session.of_role("positives"), session.of_role("unlabeled")
         for role, uploads in zip(ROLES, (positives, data), strict=True):
             if not uploads:

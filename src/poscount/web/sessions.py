@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,6 +61,16 @@ class Session:
     def busy(self) -> bool:
         """Whether something is on its way."""
         return self.incoming > 0 or self.live is not None
+
+    @contextlib.contextmanager
+    def receiving(self) -> Iterator[None]:
+        """Keep the session alive while something comes in."""
+        self.incoming += 1
+        try:
+            yield
+        finally:
+            self.incoming -= 1
+            self.touched = time.monotonic()
 
     @property
     def live(self) -> Estimate | None:
