@@ -79,6 +79,7 @@ class Service:
                 form = await receive(request, write, most=most, too_large=self._too_large())
             role, layout = _fields(form.fields)
             upload = self.sessions.new_upload(session, form.file_name or "", role, layout)
+            _check_open(session)
             incoming.rename(upload.path)
             await self._check(session, upload)
         except BaseException:
@@ -102,10 +103,11 @@ class Service:
 
     async def _copy_example(self, session: Session, name: str, role: str) -> None:
         upload = self.sessions.new_upload(session, name, role, dict(_LAYOUT))
-        upload.size = example_path(name).stat().st_size
-        self.sessions.take(upload.size)
+        _check_open(session)
         shutil.copyfile(example_path(name), upload.path)
         await self._check(session, upload)
+        upload.size = upload.path.stat().st_size
+        self.sessions.take(upload.size)
         self._keep(session, upload)
 
     def remove_file(self, session: Session, upload: Upload) -> None:
@@ -198,8 +200,7 @@ class Service:
         except RefusedError as problem:
             problem.field = problem.field or upload.role
             raise
-        if session.closed:
-            raise RefusedError(404, "The session was closed while the file was read.")
+        _check_open(session)
 
     def _keep(self, session: Session, upload: Upload) -> None:
         session.example = False
@@ -227,6 +228,11 @@ class Service:
 
 
 _NOUNS = {"positives": "positives", "unlabeled": "unlabeled rows"}
+
+
+def _check_open(session: Session) -> None:
+    if session.closed:
+        raise RefusedError(404, "The session was closed while a file came in.")
 
 
 async def _outcome(job: Job) -> Any:
