@@ -130,7 +130,7 @@ def checksum(feature_names: Sequence[str], features: np.ndarray, labels: np.ndar
             encoded = text.encode()
             digest.update(b"%d:%b" % (len(encoded), encoded))
     # Adding zero turns -0.0 into 0.0, of which it is another way of writing.
-    digest.update(np.ascontiguousarray(features, dtype="<f8") + 0.0)
+    digest.update((np.ascontiguousarray(features, dtype="<f8") + 0.0).data)
     return digest.hexdigest()
 
 

@@ -10,11 +10,11 @@ VARIABLE = "POSCOUNT_DATA"
 
 
 def data_directory() -> Path:
-    """Directory of the stored data sets and of the list of registered ones.
+    r"""Directory of the stored data sets and of the list of registered ones.
 
     It need not exist. Without the environment variable ``POSCOUNT_DATA`` it is the place for
     caches of this platform: ``~/.cache/poscount`` (or ``$XDG_CACHE_HOME/poscount``) on Linux,
-    ``~/Library/Caches/poscount`` on macOS, ``%LOCALAPPDATA%\\poscount`` on Windows.
+    ``~/Library/Caches/poscount`` on macOS, ``%LOCALAPPDATA%\poscount`` on Windows.
     """
     chosen = os.environ.get(VARIABLE)
     if chosen:

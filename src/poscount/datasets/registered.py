@@ -143,4 +143,3 @@ def _write(known: dict[str, Registered]) -> None:
         write_whole(directory / _FILE, f"{text}\n".encode())
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(directory)) from error
-
