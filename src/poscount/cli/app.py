@@ -5,12 +5,13 @@ Only typer is imported here, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from poscount import __version__, registry
+from poscount.cli import datasets
+from poscount.cli.formats import Format
 from poscount.cli.many_values import ManyValues
 
 app = typer.Typer(
@@ -20,14 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class Format(StrEnum):
-    """How results are printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
+app.add_typer(datasets.app)
 
 
 ModelFile = Annotated[str, typer.Argument(help="Model file that `poscount fit` wrote.")]

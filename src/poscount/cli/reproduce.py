@@ -21,6 +21,7 @@ def run(
     methods: list[str],
     *,
     output: str,
+    report: str,
     repetitions: int | None,
     n_jobs: int,
     random_state: int,
