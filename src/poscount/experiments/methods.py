@@ -7,6 +7,7 @@ parameters: ``pat:q=0.5`` or ``en:gamma=0.1,held_out=False``.
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any, NamedTuple
 
 from poscount import registry
@@ -125,7 +126,7 @@ def make(model: str, seed: int) -> Any:
 def _parameters(text: str, method: str) -> dict[str, Any]:
     """Read ``a=1,b=auto``: Python literals where they are ones, text otherwise."""
     parameters = {}
-    for part in filter(None, text.split(",")):
+    for part in filter(None, re.split(r",(?![^(]*\))", text)):  # not inside of brackets
         key, equals, value = part.partition("=")
         if not equals:
             raise ValueError(f"Method {method!r}: {part!r} is no parameter; write name=value.")

@@ -46,9 +46,7 @@ class BFT:
 
     def fit(self, positives: np.ndarray) -> Self:
         """Learn the scorer and the thresholds from positives."""
-        self.scorer_, training = fit_scorer(
-            None, Rows(positives, None, Takes()), self.random_state
-        )
+        self.scorer_, training = fit_scorer(None, Rows(positives, None, Takes()), self.random_state)
         self.thresholds_ = np.percentile(training, PERCENTILES)
         return self
 
