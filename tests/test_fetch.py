@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 
 import raw_forms
-from poscount.datasets import CATALOG, converters, download, fetch, load
+from poscount.datasets import CATALOG, converters, download, fetch, fetching, load
 from poscount.datasets.dataset import checksum, read_content
 from poscount.validation import InputError
 
@@ -382,6 +383,14 @@ def test_a_full_disk(site, small, data_home):
     sentence = refused("L", site)
     assert "cannot be written: No space left on device; make room" in sentence
     assert not (data_home / "letter.csv.gz").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux's full disk")
+def test_a_disk_that_is_full_after_the_download(site, small, data_home, monkeypatch):
+    small("L")
+    monkeypatch.setattr(fetching, "replacing", lambda *_: nullcontext("/dev/full"))
+    assert "letter.csv.gz: it cannot be written: No space left on device" in refused("L", site)
+    assert left_over(data_home) == []
 
 
 @pytest.mark.parametrize(

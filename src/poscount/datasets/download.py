@@ -157,10 +157,15 @@ def _explained(address: str, path: Path | None) -> Iterator[None]:
             source=address,
         ) from error
     except OSError as error:
-        raise InputError(
-            f"it cannot be written: {error.strerror}; make room or choose another data directory.",
-            source=str(path),
-        ) from error
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: Path | None, error: OSError) -> InputError:
+    """Say that a disk is full, read-only or gone."""
+    return InputError(
+        f"it cannot be written: {error.strerror}; make room or choose another data directory.",
+        source=str(path),
+    )
 
 
 def _silent(address: str, host: str) -> InputError:
