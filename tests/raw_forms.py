@@ -98,7 +98,8 @@ def handwritten(header, rows):
 
 def zipped(members):
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+    with zipfile.ZipFile(buffer, "w") as file:
         for name, text in members.items():
-            file.writestr(name, text)
+            # Without a date: equal content must be equal bytes, in every worker of the tests.
+            file.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()

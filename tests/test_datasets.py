@@ -1,6 +1,8 @@
 """Data sets by name: the paper's, the user's own, and what is said when one cannot be used."""
 
+import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -13,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+import typer.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
 from poscount import datasets
+from poscount.cli.datasets import app
 from poscount.datasets import CATALOG, load, overlaps, register, unregister
 from poscount.datasets.dataset import checksum
 from poscount.datasets.directory import data_directory
@@ -328,7 +332,7 @@ def test_the_default_directory(platform, variables, place, monkeypatch):
     assert data_directory() == Path(place)
 
 
-# The command line, in processes of their own: what one registers the next one loads
+# The command line; in a process of its own where that matters
 
 
 def poscount(*arguments, home):
@@ -342,19 +346,23 @@ def test_add_list_remove(data_home, own_file):
     added = poscount("add", own_file, "--name", "own", *options, home=data_home)
     assert added.returncode == 0, added.stderr
     assert "4 rows, 2 features, 2 of class x" in added.stdout
+    # What another process has registered this one loads.
     assert load("own").negatives == ("y", "z")
-    listed = poscount("list", "--format", "json", home=data_home)
-    rows = {row["name"]: row for row in json.loads(listed.stdout)}
+    run = typer.testing.CliRunner().invoke
+    rows = {row["name"]: row for row in json.loads(run(app, ["list", "--format", "json"]).stdout)}
     assert set(rows) == {*datasets.names(), *overlaps.NAMES, "own"}
     assert rows["own"]["here"]
     assert not rows["L"]["here"]
     assert "without contacting" in rows["N"]["source"]
-    removed = poscount("remove", "own", home=data_home)
-    assert removed.returncode == 0
+    table = run(app, ["list", "--format", "csv"]).stdout
+    assert {row["name"] for row in csv.DictReader(io.StringIO(table))} == set(rows)
+    printed = run(app, ["list"]).stdout.splitlines()
+    assert {line.split()[0] for line in printed[1 : 1 + len(rows)]} == set(rows)
+    assert run(app, ["remove", "own"]).exit_code == 0
     again = poscount("remove", "own", home=data_home)
     assert again.returncode == 2
-    assert again.stderr == ("poscount: No data set is registered as 'own'; registered are: none.\n")
-    assert "overlap-half" in poscount("list", home=data_home).stdout
+    sentence = "poscount: No data set is registered as 'own'; registered are: none.\n"
+    assert again.stderr == sentence
 
 
 def test_a_directory_that_cannot_be_written_is_one_sentence(tmp_path, own_file):

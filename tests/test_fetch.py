@@ -401,6 +401,7 @@ def test_a_disk_that_is_full_after_the_download(site, small, data_home, monkeypa
         (raw_forms.zipped({"letter-recognition.data": "T,x\n" * 40}), "line 2"),
         (raw_forms.zipped({"letter-recognition.data": ""}), "0 rows x 16 features"),
     ],
+    ids=["no archive", "other file", "other rows", "no rows"],
 )
 def test_a_file_in_another_form(content, sentence, site, small, data_home):
     small("L")
