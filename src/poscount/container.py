@@ -45,7 +45,11 @@ def write(
     arrays: Mapping[str, np.ndarray],
 ) -> None:
     """Write a file of the given kind, whole or not at all."""
-    content = _pack({"kind": kind, "version": VERSION, **meta}, arrays)
+    write_whole(path, _pack({"kind": kind, "version": VERSION, **meta}, arrays))
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write bytes to a file, whole or not at all."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "There is no such directory", str(target.parent))

@@ -260,6 +260,19 @@ def plan(
     output.show_plan(found, output_format)
 
 
+@app.command()
+def report(
+    results: Annotated[str, typer.Argument(help="Results file of `poscount reproduce`.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Directory to write the report to.")
+    ] = "report",
+) -> None:
+    """Write tables, tests and pictures of experiments: HTML, Markdown, CSV and LaTeX."""
+    from poscount.experiments.report import report as write
+
+    typer.echo(f"Report: {write(results, output)}")
+
+
 def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",")]
 
