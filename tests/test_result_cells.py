@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from results_file import points, same, threshold_curve, write
 from scipy import stats
 
 from poscount.experiments import cells, comparison, published, results, significance
+from results_file import points, same, threshold_curve, write
 
 
 @pytest.fixture
@@ -143,9 +143,7 @@ def test_missing_cells_leave_out_as_little_as_possible():
     assert ranked([[nan, nan, nan]]).ranks.size == 0
 
 
-@pytest.mark.parametrize(
-    ("n_methods", "q"), [(2, 1.645), (5, 2.459), (9, 2.855), (10, 2.920)]
-)
+@pytest.mark.parametrize(("n_methods", "q"), [(2, 1.645), (5, 2.459), (9, 2.855), (10, 2.920)])
 def test_critical_difference_by_the_table_of_demsar(n_methods, q):
     # Table 5 (a) of Demsar (2006), level 0.10; the difference is q sqrt(k (k + 1) / 6 N).
     ranks = pd.DataFrame(np.tile(np.arange(1.0, n_methods + 1), (10, 1)))
@@ -156,7 +154,7 @@ def test_critical_difference_by_the_table_of_demsar(n_methods, q):
 
 def test_nemenyi_agrees_with_the_critical_difference():
     rng = np.random.default_rng(0)
-    ranking = ranked((rng.random((12, 3)) + [0, 0.3, 0.9]).tolist())
+    ranking = ranked((rng.random((12, 3)) + np.array([0, 0.3, 0.9])).tolist())
     averages = ranking.ranks.mean()
     p = ranking.nemenyi()
     for a in "abc":
