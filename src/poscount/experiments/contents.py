@@ -29,8 +29,9 @@ th, td { padding: 0.2rem 0.6rem; border-bottom: 1px solid var(--line); text-alig
   white-space: nowrap; }
 th { border-bottom: 2px solid var(--line); vertical-align: bottom; white-space: normal; }
 .text { text-align: left; }
-td.text { white-space: normal; min-width: 6rem; max-width: 26rem; overflow-wrap: anywhere; }
-td:first-child.text { min-width: 4rem; }
+td.text { white-space: normal; min-width: 5rem; max-width: 26rem; overflow-wrap: anywhere; }
+td:first-child.text { min-width: 6.5rem; overflow-wrap: break-word; position: sticky; left: 0;
+  background: Canvas; }
 tbody tr:nth-child(even) { background: var(--soft); }
 small { font-size: 0.75rem; color: var(--quiet); }
 .caption { font-weight: 600; margin: 1.5rem 0 0.3rem; }

@@ -90,12 +90,12 @@ def _repetitions(counts: pd.DataFrame) -> Table:
     return Table("repetitions", "Repetitions by method", head, rows, notes=[note])
 
 
-def span(numbers: pd.Series) -> str:
-    """Smallest and largest of some numbers, once if they are equal; empty without any."""
+def span(numbers: pd.Series) -> int | str | None:
+    """Smallest and largest of some numbers, once if they are equal; nothing without any."""
     if numbers.empty:
-        return ""
+        return None
     low, high = int(numbers.min()), int(numbers.max())
-    return str(low) if low == high else f"{low}-{high}"
+    return low if low == high else f"{low}-{high}"
 
 
 def beside_the_paper(cells: pd.DataFrame, times: pd.DataFrame) -> Section:

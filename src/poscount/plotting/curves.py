@@ -109,7 +109,7 @@ class CurvesDisplay:
                 handles.setdefault(curve.label, line)
                 if curve.level is not None:
                     ax.axhline(curve.level, color=colour, linewidth=1.0, linestyle=":")
-            ax.set_title(plain(name), fontsize=10)
+            ax.set_title(plain(name), fontsize=10, y=1.0)
             ax.grid(alpha=0.3)
             ax.spines[["top", "right"]].set_visible(False)
         for ax in grid.flat[len(panels) :]:
