@@ -67,6 +67,11 @@ class ScoreDistributionDisplay:
             )
         prevalence = model.quantify(sample)
         learned = model._sample(positives)
+        if len(learned) != model.n_labeled_:
+            raise ValueError(
+                f"These are {len(learned)} positives, but the model was fitted on "
+                f"{model.n_labeled_}: give those."
+            )
         training_scores = fit_scorer(model.scorer, learned, model.seed_)[1]
         sample_scores = score(model.scorer_, model._sample(sample).whole())
         return cls.from_predictions(
