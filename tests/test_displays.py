@@ -33,7 +33,8 @@ pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
 @pytest.fixture(autouse=True)
 def figures():
-    """Closes what a test has drawn; the displays themselves close nothing."""
+    """Each test begins and ends without figures; the displays themselves close nothing."""
+    plt.close("all")  # what the examples in docstrings have left open
     yield
     plt.close("all")
 
