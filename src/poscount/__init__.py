@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _PLACES = {
     "PAT": "poscount.reusable.pat",
     "ODIn": "poscount.reusable.odin",
+    "RCQ": "poscount.reusable.rcq",
     "EN": "poscount.transductive.en",
     "PE": "poscount.transductive.pe",
     "PenL1": "poscount.transductive.pen_l1",
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from poscount.registry import load
     from poscount.reusable.odin import ODIn
     from poscount.reusable.pat import PAT
+    from poscount.reusable.rcq import RCQ
     from poscount.scorers.mahalanobis import Mahalanobis
     from poscount.transductive.alphamax import AlphaMax
     from poscount.transductive.bbe import BBE
@@ -79,6 +81,7 @@ __all__ = [
     "KM2",
     "PAT",
     "PE",
+    "RCQ",
     "AlphaMax",
     "Caution",
     "Counts",
