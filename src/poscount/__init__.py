@@ -25,6 +25,7 @@ _PLACES = {
     "RanFocE": "poscount.transductive.ranfoce",
     "BBE": "poscount.transductive.bbe",
     "DEDPUL": "poscount.transductive.dedpul",
+    "TRCQ": "poscount.transductive.trcq",
     "Minimum": "poscount.ensemble",
     "Mahalanobis": "poscount.scorers.mahalanobis",
     "Prevalence": "poscount.prevalence",
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from poscount.transductive.pen_l1 import PenL1
     from poscount.transductive.ranfoce import RanFocE
     from poscount.transductive.tice import TIcE
+    from poscount.transductive.trcq import TRCQ
     from poscount.validation import InputError
 
 __all__ = [
@@ -82,6 +84,7 @@ __all__ = [
     "PAT",
     "PE",
     "RCQ",
+    "TRCQ",
     "AlphaMax",
     "Caution",
     "Counts",

@@ -28,6 +28,7 @@ METHODS = {
     "ranfoce": "poscount.transductive.ranfoce:RanFocE",
     "bbe": "poscount.transductive.bbe:BBE",
     "dedpul": "poscount.transductive.dedpul:DEDPUL",
+    "trcq": "poscount.transductive.trcq:TRCQ",
     "minimum": "poscount.ensemble:Minimum",
 }
 

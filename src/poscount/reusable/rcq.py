@@ -140,9 +140,7 @@ class RCQ(CountingQuantifier):
         block = np.asarray(rows.whole(), np.float64)
         self._place_partitions(block)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]
-        with one_blas_thread():
-            bins = np.concatenate([bins for _, bins in self._bins(block)], axis=1)
-        self.binned_ = np.vstack([cells, bins]).T.copy()
+        self.binned_ = self._with_bins(cells, block)
         self.hash_ = self._content_hash()
         self._rule = self._region_rule()
 
@@ -230,10 +228,13 @@ class RCQ(CountingQuantifier):
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:
         tables = cells[:, : -len(PAT_SHARES)].reshape(len(cells), N_SCORE_CELLS, -1)
-        pat = np.median(tail_ratios(cells[:, -len(PAT_SHARES) :], PAT_SHARES), axis=-1)
+        pat = self._uncapped_pat(cells)
         if "_rule" not in vars(self):  # a model from a file
             self._rule = self._region_rule()
         return self._answers(self._rule, tables, n_rows, pat, type(self).__name__)
+
+    def _uncapped_pat(self, cells: np.ndarray) -> np.ndarray:
+        return np.median(tail_ratios(cells[:, -len(PAT_SHARES) :], PAT_SHARES), axis=-1)
 
     def _answers(
         self, rule: RegionRule, tables: np.ndarray, n_rows: np.ndarray, pat: np.ndarray, method: str
@@ -336,25 +337,29 @@ class RCQ(CountingQuantifier):
             raise InputError("The sample has no rows (0 sample(s)): at least one is needed.")
         value = float(self._quantify(rows))
         starts = range(0, len(rows), BLOCK_ROWS)
-        with one_blas_thread():
-            cells = np.concatenate(
-                [self._cells_of(rows.block(i, min(i + BLOCK_ROWS, len(rows)))) for i in starts]
-            )
+        blocks = (rows.block(i, min(i + BLOCK_ROWS, len(rows))) for i in starts)
+        cells = np.concatenate([_joint_cell(self._binned(block)) for block in blocks])
         n_cells = N_SCORE_CELLS * CLUSTERINGS[-1]
-        of_positives = _joint_cell(self.binned_[:, 0], self.binned_[:, -1])
         shares, sample_shares = (
-            np.bincount(x, minlength=n_cells) / len(x) for x in (of_positives, cells)
+            np.bincount(x, minlength=n_cells) / len(x) for x in (_joint_cell(self.binned_), cells)
         )
         return posterior_of_cells(shares, sample_shares, value)[cells]
 
-    def _cells_of(self, block: Any) -> np.ndarray:
-        between = np.searchsorted(self.edges_, score(self.scorer_, block))
-        clusters = np.concatenate([bins[-1] for _, bins in self._bins(block)])
-        return _joint_cell(_CELL[between], clusters)
+    def _binned(self, block: Any) -> np.ndarray:
+        """Score cell and bins of rows, in the form of `binned_`."""
+        with one_blas_thread():
+            between = np.searchsorted(self.edges_, score(self.scorer_, block))
+        return self._with_bins(_CELL[between], block)
+
+    def _with_bins(self, cells: np.ndarray, block: Any) -> np.ndarray:
+        with one_blas_thread():
+            bins = np.concatenate([bins for _, bins in self._bins(block)], axis=1)
+        return np.vstack([cells, bins]).T.copy()
 
 
-def _joint_cell(score_cells: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    return score_cells.astype(np.intp) * CLUSTERINGS[-1] + clusters
+def _joint_cell(binned: np.ndarray) -> np.ndarray:
+    """Score cell and cluster, of four, in one number."""
+    return binned[:, 0].astype(np.intp) * CLUSTERINGS[-1] + binned[:, -1]
 
 
 def _nearest(scores: np.ndarray) -> Iterator[np.ndarray]:
