@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import chdtri
 from sklearn.base import BaseEstimator
 
 from poscount.prevalence import Caution, Interval
@@ -103,9 +104,54 @@ def core_difference(
     return np.where(nothing, 0.0, squares.sum(axis=-1) / max(below.shape[-1], 1))
 
 
-def shifted_core(difference: float, if_overlap: float, if_drift: float) -> list[Caution]:
-    """Warn when the sample's core is not spread like the positives' (`core_difference` > 1.8)."""
-    if difference <= 1.8:
+def core_freedom(below: np.ndarray) -> float:
+    """Degrees of freedom of the core difference: how many independent cuts the cuts are worth.
+
+    The squares of n correlated normal variables have a mean with variance 2 |C|^2 / n^2, C being
+    their correlations: that of a chi-squared variable with n^2 / |C|^2 degrees of freedom, over
+    that number.
+
+    Parameters
+    ----------
+    below : ndarray of bool, shape (n_rows, n_cuts)
+        Which positives of the core are at or below each cut.
+
+    Examples
+    --------
+    >>> same = np.array([[True, True], [False, False], [True, True]])
+    >>> round(core_freedom(same), 6)
+    1.0
+    """
+    varying = below[:, below.any(axis=0) & ~below.all(axis=0)]
+    if varying.shape[1] == 0:
+        return 1.0
+    standardised = (varying - varying.mean(axis=0)) / varying.std(axis=0)
+    correlations = standardised.T @ standardised / len(standardised)
+    return float(varying.shape[1] ** 2 / (correlations**2).sum())
+
+
+def core_limit(freedom: float, floor: float, false_alarms: float) -> float:
+    """Largest core difference that is no reason for doubt.
+
+    The quantile of chi-squared over its degrees of freedom, and never less than `floor`, which
+    leaves room for what theory leaves out where cuts are many.
+
+    Examples
+    --------
+    >>> round(core_limit(2.0, 1.8, 0.03), 2), core_limit(50.0, 1.8, 0.03)
+    (3.51, 1.8)
+    """
+    return max(floor, float(chdtri(freedom, false_alarms)) / freedom)
+
+
+def shifted_core(
+    difference: float, freedom: float, if_overlap: float, if_drift: float
+) -> list[Caution]:
+    """Warn when the sample's core is not spread like the positives' (`core_difference` > 1.8).
+
+    Where few cuts are to be had the limit is higher (`core_limit`).
+    """
+    if difference <= core_limit(freedom, 1.8, 0.03):
         return []
     return [
         Caution(

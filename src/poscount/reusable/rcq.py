@@ -17,8 +17,10 @@ from poscount.reusable.pat import tail_ratios
 from poscount.reusable.posterior import posterior_of_cells
 from poscount.reusable.region_rule import Findings, RegionRule, interval
 from poscount.reusable.regions import (
+    BANDS,
     CLUSTERINGS,
     CORE,
+    FEATURE_QUANTILES,
     N_SCORE_CELLS,
     SCORE_QUANTILES,
     Layout,
@@ -80,6 +82,8 @@ class RCQ(CountingQuantifier):
     binned_ : ndarray of uint8, shape (n_labeled, 1 + n_cut_features + 3)
         The positives themselves, as score cell, bins of the features and clusters: the
         calibration redraws them. So a model file tells roughly where each positive lies.
+    core_freedom_ : float
+        How many independent cuts the features' cuts are worth, for the warning "core-differs".
     seed_ : int
         Seed of everything random.
     n_labeled_ : int
@@ -141,6 +145,7 @@ class RCQ(CountingQuantifier):
         self._place_partitions(block)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]
         self.binned_ = self._with_bins(cells, block)
+        self.core_freedom_ = self._core_freedom()
         self.hash_ = self._content_hash()
         self._rule = self._region_rule()
 
@@ -166,6 +171,12 @@ class RCQ(CountingQuantifier):
         self.directions_ = np.zeros((block.shape[1], len(points)))
         self.directions_[varying] = (points / spread).T
         self.offsets_ = (points**2).sum(axis=1) / 2
+
+    def _core_freedom(self) -> float:
+        core = self.binned_[self.binned_[:, 0] >= BANDS[CORE][0]]
+        bins = core[:, 1 : 1 + len(self.features_), np.newaxis]
+        below = bins <= np.arange(len(FEATURE_QUANTILES))
+        return checks.core_freedom(below.reshape(len(core), self.cuts_.size))
 
     def _content_hash(self) -> str:
         names = getattr(self, "feature_names_in_", np.array([], dtype=object))
@@ -245,7 +256,7 @@ class RCQ(CountingQuantifier):
             found = rule.find(tables[part], n_rows[part])
             differences = self._core_differences(rule, found.in_cuts)
             answers += [
-                self._answer(rule, found, i, differences[i], float(pat[start + i]), method)
+                self._answer(rule, found, i, float(differences[i]), float(pat[start + i]), method)
                 for i in range(len(found.prevalence))
             ]
         return answers
@@ -254,7 +265,7 @@ class RCQ(CountingQuantifier):
         cuts = rule.layout.feature_cuts
         used = np.isfinite(self.cuts_.ravel())
         sample, positives = (
-            (counted[..., CORE, cuts][..., used], counted[..., CORE, 0])
+            (counted[..., CORE, cuts].compress(used, axis=-1), counted[..., CORE, 0])
             for counted in (in_cuts, rule.positives_in_cuts)
         )
         return checks.core_difference(*sample, *positives)
@@ -274,7 +285,7 @@ class RCQ(CountingQuantifier):
         excess = checks.core_excess(pat, self.n_labeled_, n_rows)
         cautions = [
             *checks.wide_gap(gap),
-            *checks.shifted_core(difference, p, pat),
+            *checks.shifted_core(difference, self.core_freedom_, p, pat),
             *checks.disagreement(disagreement, p, pat),
             *checks.crowded_core(excess, "PAT would answer too much, and RCQ may"),
             *checks.singular_covariance(self.scorer_, getattr(self, "feature_names_in_", None)),

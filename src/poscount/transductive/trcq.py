@@ -23,6 +23,7 @@ from poscount.transductive.classifier_scores import out_of_fold_scores
 from poscount.validation import Rows
 
 N_FOLDS = 5
+N_TREES = 20
 EXPONENT = 3
 
 
@@ -95,7 +96,7 @@ class TRCQ(Quantifier):
         )
         binned = rcq._binned(sample)
         table = arranged.tabulate(binned[:, 0], np.column_stack([binned[:, 1:], in_sample]))
-        pat = rcq._uncapped_pat(rcq.count(sample).cells[np.newaxis])
+        pat = rcq._uncapped_pat(rcq._count(rows, None, 1))
         n_rows = np.array([len(rows)])
         return rcq._answers(rule, table[np.newaxis], n_rows, pat, type(self).__name__)[0]
 
@@ -117,5 +118,5 @@ class TRCQ(Quantifier):
 
 def _classifiers() -> list[BaseEstimator]:
     logistic = LogisticRegression(max_iter=1000, class_weight="balanced")
-    trees = ExtraTreesClassifier(60, min_samples_leaf=5, class_weight="balanced")
+    trees = ExtraTreesClassifier(N_TREES, min_samples_leaf=5, class_weight="balanced")
     return [make_pipeline(StandardScaler(), logistic), trees]
