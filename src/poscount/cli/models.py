@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from poscount import registry
 from poscount.base import CountingQuantifier, Quantifier
 from poscount.cli.columns import choose_features
+from poscount.cli.progress import progress_bar
 from poscount.counts import Counts
 from poscount.engines.arrow import Progress, pyarrow
 from poscount.engines.count import count_file, count_file_by, model_columns
@@ -138,7 +138,7 @@ def _add_up(files: list[str], count_one: Callable[[str, Progress | None], Any]) 
         if _is_counts(file):
             counts = Counts.load(file)
         else:
-            with _progress(file) as progress:
+            with progress_bar(file) as progress:
                 counts = count_one(file, progress)
         total = counts if total is None else total + counts
     return total
@@ -152,16 +152,3 @@ def _files(paths: Sequence[str]) -> list[str]:
 
 def _is_counts(path: str) -> bool:
     return path.endswith(".counts")
-
-
-@contextmanager
-def _progress(file: str) -> Iterator[Progress | None]:
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(file, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
