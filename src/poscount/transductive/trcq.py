@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -117,6 +116,8 @@ class TRCQ(Quantifier):
 
 
 def _classifiers() -> list[BaseEstimator]:
+    from sklearn.ensemble import ExtraTreesClassifier  # brings much more than itself
+
     logistic = LogisticRegression(max_iter=1000, class_weight="balanced")
     trees = ExtraTreesClassifier(N_TREES, min_samples_leaf=5, class_weight="balanced")
     return [make_pipeline(StandardScaler(), logistic), trees]
