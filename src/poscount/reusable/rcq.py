@@ -147,7 +147,7 @@ class RCQ(CountingQuantifier):
         self.binned_ = self._with_bins(cells, block)
         self.core_freedom_ = self._core_freedom()
         self.hash_ = self._content_hash()
-        self._rule = self._region_rule()
+        self._rule = RegionRule(self._layout, self.binned_, self.seed_)
 
     def _place_partitions(self, block: np.ndarray) -> None:
         centred = block - self.scorer_.location_
@@ -235,14 +235,18 @@ class RCQ(CountingQuantifier):
     # Estimating
 
     def _region_rule(self) -> RegionRule:
-        return RegionRule(self._layout, self.binned_, self.seed_)
+        if "_rule" not in vars(self):  # a model from a file
+            self._rule = RegionRule(self._layout, self.binned_, self.seed_)
+        return self._rule
+
+    def _tables(self, cells: np.ndarray) -> np.ndarray:
+        return cells[:, : -len(PAT_SHARES)].reshape(len(cells), N_SCORE_CELLS, -1)
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:
-        tables = cells[:, : -len(PAT_SHARES)].reshape(len(cells), N_SCORE_CELLS, -1)
         pat = self._uncapped_pat(cells)
-        if "_rule" not in vars(self):  # a model from a file
-            self._rule = self._region_rule()
-        return self._answers(self._rule, tables, n_rows, pat, type(self).__name__)
+        return self._answers(
+            self._region_rule(), self._tables(cells), n_rows, pat, type(self).__name__
+        )
 
     def _uncapped_pat(self, cells: np.ndarray) -> np.ndarray:
         return np.median(tail_ratios(cells[:, -len(PAT_SHARES) :], PAT_SHARES), axis=-1)
@@ -262,13 +266,15 @@ class RCQ(CountingQuantifier):
         return answers
 
     def _core_differences(self, rule: RegionRule, in_cuts: np.ndarray) -> np.ndarray:
+        return checks.core_difference(
+            *self._core(rule, in_cuts), *self._core(rule, rule.positives_in_cuts)
+        )
+
+    def _core(self, rule: RegionRule, in_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of the core below each cut that there is, and in all."""
         cuts = rule.layout.feature_cuts
         used = np.isfinite(self.cuts_.ravel())
-        sample, positives = (
-            (counted[..., CORE, cuts].compress(used, axis=-1), counted[..., CORE, 0])
-            for counted in (in_cuts, rule.positives_in_cuts)
-        )
-        return checks.core_difference(*sample, *positives)
+        return in_cuts[..., CORE, cuts].compress(used, axis=-1), in_cuts[..., CORE, 0]
 
     def _answer(
         self,

@@ -180,6 +180,22 @@ class RegionRule:
             in_cuts,
         )
 
+    def spread(self, weights: np.ndarray) -> float:
+        """Variance of the weight that a positive carries, over the square of its mean.
+
+        It is to the weighted ratio of many regions what (1 - m) / m is to that of one.
+        """
+        values = self.layout.values(self.regions, weights)
+        columns = self.layout.offsets + self.bins
+        carried = values[self.cells[:, np.newaxis], columns].sum(axis=1)
+        return float(carried.var() / carried.mean() ** 2)
+
+    def ratios(self, tables: np.ndarray, n_rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Weighted ratio of samples, with weights that somebody else has chosen."""
+        counted = self.layout.in_cuts(tables).reshape(len(tables), -1)[:, self.regions]
+        in_positives = self.positives_in_cuts.ravel()[self.regions]
+        return counted @ weights / n_rows / (in_positives @ weights / len(self.cells))
+
     def null_ratio(self, point: int) -> float:
         """Mean ratio of samples of positives alone, in which it ought to be 1.
 

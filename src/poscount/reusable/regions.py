@@ -126,6 +126,16 @@ class Layout:
         """
         return _IN_BAND @ (np.asarray(tables, np.float64) @ self.cuts)
 
+    def values(self, regions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Weight that a row adds by its score cell and by each of its bins.
+
+        The sum over a row's entries of this table is the sum of the weights of all regions that
+        hold the row.
+        """
+        of_cuts = np.zeros((len(BANDS), self.cuts.shape[1]))
+        of_cuts.flat[regions] = weights
+        return _IN_BAND.T @ of_cuts @ self.cuts.T
+
     def words(self, region: int, names: Sequence[str], thresholds: np.ndarray) -> str:
         """Say where a region is.
 
