@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poscount import PAT, RCQ, Mahalanobis, checks
-from poscount.reusable.rcq import EDGE_QUANTILES
+from poscount.reusable.region_counter import EDGE_QUANTILES
 
 N_LABELED, N_UNLABELED = 300, 600
 

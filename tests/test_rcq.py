@@ -14,7 +14,8 @@ from hypothesis.extra import numpy as hnp
 
 import poscount
 from plain import region_counting
-from poscount import PAT, RCQ
+from poscount import PAT, RCQ, Mahalanobis
+from poscount.diagnostics import compare_samples
 from poscount.reusable import rcq as rcq_module
 from poscount.reusable.clusters import centres
 from poscount.reusable.region_rule import bounds, calibrated, decide, grid_point, interval
@@ -469,10 +470,29 @@ def test_rows_where_negatives_are_get_less():
 # Data at the edge
 
 
-@pytest.mark.parametrize("n", [10, 11, 15, 30])
+@pytest.mark.parametrize("n", [10, 15, 19, 20, 30])
 def test_few_positives(n, sample, draw):
-    answer = RCQ(random_state=0).fit(draw(np.random.default_rng(0), n)).quantify(sample)
+    positives = draw(np.random.default_rng(0), n)
+    model = RCQ(random_state=0).fit(positives)
+    answer = model.quantify(sample)
     assert 0 <= answer.interval.low <= answer <= answer.interval.high <= 1
+    told = [caution.code for caution in answer.warnings]
+    assert ("few-positives-for-rcq" in told) == (n < 20)
+    if n < 20:
+        pat = PAT(Mahalanobis("ledoit-wolf"), random_state=0).fit(positives).quantify(sample)
+        assert answer == pytest.approx(pat, abs=1e-12)
+        assert model.posterior(sample).mean() <= answer + 1e-9
+        with pytest.raises(ValueError, match="too few"):
+            compare_samples(model, model.count(sample), model.count(sample))
+
+
+def test_no_region_holds_a_fair_share():
+    # 95 of 100 positives are one and the same row.
+    positives = np.vstack([np.zeros((95, 1)), np.ones((5, 1))])
+    answer = RCQ(random_state=0).fit(positives).quantify(positives)
+    told = [caution.code for caution in answer.warnings]
+    assert "few-positives-for-rcq" in told
+    assert "tied-scores" in told
 
 
 def test_too_few_positives(positives):

@@ -230,6 +230,23 @@ def few_positives(scorer: BaseEstimator, n_labeled: int) -> list[Caution]:
     ]
 
 
+def few_positives_for_rcq(n_labeled: int, fewest: int) -> list[Caution]:
+    """Say that RCQ has answered by PAT's rule, because it has no regions to choose from."""
+    reason = (
+        f"{n_labeled} positives are fewer than {fewest}"
+        if n_labeled < fewest
+        else "no region holds a fair share of the positives"
+    )
+    return [
+        Caution(
+            "few-positives-for-rcq",
+            f"{reason}, so that this is PAT's answer, which negatives among the positives make too "
+            "high; give more positives.",
+            float(n_labeled),
+        )
+    ]
+
+
 def largest_tie(training_scores: np.ndarray, edges: np.ndarray) -> float:
     """Largest share of the positives whose score is exactly that of an edge."""
     ordered = np.sort(training_scores)

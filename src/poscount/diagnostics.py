@@ -111,6 +111,11 @@ def compare_samples(model: RCQ, counts_1: Counts, counts_2: Counts) -> Compariso
         )
     prevalences = model.estimate(counts_1), model.estimate(counts_2)
     rule = model._region_rule()
+    if model._too_few_positives(rule):
+        raise ValueError(
+            f"Samples are compared through regions, for which {model.n_labeled_} positives are too "
+            "few: give more."
+        )
     tables = model._tables(np.array([counts_1.cells, counts_2.cells]))
     n_rows = np.array([counts_1.n, counts_2.n])
     alone = rule.find(tables, n_rows)
