@@ -17,6 +17,7 @@ BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#999999"
 
 
 def main() -> None:
+    """Draw it."""
     rng = np.random.default_rng(0)
 
     def two_clusters(n: int) -> np.ndarray:
@@ -25,7 +26,7 @@ def main() -> None:
         return rows
 
     positives = two_clusters(400)
-    negatives = rng.normal(size=(700, 2)) + [5, 0]
+    negatives = rng.normal(size=(700, 2)) + np.array([5, 0])
     sample = np.vstack([two_clusters(300), negatives])
     model = RCQ(random_state=0).fit(positives)
     p = model.quantify(sample)
@@ -44,7 +45,7 @@ def main() -> None:
     axes[0].set_ylabel("x1")
     axes[0].set_xlim(-4, 9)
     figure.suptitle(
-        f"At most {of_sample:.3f} / {of_positives:.2f} = {of_sample / of_positives:.2f} are positive"
+        f"At most {of_sample:.3f} / {of_positives:.2f} = {of_sample / of_positives:.2f} positive"
         f" (truth 0.30; PAT {min(1, p.details['pat']):.2f}, RCQ {p:.2f})"
     )
     figure.tight_layout()
