@@ -1,6 +1,6 @@
 """Coverage of the interval of `compare_samples`, and how often overlap and drift are told apart.
 
-Run it with ``python benchmarks/rcq_comparison.py``: positives of two clusters, 150 of them labelled,
+Run it with ``python benchmarks/rcq_comparison.py``: positives of two clusters, 150 of them known,
 two samples of 800 rows.
 """
 
