@@ -27,6 +27,8 @@ HEAVY = {
     "matplotlib",
     "skops",
     "pyod",
+    "quapy",
+    "mlquantify",
     "typer",
     "rich",
 }

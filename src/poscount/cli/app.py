@@ -255,6 +255,19 @@ def plan(
     output.show_plan(found, output_format)
 
 
+@app.command()
+def report(
+    results: Annotated[str, typer.Argument(help="Results file of `poscount reproduce`.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Directory to write the report to.")
+    ] = "poscount-report",
+) -> None:
+    """Write tables, tests and pictures of experiments: HTML, Markdown, CSV and LaTeX."""
+    from poscount.experiments.report import report as write
+
+    typer.echo(f"Report: {write(results, output)}")
+
+
 @app.command(cls=ManyValues)
 def reproduce(
     experiments: Annotated[
