@@ -54,9 +54,8 @@ def main() -> None:
     for name, value in seconds.items():
         print(f"| {name} | {value:.4f} |")
     ratio = seconds["count 10^6 x 20, RCQ"] / seconds["count 10^6 x 20, PAT"]
-    print(
-        f"\ncount: RCQ / PAT = {ratio:.2f}; a sample's counts take {rcq.count(sample).cells.nbytes} bytes"
-    )
+    size = rcq.count(sample).cells.nbytes
+    print(f"\ncount: RCQ / PAT = {ratio:.2f}; the counts of a sample take {size} bytes")
 
 
 if __name__ == "__main__":
