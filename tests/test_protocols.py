@@ -39,7 +39,8 @@ def test_a_sample_has_the_truth_that_it_says(experiment):
             assert len(set(rows)) == len(rows)
             assert not set(rows) & set(numbers(positives))
             assert dataset.is_positive[rows].mean() == sample.truth
-            assert sample.truth == pytest.approx(sample.point / 10, abs=1 / len(rows))
+            # Whole rows: twice rounded down in experiment 2.
+            assert 0 <= sample.point / 10 - sample.truth < 2 / len(rows)
 
 
 def test_sizes_of_experiment_1():
@@ -95,10 +96,12 @@ def test_experiment_2_shrinks_when_a_sub_class_runs_out():
         _, samples = drawn(dataset, place)
         for sample in samples:
             # The prevalence that was asked for survives the shrinking.
-            assert sample.truth == pytest.approx(sample.point / 10, abs=1.01 / len(sample.rows))
+            assert 0 <= sample.point / 10 - sample.truth < 2 / len(sample.rows)
             assert np.sum(dataset.labels[numbers(sample.rows)] == "b") <= 12
         sizes.append(len(samples[0].rows))
-    assert min(sizes) < 100 < max(sizes)
+    # A twelfth of what would otherwise be drawn, if the weights are equal.
+    assert min(sizes) < 25
+    assert max(sizes) < 500
 
 
 def test_experiment_4_times_the_samples_of_experiment_1():
@@ -134,7 +137,7 @@ def test_more_repetitions_add_to_the_fewer():
     ("sizes", "experiment", "sentence"),
     [
         ({"a": 20, "b": 500}, "1", r"at least 10 positives in the fold .*'made' has \d .*20 posit"),
-        ({"a": 500, "b": 8}, "1", "at least 10 negatives in the other folds .* has [78] "),
+        ({"a": 500, "b": 8}, "1", "at least 10 negatives in the other folds .* has [5-8] "),
         (
             {"a": 500, "b": 300, "c": 6},
             "3",
@@ -144,9 +147,13 @@ def test_more_repetitions_add_to_the_fewer():
 )
 def test_too_few_rows_say_which_number_is_too_small(sizes, experiment, sentence):
     dataset = made(sizes)
-    with pytest.raises(InputError, match=sentence):
+
+    def check_all():
         for place in protocols.places(experiment, dataset, 1):
             protocols.check(dataset, place, 0)
+
+    with pytest.raises(InputError, match=sentence):
+        check_all()
 
 
 def test_an_unknown_experiment_names_the_known_ones():

@@ -75,7 +75,7 @@ _ENTRIES = (
         file="arabic_digit",
         title="Spoken Arabic Digit, mean and standard deviation of 13 MFCCs",
         page=f"{_UCI}/dataset/195/spoken+arabic+digit",
-        licence=_CC_BY,
+        licence="as stated by UCI; not verified",
         positive="0",
         rows=8800,
         n_features=26,
@@ -137,8 +137,8 @@ _ENTRIES = (
         positive="2",
         rows=166_880,
         n_features=27,
-        note="Class 2 is female Aedes aegypti. Its layout at the source is not known here, so "
-        "that it is not fetched.",
+        note="Class 2 is female Aedes aegypti. The form in which its source offers it is not known "
+        "here.",
     ),
     Entry(
         key="L",
@@ -163,7 +163,7 @@ _ENTRIES = (
         rows=83_550,
         n_features=10,
         note="Class 2 is female Aedes aegypti. Its owners ask not to publish it, or results "
-        "obtained with it, without contacting them first; it is never fetched.",
+        "obtained with it, without contacting them first.",
     ),
     Entry(
         key="P",
@@ -247,7 +247,7 @@ def find(name: str) -> Entry | None:
     >>> find("letter").key
     'L'
     """
-    by_file = {entry.file: entry for entry in _ENTRIES}
+    by_file = {entry.file: entry for entry in CATALOG.values()}
     return CATALOG.get(name) or by_file.get(name)
 
 

@@ -50,15 +50,14 @@ def download(address: str, path: Path, progress: Progress | None = None) -> None
             request.add_header("Range", f"bytes={path.stat().st_size}-")
             request.add_header("If-Range", validator)
         with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
-            done = _first_byte(response, address)
+            done = _already_here(response, path, address)
             if done == 0:
                 write_whole(note, json.dumps([address, _validator(response)]).encode())
             length = response.headers.get("Content-Length")
             total = done + int(length) if length else 0
-            with open(path, "r+b" if done else "wb") as file:
-                file.seek(done)
-                file.truncate()
-                while chunk := response.read(_CHUNK):
+            # Without buffers on either side: whatever has arrived when it ends is kept.
+            with open(path, "ab" if done else "wb", buffering=0) as file:
+                while chunk := response.read1(_CHUNK):
                     file.write(chunk)
                     done += len(chunk)
                     if progress:
@@ -108,17 +107,17 @@ def _validator(response: Any) -> str | None:
     return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified")
 
 
-def _first_byte(response: Any, address: str) -> int:
-    """Which byte of the file the answer begins with."""
+def _already_here(response: Any, path: Path, address: str) -> int:
+    """How many bytes of the file come before the answer."""
     if response.status != 206:
         return 0
     span = response.headers.get("Content-Range", "")
-    try:
-        return int(span.removeprefix("bytes ").partition("-")[0])
-    except ValueError:
+    size = path.stat().st_size
+    if not span.startswith(f"bytes {size}-"):
         raise InputError(
-            f"the server answers with an unknown part of the file ({span!r}).", source=address
-        ) from None
+            f"asked for the bytes from {size} on, the server answers with {span!r}.", source=address
+        )
+    return size
 
 
 @contextmanager
@@ -158,10 +157,15 @@ def _explained(address: str, path: Path | None) -> Iterator[None]:
             source=address,
         ) from error
     except OSError as error:
-        raise InputError(
-            f"it cannot be written: {error.strerror}; make room or choose another data directory.",
-            source=str(path),
-        ) from error
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: Path | None, error: OSError) -> InputError:
+    """Say that a disk is full, read-only or gone."""
+    return InputError(
+        f"it cannot be written: {error.strerror}; make room or choose another data directory.",
+        source=str(path),
+    )
 
 
 def _silent(address: str, host: str) -> InputError:

@@ -19,7 +19,7 @@ from poscount.datasets.catalog import Entry
 from poscount.datasets.converters import CONVERTERS
 from poscount.datasets.dataset import Content, read_content
 from poscount.datasets.directory import data_directory
-from poscount.datasets.download import download, read_json
+from poscount.datasets.download import cannot_write, download, read_json
 from poscount.datasets.loading import check, stored
 from poscount.datasets.receipt import Receipt, read_receipt, receipt_path, write_receipt
 from poscount.engines.arrow import Progress
@@ -81,10 +81,12 @@ def fetch(
     download(address, part, progress)
     try:
         receipt = _converted(entry, part, target, address, md5)
+        write_receipt(target, receipt)
+    except OSError as error:
+        raise cannot_write(target, error) from error
     finally:
         # Complete, and either used or wrong.
         part.unlink()
-    write_receipt(target, receipt)
     return Fetched(target, receipt, new=True)
 
 
@@ -151,7 +153,7 @@ def _store(entry: Entry, part: Path, path: Path, address: str) -> None:
     signs = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, LookupError, StopIteration)
     with (
         open(path, "wb") as file,
-        gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped,
+        gzip.GzipFile("", "wb", 6, fileobj=file, mtime=0) as zipped,
         io.TextIOWrapper(zipped, encoding="utf-8", newline="") as text,
     ):
         writer = csv.writer(text, lineterminator="\n")

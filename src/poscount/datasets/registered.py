@@ -104,7 +104,7 @@ def registered() -> dict[str, Registered]:
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
         return {name: _entry(fields) for name, fields in known.items()}
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise ValueError(
             f"{path} is damaged ({error}): remove it and register your data sets again."
         ) from error

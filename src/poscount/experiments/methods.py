@@ -7,6 +7,7 @@ parameters: ``pat:q=0.5`` or ``en:gamma=0.1,held_out=False``.
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any, NamedTuple
 
 from poscount import registry
@@ -37,6 +38,9 @@ class Method(NamedTuple):
     answer: str | None = None
 
 
+# What the authors' solver left at lam = 1, in the mean: benchmarks/km_solver.py.
+_KM_PUBLISHED = "km1:lam_max=8.0,slack=0.00017"
+
 _NAMED = {
     method.name: method
     for method in [
@@ -46,8 +50,8 @@ _NAMED = {
         # What scikit-learn called "scale" when the paper was written.
         Method("en-scale", "EN (scale)", "EN_scale", "en:gamma=std,held_out=False"),
         Method("pe-published", "PE (as published)", "PE", "pe:published=True"),
-        Method("km1-published", "KM1 (bound 8)", "KM1", "km1:lam_max=8.0", "KM1"),
-        Method("km2-published", "KM2 (bound 8)", "KM2", "km1:lam_max=8.0", "KM2"),
+        Method("km1-published", "KM1 (as published)", "KM1", _KM_PUBLISHED, "KM1"),
+        Method("km2-published", "KM2 (as published)", "KM2", _KM_PUBLISHED, "KM2"),
         Method("km1", "KM1", None, "km1", "KM1"),
         Method("km2", "KM2", None, "km1", "KM2"),
         Method("tice", "TIcE", "TIcE", "tice"),
@@ -125,7 +129,7 @@ def make(model: str, seed: int) -> Any:
 def _parameters(text: str, method: str) -> dict[str, Any]:
     """Read ``a=1,b=auto``: Python literals where they are ones, text otherwise."""
     parameters = {}
-    for part in filter(None, text.split(",")):
+    for part in filter(None, re.split(r",(?![^(]*\))", text)):  # not inside of brackets
         key, equals, value = part.partition("=")
         if not equals:
             raise ValueError(f"Method {method!r}: {part!r} is no parameter; write name=value.")

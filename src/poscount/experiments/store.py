@@ -168,7 +168,8 @@ class Store:
         )
         with self._sentences(), self._transaction():
             self._connection.execute(
-                "INSERT OR IGNORE INTO datasets VALUES (?, ?, ?, ?, ?, ?)", facts
+                "INSERT INTO datasets VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (dataset) DO NOTHING",
+                facts,
             )
             stored = self._connection.execute(
                 "SELECT * FROM datasets WHERE dataset = ?", (dataset.key,)
@@ -193,9 +194,10 @@ class Store:
     def add(self, rows: Iterable[Evaluation]) -> None:
         """Store rows, all or none; those that are there already stay as they are."""
         marks = ", ".join("?" * (len(Evaluation._fields) + 1))
+        key = ", ".join(Evaluation._fields[:7])
         with self._sentences(), self._transaction():
             self._connection.executemany(
-                f"INSERT OR IGNORE INTO evaluations VALUES ({marks})",
+                f"INSERT INTO evaluations VALUES ({marks}) ON CONFLICT ({key}) DO NOTHING",
                 [(*row, self._run) for row in rows],
             )
 
