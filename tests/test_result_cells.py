@@ -51,10 +51,10 @@ def test_the_deviation_is_that_at_one_prevalence(path):
     ],
 )
 def test_over_sub_classes(path, errors, expected):
-    made = {("3", "P", "pat", f"n{i}"): same(error) for i, error in enumerate(errors)}
+    made = {("3", "made", "pat", f"n{i}"): same(error) for i, error in enumerate(errors)}
     write(path, made)
     frame = errors_of(path)["mae"]
-    assert [frame[t, "P", "pat"] for t in ("3a", "3b", "3c")] == pytest.approx(expected)
+    assert [frame[t, "made", "pat"] for t in ("3a", "3b", "3c")] == pytest.approx(expected)
 
 
 def test_the_oracle_takes_the_best_threshold_of_each_data_set(path):
@@ -70,11 +70,13 @@ def test_the_oracle_takes_the_best_threshold_of_each_data_set(path):
 
 def test_the_oracle_takes_one_threshold_for_all_sub_classes(path):
     best = {"x": 10, "y": 20, "z": 30}
-    write(path, {("3", "A", "bft", n): same(0, curve=threshold_curve(t)) for n, t in best.items()})
+    write(
+        path, {("3", "made", "bft", n): same(0, curve=threshold_curve(t)) for n, t in best.items()}
+    )
     frame = errors_of(path)
     # 20, which is right for y and one point off for the others.
-    assert frame.loc[("3a", "A", "bft"), "mae"] == pytest.approx(1)
-    assert frame.loc[("3c", "A", "bft"), "mae"] == pytest.approx(1)
+    assert frame.loc[("3a", "made", "bft"), "mae"] == pytest.approx(1)
+    assert frame.loc[("3c", "made", "bft"), "mae"] == pytest.approx(1)
     assert [c.mae.argmin() for c in results.read(path).curves] == [20]
 
 
@@ -104,17 +106,20 @@ def test_unfinished_cells_are_empty_and_failures_are_known(path):
     made = {
         ("1", "A", "pat"): same(1),
         ("1", "A", "tice"): same(2, failed=(3,)),
-        ("3", "A", "pat", "x"): same(1),
-        ("3", "A", "pat", "y"): same(2),
-        ("3", "A", "tice", "x"): same(1),
+        ("3", "made", "pat", "x"): same(1),
+        ("3", "made", "pat", "y"): same(2),
+        ("3", "made", "tice", "x"): same(1),
+        ("3", "P", "pat", "0"): same(1),  # P has eight sub-classes more
     }
     write(path, made)
     frame = errors_of(path)
+    assert frame.loc[("3c", "made", "pat"), "mae"] == pytest.approx(2)
+    assert math.isnan(frame.loc[("3c", "P", "pat"), "mae"])
     assert frame.loc[("1", "A", "pat"), "mae"] == pytest.approx(1)
     assert frame.loc[("1", "A", "tice"), ["mae", "sd", "published_mae"]].isna().all()
     assert frame.loc[("1", "A", "tice"), "failed"]
-    assert math.isnan(frame.loc[("3c", "A", "tice"), "mae"])
-    assert not frame.loc[("3c", "A", "tice"), "failed"]
+    assert math.isnan(frame.loc[("3c", "made", "tice"), "mae"])
+    assert not frame.loc[("3c", "made", "tice"), "failed"]
 
 
 def test_intervals_and_seconds(path):

@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 
+from poscount.experiments.published import N_NEGATIVES
 from poscount.experiments.results import CELL, by_point
 
 # Experiment #3 gives three tables: which share of the negative sub-classes is no worse.
@@ -56,7 +57,8 @@ def _over_negatives(cells: pd.DataFrame, columns: list[str]) -> list[pd.DataFram
     rows = []
     for (dataset, method), group in cells.groupby(["dataset", "method"], sort=False):
         ordered = group.sort_values("mae", kind="stable")
-        whole = len(group) == n_negatives[dataset] and bool(group["mae"].notna().all())
+        wanted = max(n_negatives[dataset], N_NEGATIVES.get(str(dataset), 1))
+        whole = len(group) == wanted and bool(group["mae"].notna().all())
         for table, quantile in QUANTILES.items():
             chosen = ordered.iloc[math.ceil(quantile * (len(ordered) - 1))]
             mae, sd = (chosen["mae"], chosen["sd"]) if whole else (math.nan, math.nan)
