@@ -12,6 +12,7 @@ import pytest
 
 from poscount.experiments import published
 from poscount.experiments.report import report
+from poscount.experiments.results import label
 from poscount.experiments.table import Cell, Table
 from results_file import points, same, threshold_curve, write
 
@@ -199,12 +200,12 @@ def test_markdown_tables_have_as_many_cells_as_columns(files):
 
 def test_failures_and_empty_cells_are_told(files):
     (row,) = table(files, "failures")
-    assert (row["method"], row["evaluations"]) == ("KM1 (bound 8)", "44")
+    assert (row["method"], row["evaluations"]) == (label("km1-published"), "44")
     text = files["report.md"].decode()
     assert "cells are empty: these evaluations are missing, unfinished or failed." in text
     sentences = re.findall(r"Not in the ranks, because of empty cells: (.*)", text)
     # In #1 each of them is missing on three of four data sets; in #3 A lacks sub-classes.
-    assert sentences == ["KM1 (bound 8), BBE, newcomer.", "A.", "A.", "A."]
+    assert sentences == [f"{label('km1-published')}, BBE, newcomer.", "A.", "A.", "A."]
 
 
 def test_the_same_results_give_the_same_report(tmp_path):
