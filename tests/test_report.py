@@ -12,7 +12,6 @@ import pytest
 
 from poscount.experiments import published
 from poscount.experiments.report import report
-from poscount.experiments.results import label
 from poscount.experiments.table import Cell, Table
 from results_file import points, same, threshold_curve, write
 
