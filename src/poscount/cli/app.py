@@ -29,6 +29,22 @@ class Format(StrEnum):
     csv = "csv"
 
 
+class Engine(StrEnum):
+    """What reads the files."""
+
+    auto = "auto"
+    duckdb = "duckdb"
+    dask = "dask"
+    spark = "spark"
+
+
+class OnError(StrEnum):
+    """What to do about a file that cannot be used."""
+
+    stop = "raise"
+    skip = "skip"
+
+
 ModelFile = Annotated[str, typer.Argument(help="Model file that `poscount fit` wrote.")]
 Positives = Annotated[
     str, typer.Argument(help="Labelled positives: CSV (also gz), Parquet or Arrow; - for stdin.")
@@ -64,6 +80,10 @@ By = Annotated[
     typer.Option("--by", help="One answer per value of these columns.", show_default=False),
 ]
 ByFile = Annotated[bool, typer.Option("--by-file", help="One answer per file.")]
+EngineName = Annotated[Engine, typer.Option("--engine", help="What reads and counts the files.")]
+Trouble = Annotated[
+    OnError, typer.Option("--on-error", help="Stop at a bad file, or skip it with a warning.")
+]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Plot = Annotated[
     str | None, typer.Option("--plot", help="Draw the result into this file.", show_default=False)
@@ -145,6 +165,8 @@ def quantify(
     data: Data,
     by: By = None,
     by_file: ByFile = False,
+    engine: EngineName = Engine.auto,
+    on_error: Trouble = OnError.stop,
     output_format: OutputFormat = Format.table,
     plot: Plot = None,
     trust: Trust = None,
@@ -157,7 +179,15 @@ def quantify(
 
     fitted = registry.load(model, trusted=_names(trust) or [])
     layout = _layout(delimiter, decimal, no_header)
-    results = models.quantify(fitted, data, by=_names(by) or [], by_file=by_file, layout=layout)
+    results = models.quantify(
+        fitted,
+        data,
+        by=_names(by) or [],
+        by_file=by_file,
+        engine=engine,
+        on_error=on_error,
+        layout=layout,
+    )
     output.show(results, output_format, plot)
 
 

@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 
 from poscount.base import CountingQuantifier, Quantifier
 from poscount.counts import Counts, GroupedCounts, Skipped
+from poscount.engines.arrow import pyarrow
 from poscount.threads import run
 from poscount.validation import InputError
 
@@ -42,8 +43,16 @@ def wanted_columns(model: Quantifier, by: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*model_columns(model), *by]))
 
 
+def as_table(batch: Any) -> Any:
+    """Turn an Arrow record batch into a table, and leave anything else as it is."""
+    if type(batch).__name__ != "RecordBatch" or not hasattr(batch, "schema"):
+        return batch
+    return pyarrow().Table.from_batches([batch])
+
+
 def count_batch(model: CountingQuantifier, data: Any, by: Sequence[str]) -> AnyCounts:
     """Count one batch, in groups if there are any to make."""
+    data = as_table(data)
     return model.count_by(data, by) if by else model.count(data)
 
 
@@ -63,7 +72,27 @@ def add_up(parts: Sequence[AnyCounts]) -> AnyCounts:
 
 def in_order(counts: AnyCounts) -> AnyCounts:
     """Give groups the order that they have in memory."""
-    return counts.in_order() if isinstance(counts, GroupedCounts) else counts
+    if not isinstance(counts, GroupedCounts):
+        return counts
+    try:
+        return counts.in_order()
+    except TypeError as error:
+        raise InputError(
+            f"the groups of {', '.join(counts.by)} are numbers in one place and text in another, "
+            "so that they cannot be put in order; give the column one type."
+        ) from error
+
+
+def complete(total: AnyCounts | None, skipped: Sequence[Skipped]) -> AnyCounts:
+    """Finish a result: its groups in order, what was skipped with it, and not without any rows."""
+    if total is not None:
+        return dataclasses.replace(in_order(total), skipped=(*total.skipped, *skipped))
+    if not skipped:
+        raise InputError("there is nothing to count: not a single batch was given.")
+    raise InputError(
+        f"none of the {len(skipped)} file(s) could be counted; {skipped[0].reason}",
+        source=skipped[0].file,
+    )
 
 
 def count_sources(
@@ -186,15 +215,5 @@ class _Ledger:
         self.failed.sort(key=lambda account: account.number)
         if self.failed and not self.skip:
             raise self.failed[0].first_error()
-        if not self.total.parts:
-            raise self._nothing_counted()
-        counts = in_order(add_up(self.total.parts))
-        skipped = tuple(account.skipped() for account in self.failed)
-        return dataclasses.replace(counts, skipped=counts.skipped + skipped)
-
-    def _nothing_counted(self) -> InputError:
-        if not self.failed:
-            return InputError("there is nothing to count: not a single batch was given.")
-        first = self.failed[0].first_error()
-        problem = f"none of the {len(self.failed)} file(s) could be counted; {first.problem}"
-        return InputError(problem, source=first.source, column=first.column, row=first.row)
+        total = add_up(self.total.parts) if self.total.parts else None
+        return complete(total, tuple(account.skipped() for account in self.failed))

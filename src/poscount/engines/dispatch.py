@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
+
+from sklearn.utils.validation import check_is_fitted
 
 from poscount.base import CountingQuantifier
 from poscount.engines.arrow import Progress
-from poscount.engines.batches import AnyCounts, Source, count_sources
+from poscount.engines.batches import Source, count_sources
 from poscount.engines.file_set import count_files
 from poscount.validation import as_frame
 
@@ -81,34 +83,90 @@ def count(
     >>> len(model.estimate_by(grouped))
     9
     """
-    _check(model, engine, on_error)
-    groups = _groups(by)
-    files = _paths(source)
-    if files is None and on_error == "skip":
-        raise ValueError('on_error="skip" leaves files out, but this source is not made of files.')
-    if files is None and engine != "auto":
-        raise ValueError(
-            f'engine="{engine}" reads files; any other source says for itself what it is: leave '
-            "engine out."
+    if not isinstance(model, CountingQuantifier):
+        raise TypeError(
+            f"{type(model).__name__} needs positives and sample together, so that there is nothing "
+            "to count: use a reusable method such as PAT."
         )
-    if files is not None:
-        return _count_paths(model, files, groups, engine, on_error == "skip", progress, n_jobs,
-                            explain, layout)
-    if layout:
-        raise TypeError(f"{', '.join(layout)}: only files have a layout.")
+    check_is_fitted(model)
+    if engine not in ENGINES or on_error not in ("raise", "skip"):
+        raise ValueError(
+            f"engine is one of {', '.join(ENGINES)} and on_error is raise or skip, got {engine!r} "
+            f"and {on_error!r}."
+        )
+    groups = [by] if isinstance(by, str) else list(dict.fromkeys(by or ()))
+    paths = _paths(source)
+    if paths is not None:
+        options = {"skip": on_error == "skip", "explain": explain, **layout}
+        if engine == "auto":
+            options |= {"progress": progress, "n_jobs": n_jobs}
+        elif engine == "duckdb":
+            options["n_jobs"] = n_jobs
+        return _on_files(engine)(model, paths, groups, **options)
+    if engine != "auto" or on_error == "skip" or layout:
+        raise ValueError(
+            "engine, on_error and the layout of CSV files are for files, but this source is a "
+            f"{type(source).__name__}, which says for itself what it is: leave them out."
+        )
     kind = _kind(source)
     if kind == "duckdb":
-        from poscount.engines import duckdb
+        from poscount.engines.duckdb import count_relation
 
-        return duckdb.count_relation(model, source, groups, n_jobs=n_jobs, explain=explain)
+        return count_relation(model, source, groups, n_jobs=n_jobs, explain=explain)
     if kind == "dask":
+        from poscount.engines.dask import count_collection
+
+        return count_collection(model, source, groups, explain=explain)
+    if kind == "pyspark":
+        from poscount.engines.spark import count_frame
+
+        return count_frame(model, source, groups, explain=explain)
+    if explain:
+        return "poscount counts the batches here."
+    batches = Source(None, lambda: iter(_batches(source)))
+    return count_sources(model, [batches], groups, n_jobs=n_jobs)
+
+
+def _paths(source: Any) -> list[str] | None:
+    """Paths, if the source is one or a list of them."""
+    if isinstance(source, str | os.PathLike):
+        return [os.fspath(source)]
+    if isinstance(source, list) and source and all(_paths(item) for item in source):
+        return [os.fspath(item) for item in source]
+    return None
+
+
+def _on_files(engine: Engine) -> Callable[..., Any]:
+    if engine == "duckdb":
+        from poscount.engines.duckdb import count_parquet
+
+        return count_parquet
+    if engine == "dask":
         from poscount.engines import dask
 
-        return dask.count_collection(model, source, groups, explain=explain)
-    if kind == "spark":
+        return dask.count_files
+    if engine == "spark":
         from poscount.engines import spark
 
-        return spark.count_frame(model, source, groups, explain=explain)
-    if explain:
-        return "Batches from memory, counted on threads."
-    return count_sources(model, [Source(None, lambda: _batches(source))], groups, n_jobs=n_jobs)
+        return spark.count_files
+    return count_files
+
+
+def _kind(source: Any) -> str | None:
+    """Name of the library that a source belongs to, of those that count by themselves."""
+    if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
+        return "duckdb"
+    package = type(source).__module__.partition(".")[0].removeprefix("_")
+    return package if package in ("duckdb", "dask", "pyspark") else None
+
+
+def _batches(source: Any) -> Iterable[Any]:
+    """Batches of what is in memory: itself, or what it yields."""
+    if hasattr(source, "shape") or as_frame(source) is not None:
+        return [source]
+    if not isinstance(source, Iterable):
+        raise TypeError(
+            f"A {type(source).__name__} cannot be counted: give paths, a DuckDB relation or query, "
+            "a Dask or Spark collection, an array or a frame, or an iterable of these."
+        )
+    return source

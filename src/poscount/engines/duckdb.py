@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from poscount.base import CountingQuantifier
 from poscount.counts import Counts, GroupedCounts
@@ -21,11 +23,14 @@ from poscount.engines.batches import (
     model_columns,
     wanted_columns,
 )
+from poscount.engines.file_set import count_files
+from poscount.engines.files import expand
+from poscount.engines.hive import partition_values
 from poscount.engines.score_sql import ScoreSQL, literal, quoted, score_sql
-from poscount.validation import BLOCK_ROWS
+from poscount.validation import BLOCK_ROWS, InputError
 
 # Up to so many features SQL takes less time (benchmarks/engines.py push-down).
-MOST_FEATURES = 30
+MOST_FEATURES = 8
 
 # Their values as DOUBLE are those that numpy gets.
 _EXACT = {
@@ -64,6 +69,68 @@ def count_relation(
         counts = None if sql is None else _count_in_sql(model, relation, by, sql)
         # Whatever SQL cannot answer, a missing value above all, is found and named there.
         return counts or count_batches(model, relation, by, n_jobs=n_jobs)
+
+
+def count_parquet(
+    model: CountingQuantifier,
+    paths: Sequence[str],
+    by: Sequence[str],
+    *,
+    skip: bool = False,
+    n_jobs: int = -1,
+    explain: bool = False,
+    **layout: Any,
+) -> Any:
+    """Count Parquet files that DuckDB reads; `paths` and `skip` as in `count_files`.
+
+    Where DuckDB could answer otherwise than `count_files`, or not at all, that one does it: it
+    knows the file and the row of every error.
+    """
+    files = expand(paths)
+    if not all(file.lower().endswith(".parquet") for file in files):
+        raise ValueError("DuckDB reads Parquet files here; leave the engine out for others.")
+    with duckdb().connect(config={"threads": effective_n_jobs(n_jobs)}) as connection:
+        if _alike(files, wanted_columns(model, by)):
+            names = ", ".join(
+                "'" + file.replace("'", "''") + "'" for file in map(glob.escape, files)
+            )
+            hive = "hive_partitioning = true, hive_types_autocast = false"
+            query = f"SELECT * FROM read_parquet([{names}], {hive})"
+            with contextlib.suppress(duckdb().Error, InputError):
+                return count_relation(
+                    model, (connection, query), by, n_jobs=n_jobs, explain=explain
+                )
+    if explain:
+        return "The files differ, or cannot be read by DuckDB: poscount reads them itself."
+    return count_files(model, files, by, skip=skip, n_jobs=n_jobs, **layout)
+
+
+def _text(file: str) -> str:
+    return "'" + glob.escape(file).replace("'", "''") + "'"
+
+
+def _alike(files: Sequence[str], columns: Sequence[str]) -> bool:
+    """Whether all files have these columns, of the same types, in them or in their paths."""
+    pa = pyarrow()
+    seen = set()
+    for file in files:
+        try:
+            schema = pa.parquet.read_schema(file)
+        except (pa.ArrowException, OSError):
+            return False
+        partitions = partition_values(file)
+        inside = [name in schema.names for name in columns]
+        # DuckDB takes a column that is in both from the path.
+        if any(
+            schema.names.count(name) > 1 or here == (name in partitions)
+            for name, here in zip(columns, inside, strict=True)
+        ):
+            return False
+        kinds = [
+            schema.field(name).type for name, here in zip(columns, inside, strict=True) if here
+        ]
+        seen.add((tuple(inside), tuple(kinds)))
+    return len(seen) == 1
 
 
 def count_batches(
@@ -125,11 +192,12 @@ def _scored(sql: ScoreSQL, columns: Sequence[str]) -> str:
     centred = ", ".join(f"{text} AS c{i}" for i, text in enumerate(sql.centred))
     white = ", ".join(f"{text} AS z{j}" for j, text in enumerate(sql.white))
     # What overflows is far away; NaN would be sorted into the first bin.
-    square = f"CASE WHEN isfinite({sql.squared}) THEN {sql.squared} ELSE 'inf'::DOUBLE END"
+    square = "CASE WHEN isfinite(s) THEN s ELSE 'inf'::DOUBLE END"
     return (
         f"(SELECT {kept}bad, {square} AS s2 FROM\n"
-        f"  (SELECT {kept}bad, {white} FROM\n"
-        f"    (SELECT {kept}({sql.finite}) IS NOT TRUE AS bad, {centred} FROM source)))"
+        f"  (SELECT {kept}bad, {sql.squared} AS s FROM\n"
+        f"    (SELECT {kept}bad, {white} FROM\n"
+        f"      (SELECT {kept}({sql.finite}) IS NOT TRUE AS bad, {centred} FROM source))))"
     )
 
 

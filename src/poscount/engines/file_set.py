@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from poscount.base import CountingQuantifier
+from poscount.counts import Skipped
 from poscount.engines.arrow import Progress, pyarrow
-from poscount.engines.batches import AnyCounts, Source, count_sources, wanted_columns
+from poscount.engines.batches import AnyCounts, Source, add_up, count_sources, wanted_columns
 from poscount.engines.files import expand, read_batches
 from poscount.validation import BLOCK_ROWS, InputError
 
@@ -22,8 +23,9 @@ def count_files(
     skip: bool = False,
     progress: Progress | None = None,
     n_jobs: int = -1,
+    explain: bool = False,
     **layout: Any,
-) -> AnyCounts:
+) -> Any:
     """Count the rows of files.
 
     Parameters
@@ -40,6 +42,8 @@ def count_files(
         Called as ``progress(done, total)``, in bytes.
     n_jobs : int
         Threads.
+    explain : bool
+        Give the plan as text instead.
     **layout
         Of CSV files: `delimiter`, `decimal` and `header` of `poscount.engines.files.read_batches`.
 
@@ -52,25 +56,56 @@ def count_files(
     8070
     """
     files = expand(paths)
+    columns = wanted_columns(model, by)
+    if explain:
+        return f"poscount reads {', '.join(columns)} of {len(files)} file(s), in batches."
     bar = _Bar(files, progress)
-    read = functools.partial(
-        read_batches,
-        columns=wanted_columns(model, by),
-        numeric=model.numeric_features_,
-        # A group costs once per batch.
-        batch_rows=4 * BLOCK_ROWS if by else BLOCK_ROWS,
-        **layout,
-    )
+    # A group costs once per batch.
+    batch_rows = 4 * BLOCK_ROWS if by else BLOCK_ROWS
     kinds: dict[str, tuple[str, str]] = {}
 
     def tables(file: str) -> Iterator[Any]:
-        for batch in read(file, progress=bar.of(file)):
+        for batch in read_batches(
+            file,
+            columns=columns,
+            numeric=model.numeric_features_,
+            batch_rows=batch_rows,
+            progress=bar.of(file),
+            **layout,
+        ):
             _check_kinds(kinds, batch, by, file)
             yield pyarrow().Table.from_batches([batch])
         bar.done(file)
 
     sources = (Source(file, functools.partial(tables, file)) for file in files)
     return count_sources(model, sources, by, skip=skip, n_jobs=n_jobs)
+
+
+class FilePart(NamedTuple):
+    """What a worker reports of some files: the counts if there are any, and what was skipped."""
+
+    counts: AnyCounts | None
+    skipped: tuple[Skipped, ...] = ()
+
+
+def count_one_file(
+    model: CountingQuantifier, file: str, by: Sequence[str], skip: bool, layout: dict[str, Any]
+) -> FilePart:
+    """Count one file, where a worker has one to itself."""
+    try:
+        return FilePart(count_files(model, [file], by, n_jobs=1, **layout))
+    except InputError as error:
+        if not skip:
+            raise
+        return FilePart(None, (Skipped(file, str(error).removeprefix(f"{file}: ")),))
+
+
+def merge_parts(parts: Iterable[FilePart]) -> FilePart:
+    """Add the reports of workers up."""
+    parts = list(parts)
+    counts = [part.counts for part in parts if part.counts is not None]
+    skipped = tuple(file for part in parts for file in part.skipped)
+    return FilePart(add_up(counts) if counts else None, skipped)
 
 
 def _check_kinds(

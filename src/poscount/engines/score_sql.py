@@ -61,15 +61,19 @@ class ScoreSQL(NamedTuple):
 
 def score_sql(model: CountingQuantifier, features: Sequence[str]) -> ScoreSQL | None:
     """Turn a fitted model into SQL, or give None if its cells are not made of such a score."""
-    if not _counts_by_score(model):
+    if not (
+        isinstance(model, ScoreQuantifier)
+        and type(model)._tally is ScoreQuantifier._tally
+        and isinstance(model.scorer_, Mahalanobis)
+    ):
         return None
-    scorer = model.scorer_  # type: ignore[attr-defined]
+    scorer = model.scorer_
     used = np.flatnonzero(scorer.whitening_.any(axis=1))
     whitening = scorer.whitening_[used]
     if scorer.keep_float32 or len(used) != scorer.rank_:
         return None
     triangle, error = _triangle(whitening)
-    found = _bins(-model.edges_, error)  # type: ignore[attr-defined]
+    found = _bins(-model.edges_, error)
     if found is None:
         return None
     columns = [f"CAST({quoted(name)} AS DOUBLE)" for name in features]
@@ -90,14 +94,6 @@ def quoted(name: str) -> str:
 def literal(value: float) -> str:
     """Number in SQL, to its last bit: without the cast 0.1 would be a decimal."""
     return f"'{float(value)!r}'::DOUBLE"
-
-
-def _counts_by_score(model: CountingQuantifier) -> bool:
-    return (
-        isinstance(model, ScoreQuantifier)
-        and type(model)._tally is ScoreQuantifier._tally
-        and isinstance(model.scorer_, Mahalanobis)
-    )
 
 
 def _triangle(whitening: np.ndarray) -> tuple[np.ndarray, float]:
