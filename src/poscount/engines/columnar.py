@@ -13,7 +13,7 @@ def parquet_batches(
     path: str, choose: Choose, batch_rows: int, progress: Progress | None
 ) -> Iterator[Any]:
     """Yield the chosen columns of a Parquet file."""
-    with pyarrow().parquet.ParquetFile(path) as file:
+    with pyarrow().parquet.ParquetFile(path, page_checksum_verification=True) as file:
         schema, total = file.schema_arrow, file.metadata.num_rows
         chosen = choose(schema.names)
         if total == 0:
