@@ -1,6 +1,7 @@
 """Counting files, tables and batches: everywhere the counts that memory gives, to the last one."""
 
 import gzip
+import itertools
 import threading
 
 import numpy as np
@@ -332,8 +333,8 @@ def test_parquet_through_duckdb(counting, trap, tmp_path, way):
     odd = tmp_path / "it's [odd] *.parquet"
     pq.write_table(trap, odd)
     assert count(counting, odd, engine="duckdb") == counting.count(trap)
+    (tmp_path / "x.csv").write_text("a,b,c\n1,2,3\n")
     with pytest.raises(ValueError, match="Parquet"):
-        (tmp_path / "x.csv").write_text("a,b,c\n1,2,3\n")
         count(counting, tmp_path, engine="duckdb")
 
 
@@ -360,9 +361,9 @@ def test_values_that_are_no_numbers_say_what_memory_says(counting, trap, connect
 
 def test_missing_groups_and_columns_in_duckdb(counting, connection, way):
     holes = "SELECT * REPLACE (CASE WHEN site = 3 THEN NULL ELSE night END AS night) FROM trap"
-    with pytest.raises(InputError, match="column 'night', row .*: a missing value says no group"):
+    with pytest.raises(InputError, match=r"column 'night', row .*: a missing value says no group"):
         count(counting, (connection, holes), by="night")
-    with pytest.raises(InputError, match="column 'b': the file has no such column|no such column"):
+    with pytest.raises(InputError, match="the DuckDB relation: column 'b': the file has no such"):
         count(counting, (connection, "SELECT a, c FROM trap"))
     with pytest.raises(InputError, match="it holds String, not numbers"):
         count(counting, (connection, "SELECT a, b::VARCHAR AS b, c FROM trap"))
@@ -421,7 +422,7 @@ def test_iterators_of_frames(counting, trap, kind):
     cuts = [0, 1, 1200, 1200, 3000]
 
     def batches():
-        for start, stop in zip(cuts, cuts[1:], strict=False):
+        for start, stop in itertools.pairwise(cuts):
             if stop > start or kind != "record batches":
                 yield KINDS[kind](trap.slice(start, stop - start))
 

@@ -101,7 +101,7 @@ def test_without_the_bound_they_would_be_wrong(model, on_the_edges, in_sql, monk
 
     # The narrowest band there is, one bit to either side.
     monkeypatch.setattr(score_sql, "_triangle", lambda matrix: (triangle(matrix)[0], 2.0**-52))
-    counts, handed_back = in_sql(model, named(on_the_edges))
+    counts, _ = in_sql(model, named(on_the_edges))
     # With one feature there is nothing to add up, and SQL does exactly what numpy does.
     assert (counts != model.count(named(on_the_edges))) == (model.n_features_in_ > 1)
 

@@ -53,11 +53,13 @@ def count_frame(
             f"Spark counts {', '.join(columns)} in mapInArrow and sums by {[*by, 'cell']}; the "
             f"model has {len(pickle.dumps(model))} bytes."
         )
-    # Spark's own names for the groups, because a user's may be one of ours.
+    # Plain names on the way: Spark trips over dots, and a user's may be one of ours.
+    rows = frame.select(
+        [functions.col(_quoted(name)).alias(f"column{i}") for i, name in enumerate(columns)]
+    )
     keys = [f"by{i}" for i in range(len(by))]
-    rows = frame.select([functions.col(f"`{name.replace('`', '``')}`") for name in columns])
     fields = [
-        types.StructField(key, rows.schema[name].dataType)
+        types.StructField(key, frame.schema[name].dataType)
         for key, name in zip(keys, by, strict=True)
     ]
     fields += [
@@ -65,7 +67,10 @@ def count_frame(
         types.StructField("n", types.LongType()),
         types.StructField("problem", types.StringType()),
     ]
-    task = _task(model, tuple(by), "count_partition", {"cell": "int64", "n": "int64"})
+    task = _task(
+        *("count_partition", {"cell": "int64", "n": "int64"}, model, tuple(by), columns),
+        groups=[columns.index(name) for name in by],
+    )
     found = (
         rows.mapInArrow(task, types.StructType(fields))
         .groupBy(*keys, "cell", "problem")
@@ -97,7 +102,8 @@ def count_files(
     if explain:
         return f"Spark counts {len(files)} file(s), a task each."
     session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-    task = _task(model, tuple(by), "count_listed_files", {"part": "binary"}, skip, layout)
+    options = (model, tuple(by), skip, layout)
+    task = _task("count_listed_files", {"part": "binary"}, *options)
     names = session.createDataFrame([(file,) for file in files], "file string")
     found = (
         names.repartition(len(files), "file")
@@ -121,15 +127,25 @@ def _spark() -> tuple[Any, Any]:
 # On the workers
 
 
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _task(
-    model: CountingQuantifier,
-    by: tuple[str, ...],
-    work: str,
-    columns: dict[str, str],
-    *more: Any,
+    work: str, columns: dict[str, str], *arguments: Any, groups: Sequence[int] = ()
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Make what the workers run: `work`, a function of this module, that yields `columns`."""
-    shipped, sent_by = pickle.dumps(model), __version__
+    """Make what the workers run.
+
+    Parameters
+    ----------
+    work : str
+        Name of a function in this module; it gets the arguments and the batches.
+    columns : dict
+        Names and types of the columns that it yields beside groups and problem.
+    groups : sequence of int
+        Where in the batches the grouping columns stand.
+    """
+    shipped, sent_by, groups = pickle.dumps(arguments), __version__, list(groups)
 
     # Spark sends this function by value: it must not need poscount before it has looked for it.
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -143,18 +159,17 @@ def _task(
         first = next(batches, None)
         if first is None:
             return
+        problem: dict[str, Any]
         try:
             import poscount.engines.spark
             import poscount.engines.versions
 
             poscount.engines.versions.check_version(sent_by, "Spark")
             work_on = getattr(poscount.engines.spark, work)
-            yield from work_on(pickle.loads(shipped), itertools.chain([first], batches), by, *more)
+            yield from work_on(itertools.chain([first], batches), *pickle.loads(shipped))
         except ModuleNotFoundError as error:
             needs = f"A worker of Spark cannot import {error.name}"
-            problem: dict[str, Any] = {
-                "version": f"{needs}: install poscount {sent_by} on every worker."
-            }
+            problem = {"version": f"{needs}: install poscount {sent_by} on every worker."}
         except ImportError as error:
             problem = {"version": str(error)}
         except poscount.validation.InputError as error:
@@ -167,28 +182,27 @@ def _task(
         else:
             return
         # An exception would reach the driver in some hundred lines of Java.
-        kinds = {f"by{i}": first.schema.field(name).type for i, name in enumerate(by)}
-        if "part" in columns:
-            kinds = {}
-        kinds.update({name: pyarrow.type_for_alias(kind) for name, kind in columns.items()})
-        blank = [pyarrow.nulls(1, kind) for kind in kinds.values()]
-        told = pyarrow.array([json.dumps(problem)])
-        yield pyarrow.RecordBatch.from_arrays([*blank, told], names=[*kinds, "problem"])
+        told = {"problem": [json.dumps(problem)]}
+        kinds = {f"by{i}": first.schema.field(at).type for i, at in enumerate(groups)}
+        kinds |= {name: pyarrow.type_for_alias(kind) for name, kind in columns.items()}
+        blank = {name: pyarrow.nulls(1, kind) for name, kind in kinds.items()}
+        yield pyarrow.RecordBatch.from_pydict(blank | told)
 
     return run
 
 
 def count_partition(
-    model: CountingQuantifier, batches: Iterable[Any], by: tuple[str, ...]
+    batches: Iterable[Any], model: CountingQuantifier, by: tuple[str, ...], columns: list[str]
 ) -> Iterator[Any]:
     """Count a partition on a worker: a row for each group and cell that is not empty."""
     pa = pyarrow()
     parts: list[AnyCounts] = []
     kinds, start = [], 0
     for batch in batches:
-        kinds = [batch.schema.field(name).type for name in by]
+        table = pa.Table.from_batches([batch]).rename_columns(columns)
+        kinds = [table.schema.field(name).type for name in by]
         try:
-            parts.append(count_batch(model, pa.Table.from_batches([batch]), by))
+            parts.append(count_batch(model, table, by))
         except InputError as error:
             raise at_place(error, f"partition {_partition()}", start) from error
         start += batch.num_rows
@@ -198,8 +212,8 @@ def count_partition(
 
 
 def count_listed_files(
-    model: CountingQuantifier,
     batches: Iterable[Any],
+    model: CountingQuantifier,
     by: tuple[str, ...],
     skip: bool,
     layout: dict[str, Any],
