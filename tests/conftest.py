@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -109,3 +110,22 @@ def global_generator_untouched():
     after = np.random.get_state()[1:3]  # noqa: NPY002
     assert np.array_equal(before[0], after[0])
     assert before[1] == after[1]
+
+
+@pytest.fixture
+def data_home(tmp_path, monkeypatch):
+    """An empty data directory of its own."""
+    directory = tmp_path / "data"
+    directory.mkdir()
+    monkeypatch.setenv("POSCOUNT_DATA", str(directory))
+    return directory
+
+
+@pytest.fixture(scope="session")
+def paper_directory():
+    """Where the paper's data are: POSCOUNT_DATA, or beside this repository."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    directory = Path(os.environ.get("POSCOUNT_DATA", beside))
+    if not (directory / "letter.csv.gz").exists():
+        pytest.skip("the paper's data are not here: set POSCOUNT_DATA to their folder")
+    return directory

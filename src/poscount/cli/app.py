@@ -5,12 +5,14 @@ Only typer is imported here, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from poscount import __version__, registry
+from poscount.cli import datasets
+from poscount.cli.formats import Format
+from poscount.cli.many_values import ManyValues
 
 app = typer.Typer(
     name="poscount",
@@ -19,14 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class Format(StrEnum):
-    """How results are printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
+app.add_typer(datasets.app)
 
 
 class Engine(StrEnum):
@@ -288,6 +283,67 @@ def plan(
         n_unlabeled=rows,
     )
     output.show_plan(found, output_format)
+
+
+@app.command()
+def report(
+    results: Annotated[str, typer.Argument(help="Results file of `poscount reproduce`.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Directory to write the report to.")
+    ] = "poscount-report",
+) -> None:
+    """Write tables, tests and pictures of experiments: HTML, Markdown, CSV and LaTeX."""
+    from poscount.experiments.report import report as write
+
+    typer.echo(f"Report: {write(results, output)}")
+
+
+@app.command(cls=ManyValues)
+def reproduce(
+    experiments: Annotated[
+        list[str], typer.Argument(help="Experiments of the paper: 1, 2, 3 (sub-classes), 4 (time).")
+    ],
+    datasets: Annotated[
+        list[str],
+        typer.Option(help="Data sets, one or more; `poscount datasets list` names them."),
+    ],
+    methods: Annotated[
+        list[str],
+        typer.Option(
+            help="Methods, one or more, also with parameters (pat:q=0.5); paper, scorers or all."
+        ),
+    ] = ["paper"],  # noqa: B006 (typer reads it)
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Results file; an existing one is completed.")
+    ] = "poscount-results.sqlite",
+    report: Annotated[str, typer.Option(help="Directory for the report.")] = "poscount-report",
+    repetitions: Annotated[
+        int | None, typer.Option(help="Instead of the paper's.", min=1, show_default=False)
+    ] = None,
+    n_jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = -1,
+    random_state: Seed = 0,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler to work on.", show_default=False)
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try failed evaluations again.")
+    ] = False,
+) -> None:
+    """Run the paper's experiments, or go on with them, and write tables and plots."""
+    from poscount.cli import reproduce as room
+
+    room.run(
+        experiments,
+        datasets,
+        methods,
+        output=output,
+        report=report,
+        repetitions=repetitions,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        dask=dask,
+        retry_failed=retry_failed,
+    )
 
 
 def _names(text: str | None) -> list[str] | None:

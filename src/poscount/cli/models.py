@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from poscount import engines, registry
 from poscount.base import CountingQuantifier, Quantifier
 from poscount.cli.columns import choose_features
+from poscount.cli.progress import progress_bar
 from poscount.counts import Counts
-from poscount.engines.arrow import Progress, pyarrow
+from poscount.engines.arrow import pyarrow
 from poscount.engines.batches import wanted_columns
 from poscount.engines.files import expand, read_table
 from poscount.prevalence import Prevalence
@@ -93,7 +93,8 @@ def count(
     data = [file for file in files if not _is_counts(file)]
     parts: list[Any] = [Counts.load(file) for file in files if _is_counts(file)]
     if data:
-        with _progress(data) as progress:
+        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
+        with progress_bar(f"{data[0]}{more}") as progress:
             parts.append(engines.count(model, data, by=by, progress=progress, **options))
     total, *rest = parts
     return sum(rest, total)
@@ -154,17 +155,3 @@ def _files(paths: Sequence[str]) -> list[str]:
 
 def _is_counts(path: str) -> bool:
     return path.endswith(".counts")
-
-
-@contextmanager
-def _progress(files: Sequence[str]) -> Iterator[Progress | None]:
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        task = bar.add_task(f"{files[0]}{more}", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

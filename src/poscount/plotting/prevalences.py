@@ -7,10 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from poscount.plotting.style import BLUE, ORANGE, pyplot
 from poscount.prevalence import Prevalence
-
-# Okabe and Ito's palette, which colour-blind readers can tell apart.
-_BLUE, _ORANGE = "#0072B2", "#D55E00"
 
 
 class PrevalenceDisplay:
@@ -62,7 +60,7 @@ class PrevalenceDisplay:
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
-        plt = _pyplot()
+        plt = pyplot()
         places = np.arange(len(prevalences))
         if ax is None:
             width = min(16.0, 3.2 + 0.62 * len(places))
@@ -73,9 +71,9 @@ class PrevalenceDisplay:
         levels = sorted({f"{100 * p.interval.level:g} %" for p in prevalences if p.interval})
         label = f"estimate, {' or '.join(levels)} interval" if levels else "estimate"
         bars = np.maximum(0, [values - low, high - values])
-        ax.errorbar(places, values, bars, fmt="o", color=_BLUE, capsize=4, label=label)
+        ax.errorbar(places, values, bars, fmt="o", color=BLUE, capsize=4, label=label)
         if truth is not None:
-            marks = {"marker": "x", "s": 55, "linewidths": 2, "color": _ORANGE, "zorder": 3}
+            marks = {"marker": "x", "s": 55, "linewidths": 2, "color": ORANGE, "zorder": 3}
             ax.scatter(places, 100 * np.asarray(truth), label="truth", **marks)
         crowded = len(places) > 4
         turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
@@ -92,11 +90,3 @@ class PrevalenceDisplay:
         display = cls()
         display.ax_, display.figure_ = ax, ax.figure
         return display
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError('Pictures need matplotlib: pip install "poscount[plot]".') from error
-    return plt
