@@ -5,6 +5,7 @@ Only typer is imported here, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
