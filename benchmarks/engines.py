@@ -128,6 +128,14 @@ def cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
+def peak_megabytes() -> float:
+    # Not ru_maxrss, which a process inherits from the one that started it.
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    return float("nan")
+
+
 def run_one(engine: str, method: str, folder: Path) -> None:
     model = fitted(method)
     cpu, wall = cpu_seconds(), time.perf_counter()
@@ -135,7 +143,7 @@ def run_one(engine: str, method: str, folder: Path) -> None:
     told = {
         "cpu": cpu_seconds() - cpu,
         "wall": time.perf_counter() - wall,
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak": peak_megabytes(),
         "child": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
     }
     if counts is not None:
