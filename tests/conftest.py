@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
-from poscount import PAT, ODIn
+from poscount import PAT, registry
 
 # A busy machine is slow, not wrong.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -60,7 +60,11 @@ def pat(positives):
     return PAT(random_state=0).fit(positives)
 
 
-COUNTING = {"PAT": PAT, "ODIn": ODIn}
+COUNTING = {
+    name: registry.method(name)
+    for name, place in registry.METHODS.items()
+    if place.startswith("poscount.reusable.")
+}
 
 
 @pytest.fixture(scope="session", params=COUNTING)
