@@ -389,11 +389,15 @@ def test_names_that_sql_must_quote(trap, positives, connection, way):
 def test_explain_shows_sql_that_runs(counting, trap, connection):
     text = count(counting, (connection, "FROM trap"), explain=True, by="night")
     head, _, sql = text.partition("\n")
-    assert head == "DuckDB counts in SQL:"
     rows = connection.sql(sql).fetchall()
-    assert {row[0]: sum(row[-1]) for row in rows} == {
-        key[0]: counts.n for key, counts in counting.count_by(trap, "night").items()
-    }
+    if type(counting).__name__ in ("PAT", "ODIn"):
+        assert head == "DuckDB counts in SQL:"
+        assert {row[0]: sum(row[-1]) for row in rows} == {
+            key[0]: counts.n for key, counts in counting.count_by(trap, "night").items()
+        }
+    else:
+        assert head == "DuckDB hands out batches, which are counted here:"
+        assert len(rows) == len(trap)
 
 
 def test_a_model_that_sql_cannot_count_goes_by_batches(positives, trap, connection):
