@@ -75,6 +75,12 @@ def counting(request, positives):
 
 
 @pytest.fixture(scope="session")
+def named_pat(positives):
+    """PAT, fitted on columns with names."""
+    return PAT(random_state=0).fit(pa.table(dict(zip(COLUMNS, positives.T, strict=True))))
+
+
+@pytest.fixture(scope="session")
 def trap(draw):
     """Some thousand rows as an Arrow table, with groups of three kinds and a time."""
     rng = np.random.default_rng(3)

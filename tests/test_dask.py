@@ -63,48 +63,48 @@ def test_arrays(pat, sample, chunks):
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # what Dask does to pandas
 @pytest.mark.usefixtures("threads")
-def test_partitioned_parquet_of_dask(counting, frame, tmp_path):
+def test_partitioned_parquet_of_dask(named_pat, frame, tmp_path):
     rows = dataframe.from_pandas(frame, npartitions=3)
     rows.to_parquet(tmp_path, partition_on=["night"], write_index=False)
-    expected = counting.count_by(frame, "night")
-    assert count(counting, dataframe.read_parquet(tmp_path), by="night") == expected
-    assert count(counting, tmp_path, by="night") == expected
-    assert count(counting, tmp_path, by="night", engine="dask") == expected
+    expected = named_pat.count_by(frame, "night")
+    assert count(named_pat, dataframe.read_parquet(tmp_path), by="night") == expected
+    assert count(named_pat, tmp_path, by="night") == expected
+    assert count(named_pat, tmp_path, by="night", engine="dask") == expected
 
 
 @pytest.mark.usefixtures("threads")
-def test_files_on_workers(counting, trap, tmp_path):
+def test_files_on_workers(named_pat, trap, tmp_path):
     for i in range(20):
         pq.write_table(trap.slice(i * 150, 150), tmp_path / f"{i:02}.parquet")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match=r"broken\.parquet: this is not Parquet"):
-        count(counting, tmp_path, engine="dask")
-    counts = count(counting, tmp_path, engine="dask", on_error="skip")
+        count(named_pat, tmp_path, engine="dask")
+    counts = count(named_pat, tmp_path, engine="dask", on_error="skip")
     assert [skipped.file for skipped in counts.skipped] == [f"{tmp_path}/broken.parquet"]
-    assert np.array_equal(counts.cells, counting.count(trap).cells)
+    assert np.array_equal(counts.cells, named_pat.count(trap).cells)
     with pytest.raises(InputError, match="none of the 1 file"):
-        count(counting, tmp_path / "broken.parquet", engine="dask", on_error="skip")
+        count(named_pat, tmp_path / "broken.parquet", engine="dask", on_error="skip")
 
 
 @pytest.mark.usefixtures("threads")
-def test_errors_name_the_partition_and_the_column(counting, frame):
+def test_errors_name_the_partition_and_the_column(named_pat, frame):
     spoilt = frame.copy()
     spoilt.loc[1700, "b"] = np.nan
     rows = dataframe.from_pandas(spoilt, npartitions=3)
     with pytest.raises(InputError, match="partition 1: column 'b', row 701: NaN or a missing"):
-        count(counting, rows)
+        count(named_pat, rows)
     with pytest.raises(InputError, match="the Dask dataframe: column 'c'"):
-        count(counting, rows[["a", "b"]])
+        count(named_pat, rows[["a", "b"]])
 
 
-def test_another_version_says_so(counting, frame):
+def test_another_version_says_so(named_pat, frame):
     with pytest.raises(ImportError, match=r"A worker of Dask has poscount .*, but 9\.9 sent it"):
-        _count_partition(counting, frame, (), 0, "9.9")
+        _count_partition(named_pat, frame, (), 0, "9.9")
 
 
-def test_explain(counting, frame):
+def test_explain(named_pat, frame):
     rows = dataframe.from_pandas(frame, npartitions=7)
-    assert "7 partition(s)" in count(counting, rows, explain=True)
+    assert "7 partition(s)" in count(named_pat, rows, explain=True)
 
 
 def test_cluster_of_processes(counting, frame, cluster):
@@ -113,10 +113,10 @@ def test_cluster_of_processes(counting, frame, cluster):
     assert count(counting, rows) == counting.count(frame)
 
 
-def test_an_error_comes_back_from_another_process(counting, frame, cluster):
+def test_an_error_comes_back_from_another_process(named_pat, frame, cluster):
     spoilt = frame.assign(a=np.where(np.arange(len(frame)) == 5, np.inf, frame["a"]))
     with pytest.raises(InputError, match="partition 0: column 'a', row 6: infinity"):
-        count(counting, dataframe.from_pandas(spoilt, npartitions=4))
+        count(named_pat, dataframe.from_pandas(spoilt, npartitions=4))
 
 
 def slow_part(i, frame, folder):
@@ -136,16 +136,16 @@ def kill_when_busy(victim, notes):
         time.sleep(0.02)
 
 
-def test_a_killed_worker_changes_nothing(counting, frame, cluster, tmp_path):
+def test_a_killed_worker_changes_nothing(named_pat, frame, cluster, tmp_path):
     rows = dataframe.from_map(
         slow_part, range(30), frame=frame, folder=str(tmp_path), meta=frame.iloc[:0]
     )
     victim = next(iter(cluster.run(os.getpid).values()))
     killer = threading.Thread(target=kill_when_busy, args=(victim, tmp_path))
     killer.start()
-    counts = count(counting, rows)
+    counts = count(named_pat, rows)
     killer.join()
-    assert counts == counting.count(frame)
+    assert counts == named_pat.count(frame)
     workers = [int(name.split("-")[0]) for name in os.listdir(tmp_path)]
     assert workers.count(victim) >= 4
     # What the victim had done is lost, and was done again.
@@ -154,10 +154,10 @@ def test_a_killed_worker_changes_nothing(counting, frame, cluster, tmp_path):
     assert victim not in cluster.run(os.getpid).values()
 
 
-def test_categories_of_pandas(counting, frame):
+def test_categories_of_pandas(named_pat, frame):
     frame["night"] = pd.Categorical(frame["night"], ["wed", "tue", "mon", "never"])
-    expected = {key: counts.n for key, counts in counting.count_by(frame, "night").items()}
+    expected = {key: counts.n for key, counts in named_pat.count_by(frame, "night").items()}
     rows = dataframe.from_pandas(frame, npartitions=4)
-    found = count(counting, rows, by="night")
+    found = count(named_pat, rows, by="night")
     assert {key: counts.n for key, counts in found.items()} == expected
     assert found.keys == [("mon",), ("tue",), ("wed",)]

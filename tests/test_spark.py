@@ -15,7 +15,7 @@ import pytest
 
 import poscount
 from conftest import unavailable
-from poscount import PAT, InputError
+from poscount import InputError
 from poscount.engines import count
 from poscount.engines import spark as spark_engine
 
@@ -65,7 +65,7 @@ def test_groups(counting, frame, trap, by):
     assert count(counting, frame, by=by) == counting.count_by(trap, by)
 
 
-def test_kinds_of_groups_and_odd_names(counting, spark, trap):
+def test_kinds_of_groups_and_odd_names(named_pat, spark, trap):
     from pyspark.sql import functions as f
 
     rows = spark.createDataFrame(trap.select(["a", "b", "c", "site"]).slice(0, 500).to_pandas())
@@ -79,59 +79,59 @@ def test_kinds_of_groups_and_odd_names(counting, spark, trap):
     )
     table = pa.table(odd.toArrow())
     for by in (["a.day"], ["cell", "n"]):
-        assert count(counting, odd, by=by) == counting.count_by(table, by)
+        assert count(named_pat, odd, by=by) == named_pat.count_by(table, by)
 
 
-def test_no_rows(counting, frame, trap):
+def test_no_rows(named_pat, frame, trap):
     nothing = frame.where("false")
-    assert count(counting, nothing) == counting.count(trap.slice(0, 0))
-    assert len(count(counting, nothing, by="night")) == 0
+    assert count(named_pat, nothing) == named_pat.count(trap.slice(0, 0))
+    assert len(count(named_pat, nothing, by="night")) == 0
 
 
-def test_errors_are_one_sentence(counting, spark, frame):
+def test_errors_are_one_sentence(named_pat, spark, frame):
     with pytest.raises(InputError, match="the Spark data frame: column 'b'"):
-        count(counting, frame.drop("b"))
+        count(named_pat, frame.drop("b"))
     rows = pd.DataFrame({"a": [1.0] * 9, "b": [2.0] * 8 + [np.nan], "c": [3.0] * 9, "g": ["x"] * 9})
     spoilt = spark.createDataFrame(rows).coalesce(1)
     for by in (None, "g"):
         with pytest.raises(InputError) as caught:
-            count(counting, spoilt, by=by)
+            count(named_pat, spoilt, by=by)
         assert str(caught.value).startswith("partition 0: column 'b', row 9: NaN or a missing")
     with pytest.raises(InputError, match="it holds String, not numbers"):
-        count(counting, frame.withColumn("a", frame["a"].cast("string")))
+        count(named_pat, frame.withColumn("a", frame["a"].cast("string")))
     with pytest.raises(InputError, match="missing value says no group"):
-        count(counting, frame.selectExpr("a", "b", "c", "nullif(night, 'mon') night"), by="night")
+        count(named_pat, frame.selectExpr("a", "b", "c", "nullif(night, 'mon') night"), by="night")
 
 
-def test_files_on_workers(counting, spark, trap, tmp_path):
+def test_files_on_workers(named_pat, spark, trap, tmp_path):
     for i in range(4):
         pq.write_table(trap.slice(i * 750, 750), tmp_path / f"{i:02}.parquet")
-    assert count(counting, tmp_path, engine="spark") == counting.count(trap)
-    expected = counting.count_by(trap, "site")
-    assert count(counting, tmp_path, engine="spark", by="site") == expected
+    assert count(named_pat, tmp_path, engine="spark") == named_pat.count(trap)
+    expected = named_pat.count_by(trap, "site")
+    assert count(named_pat, tmp_path, engine="spark", by="site") == expected
     (tmp_path / "broken.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match=r"broken\.parquet: this is not Parquet"):
-        count(counting, tmp_path, engine="spark", by="site")
-    counts = count(counting, tmp_path, engine="spark", on_error="skip")
+        count(named_pat, tmp_path, engine="spark", by="site")
+    counts = count(named_pat, tmp_path, engine="spark", on_error="skip")
     assert [skipped.file for skipped in counts.skipped] == [f"{tmp_path}/broken.parquet"]
     assert counts.n == len(trap)
 
 
-def test_a_worker_with_another_version_says_so(counting, frame, monkeypatch):
+def test_a_worker_with_another_version_says_so(named_pat, frame, monkeypatch):
     # The workers are processes of their own, with the poscount of this checkout.
     monkeypatch.setattr(spark_engine, "__version__", "9.9")
     has = f"A worker of Spark has poscount {poscount.__version__}, but 9.9 sent it work"
     for by in (None, "night"):
         with pytest.raises(ImportError) as caught:
-            count(counting, frame, by=by)
+            count(named_pat, frame, by=by)
         assert str(caught.value) == f"{has}: install poscount 9.9 on every worker."
 
 
-def test_a_worker_without_poscount_says_so(counting, tmp_path):
+def test_a_worker_without_poscount_says_so(named_pat, tmp_path):
     from pyspark import cloudpickle
 
     columns = {"cell": "int64", "n": "int64"}
-    task = spark_engine._task("count_partition", columns, counting, ("g",), groups=[3])
+    task = spark_engine._task("count_partition", columns, named_pat, ("g",), groups=[3])
     (tmp_path / "task").write_bytes(cloudpickle.dumps(task))
     script = f"""
         import pickle, sys
@@ -150,16 +150,14 @@ def test_a_worker_without_poscount_says_so(counting, tmp_path):
     assert f"install poscount {poscount.__version__} on every worker." in done.stdout
 
 
-def test_only_the_small_model_is_shipped(counting, frame):
-    plan = count(counting, frame, explain=True)
-    assert f"the model has {len(pickle.dumps(counting))} bytes" in plan
-    assert len(pickle.dumps(counting)) < 100_000
+def test_only_the_small_model_is_shipped(named_pat, frame):
+    plan = count(named_pat, frame, explain=True)
+    assert f"the model has {len(pickle.dumps(named_pat))} bytes" in plan
+    assert len(pickle.dumps(named_pat)) < 100_000
 
 
-def test_ten_thousand_groups(spark, positives, trap):
-    frame = pd.DataFrame(positives, columns=list("abc"))
-    model = PAT(random_state=0).fit(frame)
+def test_ten_thousand_groups(named_pat, spark, trap):
     rows = pd.concat([trap.select(["a", "b", "c"]).to_pandas()] * 7, ignore_index=True)
     rows["g"] = np.random.default_rng(0).integers(0, 10_000, len(rows))
-    found = count(model, spark.createDataFrame(rows), by="g")
-    assert found == model.count_by(rows, "g")
+    found = count(named_pat, spark.createDataFrame(rows), by="g")
+    assert found == named_pat.count_by(rows, "g")
