@@ -30,6 +30,8 @@ HEAVY = {
     "matplotlib",
     "skops",
     "pyod",
+    "quapy",
+    "mlquantify",
     "typer",
     "rich",
 }

@@ -1,6 +1,7 @@
 """From evaluations to the cells of tables: known answers from constructed results files."""
 
 import math
+import sqlite3
 
 import numpy as np
 import pandas as pd
@@ -50,24 +51,45 @@ def test_the_deviation_is_that_at_one_prevalence(path):
     ],
 )
 def test_over_sub_classes(path, errors, expected):
-    made = {("3", "P", "pat", f"n{i}"): same(error) for i, error in enumerate(errors)}
+    made = {("3", "made", "pat", f"n{i}"): same(error) for i, error in enumerate(errors)}
     write(path, made)
     frame = errors_of(path)["mae"]
-    assert [frame[t, "P", "pat"] for t in ("3a", "3b", "3c")] == pytest.approx(expected)
+    assert [frame[t, "made", "pat"] for t in ("3a", "3b", "3c")] == pytest.approx(expected)
 
 
-def test_the_oracle_takes_the_best_threshold_of_each_cell(path):
-    made = {("1", "A", "bft"): same(0, curve=threshold_curve(40))}
-    made["3", "A", "bft", "x"] = same(0, curve=threshold_curve(7))
-    made["3", "A", "bft", "y"] = same(0, curve=threshold_curve(99))
+def test_the_oracle_takes_the_best_threshold_of_each_data_set(path):
+    made = {("1", d, "bft"): same(0, curve=threshold_curve(t)) for d, t in [("A", 40), ("W", 7)]}
     write(path, made)
     read = results.read(path)
-    best = {(c.experiment, c.places["negative"].iloc[0]): c.mae.argmin() for c in read.curves}
-    assert best == {("1", ""): 40, ("3", "x"): 7, ("3", "y"): 99}
+    assert {c.dataset: c.mae.argmin() for c in read.curves} == {"A": 40, "W": 7}
     assert np.allclose(read.evaluations["estimate"], read.evaluations["truth"])
     # Ten percentiles off is one point.
     assert read.curves[0].mae[50] == pytest.approx(1)
     assert errors_of(path)["mae"].to_numpy() == pytest.approx(0)
+
+
+def test_the_oracle_takes_one_threshold_for_all_sub_classes(path):
+    best = {"x": 10, "y": 20, "z": 30}
+    write(
+        path, {("3", "made", "bft", n): same(0, curve=threshold_curve(t)) for n, t in best.items()}
+    )
+    frame = errors_of(path)
+    # 20, which is right for y and one point off for the others.
+    assert frame.loc[("3a", "made", "bft"), "mae"] == pytest.approx(1)
+    assert frame.loc[("3c", "made", "bft"), "mae"] == pytest.approx(1)
+    assert [c.mae.argmin() for c in results.read(path).curves] == [20]
+
+
+def test_errors_of_experiment_2_beside_the_paper_are_measured_as_the_authors_did(path):
+    write(path, {("2", "A", "pat"): same(0)})
+    with sqlite3.connect(path) as connection:
+        # Of 500 rows wanted at every point, only 400 were drawn at the ninth, 90 % positives.
+        connection.execute("UPDATE evaluations SET n_unlabeled = 500")
+        connection.execute("UPDATE evaluations SET n_unlabeled = 400 WHERE point = 9")
+    frame = errors_of(path)
+    assert frame.loc[("2", "A", "pat"), "mae"] == pytest.approx(0, abs=1e-12)
+    theirs = 100 * (0.9 - 0.9 * 400 / 500) / 11
+    assert frame.loc[("2", "A", "pat"), "published_mae"] == pytest.approx(theirs)
 
 
 def test_the_oracle_takes_one_threshold_for_all_samples(path):
@@ -84,17 +106,20 @@ def test_unfinished_cells_are_empty_and_failures_are_known(path):
     made = {
         ("1", "A", "pat"): same(1),
         ("1", "A", "tice"): same(2, failed=(3,)),
-        ("3", "A", "pat", "x"): same(1),
-        ("3", "A", "pat", "y"): same(2),
-        ("3", "A", "tice", "x"): same(1),
+        ("3", "made", "pat", "x"): same(1),
+        ("3", "made", "pat", "y"): same(2),
+        ("3", "made", "tice", "x"): same(1),
+        ("3", "P", "pat", "0"): same(1),  # P has eight sub-classes more
     }
     write(path, made)
     frame = errors_of(path)
+    assert frame.loc[("3c", "made", "pat"), "mae"] == pytest.approx(2)
+    assert math.isnan(frame.loc[("3c", "P", "pat"), "mae"])
     assert frame.loc[("1", "A", "pat"), "mae"] == pytest.approx(1)
-    assert frame.loc[("1", "A", "tice")].isna().to_list() == [True, True, False]
+    assert frame.loc[("1", "A", "tice"), ["mae", "sd", "published_mae"]].isna().all()
     assert frame.loc[("1", "A", "tice"), "failed"]
-    assert math.isnan(frame.loc[("3c", "A", "tice"), "mae"])
-    assert not frame.loc[("3c", "A", "tice"), "failed"]
+    assert math.isnan(frame.loc[("3c", "made", "tice"), "mae"])
+    assert not frame.loc[("3c", "made", "tice"), "failed"]
 
 
 def test_intervals_and_seconds(path):

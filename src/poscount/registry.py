@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 METHODS = {
     "pat": "poscount.reusable.pat:PAT",
     "odin": "poscount.reusable.odin:ODIn",
+    "rcq": "poscount.reusable.rcq:RCQ",
     "en": "poscount.transductive.en:EN",
     "pe": "poscount.transductive.pe:PE",
     "penl1": "poscount.transductive.pen_l1:PenL1",
@@ -27,6 +28,7 @@ METHODS = {
     "ranfoce": "poscount.transductive.ranfoce:RanFocE",
     "bbe": "poscount.transductive.bbe:BBE",
     "dedpul": "poscount.transductive.dedpul:DEDPUL",
+    "trcq": "poscount.transductive.trcq:TRCQ",
     "minimum": "poscount.ensemble:Minimum",
 }
 

@@ -126,7 +126,7 @@ def demo(
 def fit(
     positives: Positives,
     output: Annotated[str, typer.Option("-o", "--output", help="Model file to write.")],
-    method: MethodName = "pat",
+    method: MethodName = "rcq",
     scorer: ScorerName = None,
     features: Features = None,
     exclude: Exclude = None,
@@ -191,7 +191,7 @@ def quantify(
 def estimate(
     positives: Positives,
     data: Data,
-    method: MethodName = "pat",
+    method: MethodName = "rcq",
     scorer: ScorerName = None,
     features: Features = None,
     exclude: Exclude = None,

@@ -12,7 +12,7 @@ from poscount.prevalence import Prevalence
 def run(picture: str) -> None:
     """Fit on the embedded positives, count every night, print and draw."""
     positives, trap = str(example_path("positives.csv")), str(example_path("trap.csv.gz"))
-    model = models.fit(positives, "pat", random_state=0, layout={})
+    model = models.fit(positives, "rcq", random_state=0, layout={})
     results = models.quantify(model, [trap], by=["night"], layout={})
     with open(example_path("truth.csv"), newline="") as file:
         truth = [int(row["positives"]) / int(row["rows"]) for row in csv.DictReader(file)]

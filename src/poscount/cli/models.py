@@ -42,7 +42,8 @@ def fit(
     asked = {"scorer": scorer, "confidence": confidence, "bootstrap": bootstrap}
     parameters: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
     for name in set(parameters) - set(kind().get_params(deep=False)):
-        raise ValueError(f"The method {method} has no use for --{name}: leave it out.")
+        other = ", or take --method pat" if name == "scorer" else ""
+        raise ValueError(f"The method {method} has no use for --{name}: leave it out{other}.")
     if scorer is not None:
         parameters["scorer"] = registry.scorer(scorer)
     if bootstrap is not None:

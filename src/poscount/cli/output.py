@@ -76,12 +76,12 @@ def print_table(results: Sequence[Result], truth: Sequence[float] | None = None)
 
 def draw(results: Sequence[Result], path: str, truth: Sequence[float] | None = None) -> None:
     """Draw prevalences with their intervals into a picture file."""
-    from poscount.plotting import PrevalenceDisplay
+    from poscount.plotting.prevalences import PrevalenceDisplay, group_label
 
     names = list(results[0].group)
     display = PrevalenceDisplay.from_predictions(
         [result.prevalence for result in results],
-        [", ".join(map(str, result.group.values())) or "sample" for result in results],
+        [group_label(result.group.values()) or "sample" for result in results],
         truth=truth,
         xlabel=", ".join(names),
         title=f"Share of positives, {results[0].prevalence.method}",

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from poscount.experiments import runner
+from poscount.experiments.report import report as write_report
 from poscount.experiments.runner import Progress
 from poscount.experiments.store import Store
 
@@ -50,6 +51,7 @@ def run(
             f"{output}: {store.count()} evaluations, {last.done} models fitted in this run"
             + (f", {last.failed} evaluations failed." if last.failed else ".")
         )
+    typer.echo(f"{write_report(output, report)}: tables and pictures.")
 
 
 def _client(address: str | None) -> Any:
@@ -59,7 +61,7 @@ def _client(address: str | None) -> Any:
         from dask.distributed import Client
     except ImportError:
         raise ImportError('A Dask cluster needs dask: pip install "poscount[dask]".') from None
-    return Client(address)
+    return Client(address)  # type: ignore[no-untyped-call]
 
 
 def _show(steps: Iterator[Progress]) -> Progress:

@@ -18,7 +18,7 @@ POINTS, SHARE = 1.0, 0.15
 
 
 def beside(cells: pd.DataFrame) -> pd.DataFrame:
-    """Every cell that the paper has, too, with the difference.
+    """Every cell that the paper has, too, with the difference; ours measured as the authors did.
 
     Parameters
     ----------
@@ -36,11 +36,12 @@ def beside(cells: pd.DataFrame) -> pd.DataFrame:
         theirs = published.comparable(cell.table, cell.dataset, column(cell.method))
         if theirs is None:
             continue
-        difference = cell.mae - theirs.mae
+        difference = cell.published_mae - theirs.mae
         within = abs(difference) <= max(POINTS, SHARE * theirs.mae)
         sentence = published.explanation(cell.table, cell.dataset, cell.method)
         sd = math.nan if theirs.sd is None else theirs.sd
-        rows.append((*cell[:5], theirs.mae, sd, difference, within, sentence))
+        ours = (cell.published_mae, cell.sd)
+        rows.append((*cell[:3], *ours, theirs.mae, sd, difference, within, sentence))
     names = ["table", "dataset", "method", "mae", "sd", "published", "published_sd", "difference"]
     return pd.DataFrame(rows, columns=[*names, "within", "explanation"])
 

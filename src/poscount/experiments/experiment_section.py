@@ -96,7 +96,7 @@ def _error_table(
     if table in TABLES:
         notes.append(
             "Each cell is that of one sub-class, in the order of their errors: "
-            f"the {TABLES[table]}."
+            f"the {TABLES[table]}. It is empty while a sub-class is known to be missing."
         )
     empty = int(errors.isna().to_numpy().sum())
     if empty:

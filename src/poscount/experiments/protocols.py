@@ -19,6 +19,7 @@ N_FOLDS = 5
 N_POINTS = 11  # prevalences 0, 0.1, ..., 1
 MAX_POSITIVES = 500
 MIN_POSITIVES = 10
+TWENTIETHS = tuple(i / 20 for i in range(21))
 MIN_ROWS = 10  # with fewer, tenths of the sample are no whole rows
 
 
@@ -246,7 +247,7 @@ def artificial_prevalences(
     is_positive: Any,
     *,
     n_rows: int,
-    prevalences: Sequence[float] = tuple(i / 20 for i in range(21)),
+    prevalences: Sequence[float] = TWENTIETHS,
     repetitions: int = 1,
     random_state: Any = None,
 ) -> Iterator[ArtificialSample]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -49,7 +49,7 @@ def run(
     n_jobs: int | None = None,
     client: Any = None,
     command: str = "",
-) -> Iterator[Progress]:
+) -> Generator[Progress, None, None]:
     """Evaluate methods on the samples of experiments, and store each result as it arrives.
 
     Only what the file lacks is computed. Stop it at any moment and call it again to go on.
@@ -162,7 +162,7 @@ def _on_dask(
     futures = [
         client.submit(_evaluate, sent[unit.place.dataset], unit, seed, pure=False) for unit in units
     ]
-    for future in as_completed(futures):
+    for future in as_completed(futures):  # type: ignore[no-untyped-call]
         yield future.result()
         future.release()
 

@@ -61,17 +61,8 @@ def threshold_section(results: Results, cells: pd.DataFrame) -> Section:
         section.items.append(Table("pat-by-q", title, [*head, "median"], rows, long=True))
         section.items += filter(None, [figures.by_q(by_q, medians)])
     if oracles:
-        rows = [
-            [
-                c.experiment,
-                c.dataset,
-                c.places["negative"].iloc[0],
-                int(c.mae.argmin()),
-                float(c.mae.min()),
-            ]
-            for c in oracles
-        ]
-        head = ["experiment", "data set", "negative", "percentile", "mean absolute error"]
+        rows = [[c.experiment, c.dataset, int(c.mae.argmin()), float(c.mae.min())] for c in oracles]
+        head = ["experiment", "data set", "percentile", "mean absolute error"]
         title = "The threshold that BFT, which knows the truth, takes"
         section.items.append(Table("bft-thresholds", title, head, rows, long=True))
         section.items += filter(None, [figures.by_threshold(oracles)])

@@ -115,7 +115,7 @@ class CurvesDisplay:
         for ax in grid.flat[len(panels) :]:
             ax.set_visible(False)
         # The panels share their limits, which are known only now.
-        if grid.flat[0].get_ylim()[0] < 0:
+        if any(np.min(curve.y) < 0 for panel in panels.values() for curve in panel):
             for ax in grid.flat[: len(panels)]:
                 ax.axhline(0, color="black", linewidth=0.8)
         else:
