@@ -99,9 +99,10 @@ def trap(draw):
     )
 
 
-def unavailable(reason):
-    """Skip on a user's machine; in CI nothing may be skipped."""
-    (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+@pytest.fixture(scope="session")
+def unavailable():
+    """Skips on a user's machine; in CI nothing may be skipped."""
+    return pytest.fail if os.environ.get("CI") else pytest.skip
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from conftest import unavailable
-
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 NEEDS = {"duckdb_table": "duckdb", "dask_cluster": "distributed", "spark_frame": "pyspark"}
 
@@ -21,7 +19,7 @@ def groups(path):
 
 
 @pytest.mark.parametrize("path", map(groups, EXAMPLES))
-def test_example_runs(path, tmp_path):
+def test_example_runs(path, tmp_path, unavailable):
     if path.stem in NEEDS:
         pytest.importorskip(NEEDS[path.stem])
     if path.stem == "spark_frame" and shutil.which("java") is None:

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import poscount
-from conftest import unavailable
 from poscount import InputError
 from poscount.engines import count
 from poscount.engines import spark as spark_engine
@@ -28,7 +27,7 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def spark():
+def spark(unavailable):
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         unavailable("Spark needs a Java runtime, version 17")
     from pyspark.sql import SparkSession
