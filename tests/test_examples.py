@@ -18,7 +18,7 @@ def groups(path):
     return pytest.param(path, id=path.stem, marks=marks)
 
 
-@pytest.mark.parametrize("path", map(groups, EXAMPLES))
+@pytest.mark.parametrize("path", [groups(path) for path in EXAMPLES])
 def test_example_runs(path, tmp_path, unavailable):
     if path.stem in NEEDS:
         pytest.importorskip(NEEDS[path.stem])
