@@ -206,6 +206,40 @@ def test_a_million_rows(poscount_, model, trap, tmp_path):
     assert big["prevalence"] == float(reference().quantify(repeated))
 
 
+@pytest.fixture
+def nights(trap, tmp_path):
+    """A folder of Parquet files, one a night, that have their night in the path only."""
+    for night in sorted(set(trap["night"].to_pylist())):
+        place = tmp_path / "nights" / f"night={night}"
+        place.mkdir(parents=True)
+        rows = trap.filter(pa.compute.equal(trap["night"], night))
+        pa.parquet.write_table(rows.drop_columns("night"), place / "rows.parquet")
+    return tmp_path / "nights"
+
+
+@pytest.mark.parametrize("engine", ["auto", "duckdb", "dask"])
+def test_engines_give_the_same_answers(poscount_, model, nights, engine):
+    expected = poscount_("quantify", model, TRAP, "--by", "night", "--format", "json").results()
+    options = ("--by", "night", "--format", "json", "--engine", engine)
+    assert poscount_("quantify", model, nights, *options).results() == expected
+
+
+def test_skipped_files_are_in_the_answer(poscount_, refused, model, nights):
+    broken = nights / "night=x" / "broken.parquet"
+    broken.parent.mkdir()
+    broken.write_bytes(b"PAR1")
+    assert refused("quantify", model, nights).startswith(f"poscount: {broken}: this is not Parquet")
+    outcome = poscount_("quantify", model, nights, "--on-error", "skip")
+    assert "skipped-files: 1 file(s) could not be counted" in outcome.out
+    assert str(broken) in outcome.out
+
+
+def test_engines_are_for_reusable_methods(poscount_, refused, tmp_path):
+    path = tmp_path / "x.poscount"
+    assert poscount_("fit", POSITIVES, "-o", path, "--method", "extice").status == 0
+    assert "needs all rows in memory" in refused("quantify", path, TRAP, "--engine", "dask")
+
+
 def test_counts_merge_into_the_answer_of_everything(poscount_, model, trap, tmp_path):
     for i, part in enumerate((trap.slice(0, 3000), trap.slice(3000))):
         pa.parquet.write_table(part, tmp_path / f"part{i}.parquet")

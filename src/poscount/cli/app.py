@@ -5,6 +5,7 @@ Only typer is imported here, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +23,22 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(datasets.app)
+
+
+class Engine(StrEnum):
+    """What reads the files."""
+
+    auto = "auto"
+    duckdb = "duckdb"
+    dask = "dask"
+    spark = "spark"
+
+
+class OnError(StrEnum):
+    """What to do about a file that cannot be used."""
+
+    stop = "raise"
+    skip = "skip"
 
 
 ModelFile = Annotated[str, typer.Argument(help="Model file that `poscount fit` wrote.")]
@@ -59,6 +76,10 @@ By = Annotated[
     typer.Option("--by", help="One answer per value of these columns.", show_default=False),
 ]
 ByFile = Annotated[bool, typer.Option("--by-file", help="One answer per file.")]
+EngineName = Annotated[Engine, typer.Option("--engine", help="What reads and counts the files.")]
+Trouble = Annotated[
+    OnError, typer.Option("--on-error", help="Stop at a bad file, or skip it with a warning.")
+]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Plot = Annotated[
     str | None, typer.Option("--plot", help="Draw the result into this file.", show_default=False)
@@ -140,6 +161,8 @@ def quantify(
     data: Data,
     by: By = None,
     by_file: ByFile = False,
+    engine: EngineName = Engine.auto,
+    on_error: Trouble = OnError.stop,
     output_format: OutputFormat = Format.table,
     plot: Plot = None,
     trust: Trust = None,
@@ -152,7 +175,15 @@ def quantify(
 
     fitted = registry.load(model, trusted=_names(trust) or [])
     layout = _layout(delimiter, decimal, no_header)
-    results = models.quantify(fitted, data, by=_names(by) or [], by_file=by_file, layout=layout)
+    results = models.quantify(
+        fitted,
+        data,
+        by=_names(by) or [],
+        by_file=by_file,
+        engine=engine,
+        on_error=on_error,
+        layout=layout,
+    )
     output.show(results, output_format, plot)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from poscount import registry
+from poscount import engines, registry
 from poscount.base import CountingQuantifier, Quantifier
 from poscount.cli.columns import choose_features
 from poscount.cli.progress import progress_bar
 from poscount.counts import Counts
-from poscount.engines.arrow import Progress, pyarrow
-from poscount.engines.count import count_file, count_file_by, model_columns
+from poscount.engines.arrow import pyarrow
+from poscount.engines.batches import wanted_columns
 from poscount.engines.files import expand, read_table
 from poscount.prevalence import Prevalence
 from poscount.validation import InputError
@@ -64,30 +64,41 @@ def quantify(
     *,
     by: Sequence[str] = (),
     by_file: bool = False,
+    engine: str = "auto",
+    on_error: str = "raise",
     layout: dict[str, Any],
 ) -> list[Result]:
     """Estimate prevalences: of everything together, of each file, of each group."""
     files = _files(paths)
     if by and any(_is_counts(file) for file in files):
         raise ValueError("Counts files know no groups: leave --by out, or give the data instead.")
+    options = {"engine": engine, "on_error": on_error, **layout}
     parts = [([file], {"file": file}) for file in files] if by_file else [(files, {})]
     return [
         Result(group | dict(zip(by, key, strict=True)), prevalence)
         for part, group in parts
-        for key, prevalence in _answers(model, part, by, layout)
+        for key, prevalence in _answers(model, part, by, options)
     ]
 
 
-def count(model: Quantifier, paths: Sequence[str], layout: dict[str, Any]) -> Counts:
-    """Count files together."""
+def count(
+    model: Quantifier, paths: Sequence[str], options: dict[str, Any], by: Sequence[str] = ()
+) -> Any:
+    """Count files together; `options` are those of `poscount.engines.count`."""
     if not isinstance(model, CountingQuantifier):
         raise ValueError(
             f"{type(model).__name__} needs positives and sample together, so that there is nothing "
             "to count: use a reusable method such as pat."
         )
-    return _add_up(
-        _files(paths), lambda file, progress: count_file(model, file, progress=progress, **layout)
-    )
+    files = _files(paths)
+    data = [file for file in files if not _is_counts(file)]
+    parts: list[Any] = [Counts.load(file) for file in files if _is_counts(file)]
+    if data:
+        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
+        with progress_bar(f"{data[0]}{more}") as progress:
+            parts.append(engines.count(model, data, by=by, progress=progress, **options))
+    total, *rest = parts
+    return sum(rest, total)
 
 
 def merge(paths: Sequence[str]) -> Counts:
@@ -97,30 +108,34 @@ def merge(paths: Sequence[str]) -> Counts:
 
 
 def _answers(
-    model: Quantifier, files: list[str], by: Sequence[str], layout: dict[str, Any]
+    model: Quantifier, files: list[str], by: Sequence[str], options: dict[str, Any]
 ) -> Iterator[tuple[tuple, Prevalence]]:
     if not isinstance(model, CountingQuantifier):
+        layout = {name: options[name] for name in options if name not in ("engine", "on_error")}
+        if (options["engine"], options["on_error"]) != ("auto", "raise"):
+            raise ValueError(
+                f"{type(model).__name__} needs all rows in memory at once: leave --engine and "
+                "--on-error out, or use a reusable method such as pat."
+            )
         sample = _read_sample(model, files, by, layout)
         if by:
             yield from model.quantify_groups(sample, by).items()
         else:
             yield (), model.quantify(sample)
     elif by:
-        grouped = _add_up(
-            files, lambda file, bar: count_file_by(model, file, by, progress=bar, **layout)
-        )
-        answers = zip(grouped.keys, model.estimate_by(grouped), strict=True)
-        yield from sorted(answers, key=lambda answer: answer[0])
+        grouped = count(model, files, options, by)
+        yield from zip(grouped.keys, model.estimate_by(grouped), strict=True)
     else:
-        yield (), model.estimate(count(model, files, layout))
+        yield (), model.estimate(count(model, files, options))
 
 
 def _read_sample(
     model: Quantifier, files: list[str], by: Sequence[str], layout: dict[str, Any]
 ) -> Any:
-    columns = list(dict.fromkeys([*model_columns(model), *by]))
     tables = [
-        read_table(file, columns=columns, numeric=model.numeric_features_, **layout)
+        read_table(
+            file, columns=wanted_columns(model, by), numeric=model.numeric_features_, **layout
+        )
         for file in files
     ]
     return _concatenated(tables, ", ".join(files))
@@ -131,18 +146,6 @@ def _concatenated(tables: list[Any], source: str) -> Any:
         return pyarrow().concat_tables(tables, promote_options="permissive")
     except pyarrow().ArrowException as error:
         raise InputError("the files do not have the same columns.", source=source) from error
-
-
-def _add_up(files: list[str], count_one: Callable[[str, Progress | None], Any]) -> Any:
-    total = None
-    for file in files:
-        if _is_counts(file):
-            counts = Counts.load(file)
-        else:
-            with progress_bar(file) as progress:
-                counts = count_one(file, progress)
-        total = counts if total is None else total + counts
-    return total
 
 
 def _files(paths: Sequence[str]) -> list[str]:
