@@ -145,8 +145,8 @@ def test_calibration_fixes_zero_and_one():
     [(0.95, 1.0, 0.75), (0.9, 0.8, 0.6), (0.99, (2.5758 / 1.96) ** 1.27, None)],
 )
 def test_interval_at_known_levels(level, below, above):
-    low, high = interval(0.5, 0.1, level)
-    assert low == pytest.approx(0.5 - 0.1 * below, abs=1e-4)
+    low, high = interval(0.45, 0.5, 0.1, level)
+    assert low == pytest.approx(0.45 - 0.1 * below, abs=1e-4)
     assert high == pytest.approx(0.5 + 0.1 * (0.75 * below if above is None else above), abs=1e-4)
 
 

@@ -204,7 +204,7 @@ class RCQ(RegionCounter):
         method: str,
     ) -> Prevalence:
         p, gap, n_rows = float(found.prevalence[i]), float(found.gap[i]), int(found.n_rows[i])
-        low, high = interval(p, gap, self.confidence)
+        low, high = interval(float(found.decision.ratio[i]), p, gap, self.confidence)
         disagreement = (pat - p) / max(gap, np.finfo(float).tiny)
         excess = checks.core_excess(pat, self.n_labeled_, n_rows)
         cautions = [

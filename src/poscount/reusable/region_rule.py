@@ -251,16 +251,18 @@ def calibrated(ratio: np.ndarray, null: np.ndarray, exponent: int) -> np.ndarray
     return np.minimum(1, ratio * (1 + (1 / null - 1) * near_one))
 
 
-def interval(prevalence: float, gap: float, confidence: float) -> tuple[float, float]:
+def interval(ratio: float, prevalence: float, gap: float, confidence: float) -> tuple[float, float]:
     """Lower and upper end from the gap between the smallest bound and the ratio.
 
-    At 95 % the prevalence minus the gap, and plus three quarters of it; at other levels the gap is
-    scaled by (z / 1.96)^1.27. The constants were fitted to coverage.
+    At 95 % the ratio minus the gap, and the prevalence plus three quarters of it; at other levels
+    the gap is scaled by (z / 1.96)^1.27. The constants were fitted to coverage. The lower end
+    starts from the ratio before the calibration, which is right only where no negatives are in
+    the regions: where there are some, the ratio is too large already, and not too small by luck.
 
     Examples
     --------
-    >>> interval(0.5, 0.04, 0.95)
-    (0.46, 0.53)
+    >>> interval(0.48, 0.5, 0.04, 0.95)
+    (0.44, 0.53)
     """
     scaled = gap * float(ndtri((1 + confidence) / 2) / ndtri(0.975)) ** 1.27
-    return max(0.0, prevalence - scaled), min(1.0, prevalence + 0.75 * scaled)
+    return max(0.0, min(ratio, prevalence) - scaled), min(1.0, prevalence + 0.75 * scaled)
