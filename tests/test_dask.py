@@ -19,8 +19,6 @@ array = pytest.importorskip("dask.array")
 dataframe = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
-pytestmark = pytest.mark.xdist_group("dask")
-
 
 @pytest.fixture(scope="module")
 def cluster():

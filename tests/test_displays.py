@@ -35,7 +35,9 @@ pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 def figures():
     """Each test begins and ends without figures; the displays themselves close nothing."""
     plt.close("all")  # what the examples in docstrings have left open
-    yield
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # importing QuaPy changes the sizes of figures and letters
+        yield
     plt.close("all")
 
 

@@ -10,7 +10,12 @@ BLOCKS = {
     page.name: re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     for page in sorted(DOCS.glob("*.md"))
 }
-LIBRARIES = {"quapy.md": "quapy", "mlquantify.md": "mlquantify", "pyod.md": "pyod"}
+LIBRARIES = {
+    "engines.md": "duckdb",
+    "quapy.md": "quapy",
+    "mlquantify.md": "mlquantify",
+    "pyod.md": "pyod",
+}
 
 
 @pytest.mark.usefixtures("global_generator_untouched")

@@ -12,13 +12,7 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 NEEDS = {"duckdb_table": "duckdb", "dask_cluster": "distributed", "spark_frame": "pyspark"}
 
 
-def groups(path):
-    # Beside the tests of Spark and Dask, not at the same time as they.
-    marks = [pytest.mark.xdist_group(path.stem.partition("_")[0])]
-    return pytest.param(path, id=path.stem, marks=marks)
-
-
-@pytest.mark.parametrize("path", [groups(path) for path in EXAMPLES])
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(path, tmp_path, unavailable):
     if path.stem in NEEDS:
         pytest.importorskip(NEEDS[path.stem])

@@ -20,10 +20,7 @@ from poscount.engines import spark as spark_engine
 
 pytest.importorskip("pyspark")
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 
 
 @pytest.fixture(scope="module")
