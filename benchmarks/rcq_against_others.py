@@ -32,7 +32,8 @@ def read(path: str, experiment: str, prefixes: list[str]) -> pd.DataFrame:
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=60) as connection:
         frame = pd.read_sql_query(f"{query} WHERE experiment = ?", connection, params=[experiment])
     frame = frame[frame["dataset"].str.startswith(tuple(prefixes))]
-    frame = frame[frame["method"].isin([*OTHERS, "rcq", "trcq"])]
+    levels = frame["method"].str.startswith("rcq:confidence")
+    frame = frame[frame["method"].isin([*OTHERS, "rcq", "trcq"]) | levels]
     bias = 100 * (frame["estimate"] - frame["truth"])
     held = (frame["low"] <= frame["truth"]) & (frame["truth"] <= frame["high"])
     return frame.assign(
@@ -84,6 +85,12 @@ def tasks(means: pd.DataFrame) -> None:
         print(f"\nLost against {other} (RCQ/{other}): {text or 'none'}.")
 
 
+def intervals(frame: pd.DataFrame) -> None:
+    covered = frame[frame["low"].notna()].groupby("method")[["held", "width"]].mean()
+    covered["held"] *= 100
+    show("Interval (95 % unless named): coverage (%) and width", covered, 1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -92,8 +99,13 @@ def main() -> None:
     parser.add_argument("--experiment", default="1")
     parser.add_argument("--datasets", nargs="+", default=[""], help="how their names begin")
     parser.add_argument("--tasks", action="store_true")
+    parser.add_argument("--intervals", action="store_true", help="nothing but the intervals")
     arguments = parser.parse_args()
     frame = read(arguments.results, arguments.experiment, arguments.datasets)
+    if arguments.intervals:
+        frame = frame[~frame["dataset"].str.contains(":")]
+        intervals(frame[frame["method"].str.startswith("rcq")])
+        return
     means = errors(frame)
     repetitions = frame.groupby("method")["repetition"].nunique()
     print("Repetitions:", ", ".join(f"{m} {repetitions[m]}" for m in means))
@@ -106,10 +118,7 @@ def main() -> None:
             is_worse(frame),
             4,
         )
-    with_interval = frame[frame["low"].notna()]
-    covered = with_interval.groupby("method")[["held", "width"]].mean()
-    covered["held"] *= 100
-    show("95 % interval: coverage (%) and width", covered, 1)
+    intervals(frame)
     by_truth = frame.groupby(["point", "method"])["bias"].mean().unstack()[list(means)]
     by_truth.index = pd.Index(np.round(by_truth.index / 10, 1), name="prevalence")
     show("Bias by true prevalence", by_truth)
