@@ -7,9 +7,11 @@ import sqlite3
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 
 from poscount import KM1, KM2
 from poscount.datasets import load, register
@@ -79,6 +81,13 @@ def test_workers_do_not_matter(tmp_path):
     finish(one, methods, n_jobs=1, **options)
     finish(two, methods, n_jobs=2, **options)
     assert results(one) == results(two)
+
+
+def test_workers_that_are_older_than_the_data_directory(tmp_path):
+    # joblib keeps its workers, and with them the environment that they were started in.
+    with mock.patch.dict(os.environ, {"POSCOUNT_DATA": str(tmp_path / "elsewhere")}):
+        Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(4))
+    assert finish(tmp_path / "results.sqlite", ["pat", "odin"], n_jobs=2)[-1].done == 2
 
 
 def test_a_dask_cluster_gives_the_same(tmp_path):

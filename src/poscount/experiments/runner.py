@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -11,7 +12,8 @@ from typing import Any, NamedTuple
 from joblib import Parallel, delayed, effective_n_jobs
 
 from poscount import datasets
-from poscount.datasets import DataSet
+from poscount.datasets import DataSet, data_directory
+from poscount.datasets.directory import VARIABLE
 from poscount.experiments import methods, protocols
 from poscount.experiments.evaluation import Unit, evaluate
 from poscount.experiments.methods import Method
@@ -101,7 +103,7 @@ def run(
     store.begin(command)
     if client is None:
         workers = effective_n_jobs(n_jobs)
-        results = _on_this_machine(missing, seed, workers)
+        results = _on_this_machine(missing, loaded, seed, workers)
     else:
         workers = sum(client.nthreads().values())
         results = _on_dask(missing, loaded, seed, client)
@@ -146,9 +148,17 @@ def _missing(places: list[Place], wanted: list[Method], store: Store) -> list[Un
     return units
 
 
-def _on_this_machine(units: list[Unit], seed: int, workers: int) -> Iterator[_Result]:
+def _on_this_machine(
+    units: list[Unit], loaded: Mapping[str, DataSet], seed: int, workers: int
+) -> Iterator[_Result]:
+    if workers == 1:
+        for unit in units:
+            yield _evaluate(loaded[unit.place.dataset], unit, seed)
+        return
+    directory = str(data_directory())
     yield from Parallel(n_jobs=workers, return_as="generator_unordered")(
-        delayed(_evaluate_here)(unit, seed) for unit in units
+        delayed(_evaluate_in_worker)(unit, seed, loaded[unit.place.dataset].sha256, directory)
+        for unit in units
     )
 
 
@@ -167,12 +177,16 @@ def _on_dask(
         future.release()
 
 
-def _evaluate_here(unit: Unit, seed: int) -> _Result:
-    return _evaluate(_load(unit.place.dataset), unit, seed)
+def _evaluate_in_worker(unit: Unit, seed: int, sha256: str, directory: str) -> _Result:
+    # joblib keeps workers for later; this one may be older than the caller's settings.
+    os.environ[VARIABLE] = directory
+    return _evaluate(_load(unit.place.dataset, sha256), unit, seed)
 
 
-# A worker process meets the same few data sets again and again.
-_load = functools.lru_cache(maxsize=16)(datasets.load)
+@functools.lru_cache(maxsize=16)
+def _load(name: str, sha256: str) -> DataSet:
+    """Load a data set; the checksum is here to tell a changed one from the one in memory."""
+    return datasets.load(name)
 
 
 def _evaluate(dataset: DataSet, unit: Unit, seed: int) -> _Result:
