@@ -18,6 +18,7 @@ import numpy as np
 
 import paper_data
 from poscount import PE, AlphaMax, PenL1
+from poscount.datasets import load
 from poscount.seeds import stream
 from poscount.transductive import alphamax, pen_l1
 from poscount.transductive.classifier_scores import out_of_fold_scores
@@ -79,10 +80,12 @@ def accuracy(forms: list[str], datasets: list[str], repetitions: int) -> None:
 
 def htru2(n_labeled: int, n_unlabeled: int) -> tuple[np.ndarray, np.ndarray]:
     """Half positives; where the data run out of rows, they are drawn again with a little noise."""
-    features, labels = paper_data.load("R")
+    data = load("R")
     rng = np.random.default_rng(0)
-    positives, negatives = (rng.permutation(features[labels == label]) for label in ("1", "0"))
-    spread = 0.01 * features.std(axis=0)
+    positives, negatives = (
+        rng.permutation(data.features[data.labels == label]) for label in ("1", "0")
+    )
+    spread = 0.01 * data.features.std(axis=0)
     parts = []
     for rows in (positives[n_labeled:], negatives):
         size = n_unlabeled // 2

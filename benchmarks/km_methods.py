@@ -21,6 +21,7 @@ import numpy as np
 
 import paper_data
 from poscount import KM1
+from poscount.datasets import load
 
 FIELDS = ["dataset", "lam_max", "repetition", "fold", "truth", "KM1", "KM2", "seconds"]
 METHODS = ("KM1", "KM2")
@@ -112,16 +113,16 @@ def columns(rows: list[dict[str, str]], *names: str) -> list[np.ndarray]:
 
 def pulsars(n_labeled: int, n_sample: int, prevalence: float) -> tuple[np.ndarray, np.ndarray]:
     """Positives and a sample from R of any size; beyond the data set, rows come again."""
-    features, labels = paper_data.load("R")
+    data = load("R")
     rng = np.random.default_rng(0)
-    positive = rng.permutation(np.flatnonzero(labels == "1"))
-    negative = rng.permutation(np.flatnonzero(labels != "1"))
+    positive = rng.permutation(np.flatnonzero(data.is_positive))
+    negative = rng.permutation(np.flatnonzero(~data.is_positive))
     n_positives = int(prevalence * n_sample)
     drawn = [
         np.resize(positive[n_labeled:], n_positives),
         np.resize(negative, n_sample - n_positives),
     ]
-    return features[positive[:n_labeled]], features[np.concatenate(drawn)]
+    return data.features[positive[:n_labeled]], data.features[np.concatenate(drawn)]
 
 
 def cpu(positives: np.ndarray, sample: np.ndarray, **parameters: float) -> float:

@@ -1,4 +1,4 @@
-"""The paper's data sets and the sampling of its Experiments #1 and #3, for the benchmarks here."""
+"""The sampling of the paper's Experiments #1 and #3, for the benchmarks here."""
 
 from __future__ import annotations
 
@@ -11,29 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poscount.datasets import load
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
-DATA = Path(os.environ.get("POSCOUNT_DATA", SHARED / "data"))
+if (SHARED / "data").is_dir():
+    os.environ.setdefault("POSCOUNT_DATA", str(SHARED / "data"))
 
-
-class Source(NamedTuple):
-    """Where a data set is, and which class is positive."""
-
-    file: str
-    positive: str
-    negatives: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = ()
-
-
-SOURCES = {
-    "A": Source("arabic_digit", "0", dropped=("sex",)),
-    "C": Source("anuran_calls", "Hylidae", ("Leptodactylidae",), ("genus", "species")),
-    "L": Source("letter", "W"),
-    "P": Source("pendigits", "5"),
-    "R": Source("htru2", "1"),
-    "W": Source("wine", "red"),
-    "vowels": Source("japanese_vowels", "1"),
-    "q-g": Source("handwritten_qg", "q", dropped=("author",)),
-}
 PAPER_SETS = ("A", "C", "L", "P", "R", "W")
 
 
@@ -47,38 +30,24 @@ class Task(NamedTuple):
     sample: np.ndarray
 
 
-def load(letter: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels of a data set, with only the classes that the paper uses."""
-    source = SOURCES[letter]
-    with gzip.open(DATA / f"{source.file}.csv.gz", "rt", newline="") as file:
-        header, *rows = csv.reader(file)
-    columns = [i for i, name in enumerate(header[:-1]) if name not in source.dropped]
-    if source.negatives:
-        rows = [row for row in rows if row[-1] in (source.positive, *source.negatives)]
-    features = np.array([[row[i] for i in columns] for row in rows], dtype=np.float64)
-    return features, np.array([row[-1] for row in rows])
-
-
 def experiment_1(letter: str, repetition: int) -> Iterator[Task]:
     """Five folds times eleven prevalences of one repetition of Experiment #1.
 
     The tasks depend on the data set and the repetition alone, so that every method gets the same.
     """
-    features, labels = load(letter)
-    positive = labels == SOURCES[letter].positive
+    data = load(letter)
     rng = np.random.default_rng([repetition, *letter.encode()])
-    yield from _tasks(features, positive, repetition, rng)
+    yield from _tasks(data.features, data.is_positive, repetition, rng)
 
 
 def experiment_3(letter: str, repetition: int) -> Iterator[tuple[str, Task]]:
     """Experiment #1 once per negative sub-class, with that one alone as negatives."""
-    features, labels = load(letter)
-    positive = labels == SOURCES[letter].positive
-    for negative in sorted(set(labels[~positive])):
-        chosen = positive | (labels == negative)
-        rng = np.random.default_rng([repetition, *letter.encode(), *str(negative).encode()])
-        for task in _tasks(features[chosen], positive[chosen], repetition, rng):
-            yield str(negative), task
+    data = load(letter)
+    for negative in data.negatives:
+        chosen = data.is_positive | (data.labels == negative)
+        rng = np.random.default_rng([repetition, *letter.encode(), *negative.encode()])
+        for task in _tasks(data.features[chosen], data.is_positive[chosen], repetition, rng):
+            yield negative, task
 
 
 def _tasks(

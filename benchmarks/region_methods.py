@@ -17,6 +17,7 @@ import numpy as np
 
 import paper_data
 from poscount import registry
+from poscount.datasets import load
 from poscount.transductive import region_search
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -77,10 +78,10 @@ def pulsar(n_unlabeled: int, n_features: int = 8) -> tuple[np.ndarray, np.ndarra
 
     Beyond 4000 rows rows are drawn again, and beyond 8 features features repeated, with noise.
     """
-    features, labels = paper_data.load("R")
+    data = load("R")
     rng = np.random.default_rng(0)
-    positive = rng.permutation(np.flatnonzero(labels == "1"))
-    negative = np.flatnonzero(labels == "0")
+    positive = rng.permutation(np.flatnonzero(data.is_positive))
+    negative = np.flatnonzero(~data.is_positive)
     again = n_unlabeled > 4000
     n_positives = round(0.3 * n_unlabeled)
     drawn = np.concatenate(
@@ -89,11 +90,11 @@ def pulsar(n_unlabeled: int, n_features: int = 8) -> tuple[np.ndarray, np.ndarra
             rng.choice(negative, n_unlabeled - n_positives, replace=again),
         ]
     )
-    columns = np.arange(n_features) % features.shape[1]
-    noise = 0.01 * features.std(axis=0)[columns] if again or n_features > 8 else 0.0
+    columns = np.arange(n_features) % data.features.shape[1]
+    noise = 0.01 * data.features.std(axis=0)[columns] if again or n_features > 8 else 0.0
 
     def rows(chosen: np.ndarray) -> np.ndarray:
-        wide = features[chosen][:, columns]
+        wide = data.features[chosen][:, columns]
         return wide + noise * rng.normal(size=wide.shape)
 
     return rows(positive[:330]), rows(drawn)

@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -5,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
-from poscount import PAT
+from poscount import PAT, registry
 
 # A busy machine is slow, not wrong.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,6 +60,51 @@ def pat(positives):
     return PAT(random_state=0).fit(positives)
 
 
+COUNTING = {
+    name: registry.method(name)
+    for name, place in registry.METHODS.items()
+    if place.startswith("poscount.reusable.")
+}
+
+
+@pytest.fixture(scope="session", params=COUNTING)
+def counting(request, positives):
+    """Every reusable quantifier, fitted on columns with names."""
+    kind = COUNTING[request.param]
+    return kind(random_state=0).fit(pa.table(dict(zip(COLUMNS, positives.T, strict=True))))
+
+
+@pytest.fixture(scope="session")
+def named_pat(positives):
+    """PAT, fitted on columns with names."""
+    return PAT(random_state=0).fit(pa.table(dict(zip(COLUMNS, positives.T, strict=True))))
+
+
+@pytest.fixture(scope="session")
+def trap(draw):
+    """Some thousand rows as an Arrow table, with groups of three kinds and a time."""
+    rng = np.random.default_rng(3)
+    rows = draw(rng, 1200, 1800)
+    n = len(rows)
+    return pa.table(
+        {
+            "a": rows[:, 0],
+            "b": rows[:, 1],
+            "c": rows[:, 2],
+            "night": rng.choice(["mon", "tue", "wed"], n),
+            "site": rng.integers(0, 40, n),
+            "at": np.datetime64("2026-11-01T22:00:00", "us")
+            + np.sort(rng.integers(0, 4 * 3600 * 10**6, n)).astype("timedelta64[us]"),
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def unavailable():
+    """Skips on a user's machine; in CI nothing may be skipped."""
+    return pytest.fail if os.environ.get("CI") else pytest.skip
+
+
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Makes every count go through many blocks, whose size is returned."""
@@ -84,3 +132,22 @@ def web():
 
     with served() as web:
         yield web
+
+
+@pytest.fixture
+def data_home(tmp_path, monkeypatch):
+    """An empty data directory of its own."""
+    directory = tmp_path / "data"
+    directory.mkdir()
+    monkeypatch.setenv("POSCOUNT_DATA", str(directory))
+    return directory
+
+
+@pytest.fixture(scope="session")
+def paper_directory():
+    """Where the paper's data are: POSCOUNT_DATA, or beside this repository."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    directory = Path(os.environ.get("POSCOUNT_DATA", beside))
+    if not (directory / "letter.csv.gz").exists():
+        pytest.skip("the paper's data are not here: set POSCOUNT_DATA to their folder")
+    return directory

@@ -56,6 +56,15 @@ def test_goes_into_the_detector_that_asks_for_it(positives, sample):
     assert np.mean(chosen.fit_predict(sample) == -1) == pytest.approx(min(share, 0.5), abs=0.02)
 
 
+def test_goes_into_pyod_s_detector(positives, draw):
+    from pyod.models.knn import KNN
+
+    sample = draw(np.random.default_rng(3), 300, 100)
+    share = estimate_contamination(KNN(), positives, sample, random_state=0)
+    flagged = KNN(contamination=share).fit(sample).labels_
+    assert flagged.sum() == pytest.approx(share * 400, abs=1)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5])
 def test_pyod(share, draw):
     from pyod.models.hbos import HBOS

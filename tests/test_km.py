@@ -271,3 +271,11 @@ def test_interval_by_resampling():
     assert interval == model.quantify(sample).interval
     assert 0 <= interval.low < 0.5
     assert interval.low < interval.high <= 1
+
+
+def test_slack_lowers_the_threshold_of_km2_by_its_formula():
+    rng = np.random.default_rng(3)
+    positives, sample = rng.normal(size=(40, 2)), rng.normal(size=(60, 2)) + 0.5
+    exact, slack = (KM2(random_state=0, slack=s).fit(positives).quantify(sample) for s in (0, 1e-3))
+    lowered = exact.details["threshold"] - 0.8 * 1e-3 / 0.05
+    assert slack.details["threshold"] == pytest.approx(lowered, rel=1e-12)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from poscount import PAT, Mahalanobis
-from poscount.reusable.pat import _quantiles
+from poscount.reusable.pat import _quantiles, tail_ratios
 from poscount.scorers import fit_scorer
 from poscount.validation import Rows, Takes
 
@@ -63,7 +63,7 @@ def test_agrees_with_the_plain_one_on_any_scores(training_scores, scores, q):
         for edge, quantile in zip(model.edges_, model.quantiles_, strict=True)
     ]
     assert model._rule(cells, model.shares_) == pytest.approx(np.median(plain), abs=1e-12)
-    assert model._curve(cells, model.shares_).tolist() == pytest.approx(
+    assert tail_ratios(cells, model.shares_).tolist() == pytest.approx(
         [np.mean(scores > e) / (1 - k) for e, k in zip(model.edges_, model.quantiles_, strict=True)]
     )
 
@@ -94,8 +94,8 @@ def test_negatives_below_every_threshold_scale_the_answer(pat, positives, sample
     alone = pat.count(near)
     far = np.full((3 * len(near), 3), 1e6)
     mixed = pat.count(np.vstack([near, far]))
-    curve = pat._curve(alone.cells, pat.shares_)
-    np.testing.assert_allclose(pat._curve(mixed.cells, pat.shares_), curve / 4)
+    curve = tail_ratios(alone.cells, pat.shares_)
+    np.testing.assert_allclose(tail_ratios(mixed.cells, pat.shares_), curve / 4)
 
 
 # Quantiles

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from poscount import registry
+from poscount.datasets import data_directory
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 import paper_data
 
 pytestmark = pytest.mark.skipif(
-    not (paper_data.DATA.is_dir() and (paper_data.SHARED / "reference").is_dir()),
+    not (data_directory().is_dir() and (paper_data.SHARED / "reference").is_dir()),
     reason="the paper's data are not here: set POSCOUNT_DATA to their folder",
 )
 

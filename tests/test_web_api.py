@@ -22,7 +22,7 @@ import pyarrow.parquet
 import pytest
 
 import poscount
-from poscount import PAT, registry
+from poscount import RCQ, registry
 from poscount.cli import main
 from poscount.datasets import example_path, load_example
 from poscount.web.offer import METHODS
@@ -149,7 +149,7 @@ def test_files_of_one_name_are_told_apart(visit):
 
 def test_the_example_says_what_python_says_with_the_truth_beside_it(example):
     data = load_example("pyarrow")
-    expected = PAT(random_state=0).fit(data.positives).quantify_groups(data.trap, "night")
+    expected = RCQ(random_state=0).fit(data.positives).quantify_groups(data.trap, "night")
     answer = example.answer(by=["night"])
     assert {entry["label"]: entry["prevalence"] for entry in answer["results"]} == {
         night: float(p) for (night,), p in expected.items()
@@ -168,7 +168,7 @@ def test_csv_gz_and_parquet_and_several_files_give_one_answer(visit):
     visit.send("positives", "p.parquet", parquet_of(data.positives.to_pydict()))
     visit.send("unlabeled", "u.parquet", parquet_of(halves[0].to_pydict()))
     visit.send("unlabeled", "u.csv.gz", gzip.compress(csv_of(halves[1].to_pydict())))
-    expected = PAT(random_state=0).fit(data.positives).quantify(data.trap)
+    expected = RCQ(random_state=0).fit(data.positives).quantify(data.trap)
     (together,) = visit.answer()["results"]
     assert together["prevalence"] == float(expected)
     assert together["n_unlabeled"] == 8070
@@ -204,7 +204,7 @@ def test_settings_reach_the_method(example):
     assert entry["interval"]["level"] == 0.8
     assert answer["seed"] == 3
     assert answer["features"] == ["wingbeat_hz", "peak_mv"]
-    shrunk = example.answer(scorer="mahalanobis-shrunk")
+    shrunk = example.answer(method="pat", scorer="mahalanobis-shrunk")
     assert "--scorer mahalanobis-shrunk" in shrunk["command"]
 
 
@@ -243,6 +243,7 @@ RECIPES = {
     "groups": {"by": ["night"]},
     "transductive": {"method": "tice", "bootstrap": 3, "random_state": 5},
     "chosen": {
+        "method": "pat",
         "features": ["peak_mv", "wingbeat_hz"],
         "scorer": "mahalanobis-shrunk",
         "confidence": 0.9,
@@ -311,7 +312,7 @@ def test_a_name_with_a_comma_has_no_command_but_python(visit):
     ("wanted", "field", "words"),
     [
         ({"method": "nope"}, "method", "no method 'nope'"),
-        ({"method": "km1"}, "method", "choose from pat"),
+        ({"method": "km1"}, "method", "choose from rcq"),
         ({"scorer": "nope"}, "scorer", "no scorer"),
         ({"features": ["nope"]}, "features", "positives.csv has no column 'nope'"),
         ({"features": []}, "features", "at least 1 item"),
@@ -431,7 +432,7 @@ def upload_and_answer(web, k, repeats, failures):
         assert sent.status_code == 201, sent.text
         (entry,) = visit.answer()["results"]
         many = pa.table({name: np.tile(values, repeats) for name, values in sample.items()})
-        expected = PAT(random_state=0).fit(pa.table(positives)).quantify(many)
+        expected = RCQ(random_state=0).fit(pa.table(positives)).quantify(many)
         assert entry["prevalence"] == float(expected)
         assert entry["interval"]["high"] == expected.interval.high
         assert abs(entry["prevalence"] - (1 - k / 20)) < 0.25

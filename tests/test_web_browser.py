@@ -10,7 +10,7 @@ sync_api = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 pytest.importorskip("fastapi")
 
-from poscount import PAT  # noqa: E402
+from poscount import RCQ  # noqa: E402
 from poscount.datasets import example_path, load_example  # noqa: E402
 from test_web_safety import BAD_FILES  # noqa: E402 (it needs what may be missing)
 from web_server import served  # noqa: E402
@@ -24,12 +24,10 @@ SIZES = {"desktop": (1280, 900, "light"), "phone": (390, 844, "dark")}
 
 
 @pytest.fixture(scope="module")
-def chromium():
+def chromium(unavailable):
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI needs Chromium: apt-get install chromium.")
-        pytest.skip("there is no Chromium on this machine")
+        unavailable("there is no Chromium on this machine: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(QUIET))
         yield browser
@@ -136,7 +134,7 @@ def test_files_columns_groups_and_downloads(page, tmp_path):
     assert "night" in page.inner_text("#left-alone")
     page.select_option("#by", "night")
     page.click("#estimate")
-    expected = PAT(random_state=0).fit(data.positives).quantify_groups(data.trap, "night")
+    expected = RCQ(random_state=0).fit(data.positives).quantify_groups(data.trap, "night")
     shown = table(page)
     assert {label: cells[0] for label, cells in shown.items()} == {
         night: f"{100 * p:.1f} %" for (night,), p in expected.items()

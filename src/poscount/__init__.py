@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _PLACES = {
     "PAT": "poscount.reusable.pat",
     "ODIn": "poscount.reusable.odin",
+    "RCQ": "poscount.reusable.rcq",
     "EN": "poscount.transductive.en",
     "PE": "poscount.transductive.pe",
     "PenL1": "poscount.transductive.pen_l1",
@@ -24,6 +25,7 @@ _PLACES = {
     "RanFocE": "poscount.transductive.ranfoce",
     "BBE": "poscount.transductive.bbe",
     "DEDPUL": "poscount.transductive.dedpul",
+    "TRCQ": "poscount.transductive.trcq",
     "Minimum": "poscount.ensemble",
     "Mahalanobis": "poscount.scorers.mahalanobis",
     "Prevalence": "poscount.prevalence",
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from poscount.registry import load
     from poscount.reusable.odin import ODIn
     from poscount.reusable.pat import PAT
+    from poscount.reusable.rcq import RCQ
     from poscount.scorers.mahalanobis import Mahalanobis
     from poscount.transductive.alphamax import AlphaMax
     from poscount.transductive.bbe import BBE
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
     from poscount.transductive.pen_l1 import PenL1
     from poscount.transductive.ranfoce import RanFocE
     from poscount.transductive.tice import TIcE
+    from poscount.transductive.trcq import TRCQ
     from poscount.validation import InputError
 
 __all__ = [
@@ -79,6 +83,8 @@ __all__ = [
     "KM2",
     "PAT",
     "PE",
+    "RCQ",
+    "TRCQ",
     "AlphaMax",
     "Caution",
     "Counts",

@@ -16,9 +16,9 @@ from sklearn.utils import _param_validation as constraints
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from poscount import persistence
-from poscount.counts import Counts, GroupedCounts
+from poscount.counts import Counts, GroupedCounts, Skipped
 from poscount.intervals import bootstrap_interval
-from poscount.prevalence import Interval, Prevalence
+from poscount.prevalence import Caution, Interval, Prevalence
 from poscount.seeds import seed_of, stream
 from poscount.threads import run
 from poscount.validation import (
@@ -31,6 +31,8 @@ from poscount.validation import (
     learn_rows,
     sample_rows,
 )
+
+_FILES_NAMED = 5
 
 
 class Quantifier(BaseEstimator):
@@ -210,17 +212,27 @@ class CountingQuantifier(Quantifier):
         n_rows = np.bincount(codes, minlength=len(groups))
         return GroupedCounts(by, groups.rows(), cells, n_rows, self.hash_)
 
+    def count_codes(self, sample: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
+        """Count the rows of groups that have numbers instead of names, from 0 to `n_groups` - 1.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_groups, n_cells)
+        """
+        return self._count(self._sample(sample), codes, n_groups)
+
     def estimate(self, counts: Counts) -> Prevalence:
         """Turn counts into a prevalence: equals `quantify` on all rows that were counted."""
         self._check_counts(counts)
         if counts.n == 0:
             raise InputError("These counts are of no rows (0 sample(s)): at least one is needed.")
-        return self._estimate(counts.cells[np.newaxis], np.array([counts.n]))[0]
+        answers = self._estimate(counts.cells[np.newaxis], np.array([counts.n]))
+        return _with_skipped(answers, counts.skipped)[0]
 
     def estimate_by(self, counts: GroupedCounts) -> list[Prevalence]:
         """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
         self._check_counts(counts)
-        return self._estimate(counts.cells, counts.n)
+        return _with_skipped(self._estimate(counts.cells, counts.n), counts.skipped)
 
     def _check_counts(self, counts: Counts | GroupedCounts) -> None:
         check_is_fitted(self)
@@ -342,6 +354,31 @@ def _replicate(
         for rows in (positives, sample)
     ]
     return estimate_from(*halves, generator)[0]
+
+
+def _with_skipped(answers: list[Prevalence], skipped: Sequence[Skipped]) -> list[Prevalence]:
+    """Say with every answer which files it does not know."""
+    if not skipped:
+        return answers
+    named = ", ".join(file for file, _ in skipped[:_FILES_NAMED])
+    more = f" and {len(skipped) - _FILES_NAMED} more" if len(skipped) > _FILES_NAMED else ""
+    caution = Caution(
+        "skipped-files",
+        f"{len(skipped)} file(s) could not be counted and are not in this answer: {named}{more}.",
+        float(len(skipped)),
+    )
+    return [
+        Prevalence(
+            p,
+            n_labeled=p.n_labeled,
+            n_unlabeled=p.n_unlabeled,
+            method=p.method,
+            interval=p.interval,
+            warnings=[*p.warnings, caution],
+            details=p.details,
+        )
+        for p in answers
+    ]
 
 
 def _grouping(frame: Any, by: str | Sequence[str]) -> tuple[nw.DataFrame, tuple[str, ...]]:

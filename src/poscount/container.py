@@ -13,7 +13,8 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,15 +46,26 @@ def write(
     arrays: Mapping[str, np.ndarray],
 ) -> None:
     """Write a file of the given kind, whole or not at all."""
-    content = _pack({"kind": kind, "version": VERSION, **meta}, arrays)
+    write_whole(path, _pack({"kind": kind, "version": VERSION, **meta}, arrays))
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file whole or not at all, whatever happens in between."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], suffix: str = "") -> Iterator[Path]:
+    """Give an empty temporary file that takes the place of `path` if the block ends well."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "There is no such directory", str(target.parent))
     # The temporary file sits beside the target, because a rename is atomic only within one disk.
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, name = tempfile.mkstemp(suffix, f".{target.name}.", target.parent)
+    os.close(handle)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        yield Path(name)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)
     except BaseException:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from poscount import container
+
+
+class Skipped(NamedTuple):
+    """A file that was not counted, and why; only on request is one left out."""
+
+    file: str
+    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +31,8 @@ class Counts:
         Number of rows counted.
     model : str
         Content hash of the model that counted.
+    skipped : tuple of Skipped
+        Files that should have been counted and could not be.
 
     Examples
     --------
@@ -37,12 +47,14 @@ class Counts:
     cells: np.ndarray
     n: int
     model: str
+    skipped: tuple[Skipped, ...] = ()
 
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
             return NotImplemented
         self._check_same_model(other)
-        return Counts(self.cells + other.cells, self.n + other.n, self.model)
+        skipped = self.skipped + other.skipped
+        return Counts(self.cells + other.cells, self.n + other.n, self.model, skipped)
 
     def __radd__(self, other: object) -> Counts:
         # sum() starts from 0.
@@ -60,7 +72,8 @@ class Counts:
                 "These counts cannot be subtracted: a cell would fall below zero, so the second "
                 "were not part of the first."
             )
-        return Counts(cells, self.n - other.n, self.model)
+        skipped = tuple(file for file in self.skipped if file not in other.skipped)
+        return Counts(cells, self.n - other.n, self.model, skipped)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -68,6 +81,7 @@ class Counts:
         return (
             self.model == other.model
             and self.n == other.n
+            and self.skipped == other.skipped
             and np.array_equal(self.cells, other.cells)
         )
 
@@ -82,14 +96,15 @@ class Counts:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a file that `Counts.load` reads."""
-        container.write(path, "counts", {"n": self.n, "model": self.model}, {"cells": self.cells})
+        meta = {"n": self.n, "model": self.model, "skipped": self.skipped}
+        container.write(path, "counts", meta, {"cells": self.cells})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
         """Read what `save` wrote; nothing in the file is executed."""
         meta, arrays = container.read(path, "counts")
         cells = arrays.get("cells")
-        n, model = meta.get("n"), meta.get("model")
+        n, model, skipped = meta.get("n"), meta.get("model"), meta.get("skipped", [])
         if (
             cells is None
             or cells.dtype != np.int64
@@ -98,9 +113,17 @@ class Counts:
             or not isinstance(n, int)
             or n < 0
             or not isinstance(model, str)
+            or not _is_list_of_pairs(skipped)
         ):
             raise container.FileError(f"{path} does not hold counts.")
-        return cls(cells, n, model)
+        return cls(cells, n, model, tuple(Skipped(*pair) for pair in skipped))
+
+
+def _is_list_of_pairs(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(text, str) for text in pair)
+        for pair in value
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +142,16 @@ class GroupedCounts:
         Rows per group.
     model : str
         Content hash of the model that counted.
+    skipped : tuple of Skipped
+        Files that should have been counted and could not be.
+
+    Examples
+    --------
+    >>> mon = GroupedCounts(("night",), [("mon",)], np.array([[3, 1]]), np.array([4]), "m")
+    >>> tue = GroupedCounts(("night",), [("tue",)], np.array([[0, 2]]), np.array([2]), "m")
+    >>> both = tue + mon + mon
+    >>> both.keys, both.n
+    ([('tue',), ('mon',)], array([2, 8]))
     """
 
     by: tuple[str, ...]
@@ -126,6 +159,7 @@ class GroupedCounts:
     cells: np.ndarray
     n: np.ndarray
     model: str
+    skipped: tuple[Skipped, ...] = ()
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -133,22 +167,52 @@ class GroupedCounts:
     def items(self) -> Iterator[tuple[tuple[Hashable, ...], Counts]]:
         """Pairs of a group and its counts."""
         for key, cells, n in zip(self.keys, self.cells, self.n, strict=True):
-            yield key, Counts(cells, int(n), self.model)
+            yield key, Counts(cells, int(n), self.model, self.skipped)
 
     def __add__(self, other: GroupedCounts) -> GroupedCounts:
         if not isinstance(other, GroupedCounts):
             return NotImplemented
-        if self.model != other.model or self.by != other.by:
+        return GroupedCounts.total([self, other])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GroupedCounts):
+            return NotImplemented
+        return (
+            (self.by, self.keys, self.model, self.skipped)
+            == (other.by, other.keys, other.model, other.skipped)
+            and np.array_equal(self.cells, other.cells)
+            and np.array_equal(self.n, other.n)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def total(cls, parts: Iterable[GroupedCounts]) -> GroupedCounts:
+        """Add at least one up, in much less time than by repeated addition.
+
+        The groups come in the order in which they are first seen.
+        """
+        parts = list(parts)
+        first = parts[0]
+        if any((part.model, part.by) != (first.model, first.by) for part in parts):
             raise ValueError(
                 "These counts belong to different models or groupings: count both with the same "
                 "fitted model and grouping columns."
             )
-        where = {key: i for i, key in enumerate(self.keys)}
-        new = [key for key in other.keys if key not in where]
-        where.update((key, len(self.keys) + i) for i, key in enumerate(new))
-        cells = np.concatenate([self.cells, np.zeros((len(new), self.cells.shape[1]), np.int64)])
-        n = np.concatenate([self.n, np.zeros(len(new), np.int64)])
-        rows = [where[key] for key in other.keys]
-        cells[rows] += other.cells
-        n[rows] += other.n
-        return GroupedCounts(self.by, self.keys + new, cells, n, self.model)
+        where: dict[tuple[Hashable, ...], int] = {}
+        rows = [[where.setdefault(key, len(where)) for key in part.keys] for part in parts]
+        cells = np.zeros((len(where), first.cells.shape[1]), np.int64)
+        n = np.zeros(len(where), np.int64)
+        for part, at in zip(parts, rows, strict=True):
+            cells[at] += part.cells
+            n[at] += part.n
+        skipped = tuple(file for part in parts for file in part.skipped)
+        return cls(first.by, list(where), cells, n, first.model, skipped)
+
+    def in_order(self) -> GroupedCounts:
+        """Put the groups into the order of their keys, as `count_by` has them."""
+        order = sorted(range(len(self)), key=self.keys.__getitem__)
+        keys = [self.keys[i] for i in order]
+        return GroupedCounts(
+            self.by, keys, self.cells[order], self.n[order], self.model, self.skipped
+        )

@@ -14,22 +14,51 @@ from poscount.prevalence import Interval
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
+def quantile_variance(prevalence: Any, q: Any, n_labeled: Any, n_unlabeled: Any) -> Any:
+    r"""Variance of PAT with a single quantile q, in closed form.
+
+    .. math:: \frac{q}{1 - q} \left(\frac{p^2}{n_L} + \frac{\max(p, 1/n_U)}{n_U}\right)
+
+    The first term is the error of the quantile, learned from a sample of the positives; the
+    second is that of counting in the sample. The arguments are numbers or arrays.
+
+    Examples
+    --------
+    >>> round(float(quantile_variance(0.5, 0.75, n_labeled=400, n_unlabeled=1000)), 6)
+    0.003375
+    """
+    counting = np.maximum(prevalence, 1 / n_unlabeled) / n_unlabeled
+    return q / (1 - q) * (prevalence**2 / n_labeled + counting)
+
+
 def pat_variance(prevalence: Any, n_labeled: Any, n_unlabeled: Any) -> Any:
-    r"""Variance of PAT, the median over q = .25, ..., .75, in closed form.
+    """Variance of PAT, the median over q = .25, ..., .75, in closed form.
 
-    .. math:: 0.8 \left(\frac{p^2}{n_L} + \frac{\max(p, 1/n_U)}{n_U}\right)
-
-    The first term is the error of the quantiles, learned from a sample of the positives; the
-    second is that of counting in the sample; 0.8 is what the median gains over q = 0.5 alone.
-    The arguments are numbers or arrays.
+    That of q = 0.5 alone, times 0.8: what the median gains.
 
     Examples
     --------
     >>> round(float(pat_variance(0.5, n_labeled=400, n_unlabeled=1000)), 6)
     0.0009
     """
-    counting = np.maximum(prevalence, 1 / n_unlabeled) / n_unlabeled
-    return 0.8 * (prevalence**2 / n_labeled + counting)
+    return 0.8 * quantile_variance(prevalence, 0.5, n_labeled, n_unlabeled)
+
+
+def curve_half_width(
+    curve: Any, q: Any, n_labeled: Any, n_unlabeled: Any, confidence: float = 0.95
+) -> Any:
+    """Half-width of the interval of PAT with a single quantile, for each point of its curve.
+
+    By the normal curve, which is a little narrow for few rows: where 20 lie above the threshold,
+    the 95 % interval holds the truth in 93 of 100 samples.
+
+    Examples
+    --------
+    >>> round(float(curve_half_width(0.3, 0.5, n_labeled=500, n_unlabeled=2000)), 3)
+    0.036
+    """
+    z = ndtri((1 + confidence) / 2)
+    return z * np.sqrt(quantile_variance(curve, q, n_labeled, n_unlabeled))
 
 
 def half_width(prevalence: Any, n_labeled: Any, n_unlabeled: Any, confidence: float = 0.95) -> Any:

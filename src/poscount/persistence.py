@@ -68,10 +68,11 @@ def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
 def _encode_ours(
     estimator: BaseEstimator, place: str, arrays: dict[str, np.ndarray]
 ) -> dict[str, Any]:
-    state = vars(estimator).copy()
+    # A leading underscore marks what is made again from the rest.
+    state = {name: value for name, value in vars(estimator).items() if name[0] != "_"}
+    # The unfitted scorer is made again from the fitted one.
     if "scorer_" in state:
-        # The unfitted scorer is made again from the fitted one.
-        del state["scorer"]
+        state.pop("scorer", None)
     if "seed_" in state:
         # A generator has moved on; its seed is what reproduces the model.
         state["random_state"] = state["seed_"]
@@ -106,10 +107,10 @@ def _decode(
 
 
 def _decode_ours(kind: type[BaseEstimator], state: dict[str, Any]) -> BaseEstimator:
-    if "scorer_" in state:
-        state["scorer"] = clone(state["scorer_"])
     estimator = kind()
     parameters = estimator.get_params(deep=False)
+    if "scorer_" in state and "scorer" in parameters:
+        state["scorer"] = clone(state["scorer_"])
     for name, value in state.items():
         # A learned attribute ends in an underscore: nothing else of an object can be replaced.
         if name not in parameters and not (name.endswith("_") and not name.startswith("_")):

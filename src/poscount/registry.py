@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 METHODS = {
     "pat": "poscount.reusable.pat:PAT",
     "odin": "poscount.reusable.odin:ODIn",
+    "rcq": "poscount.reusable.rcq:RCQ",
     "en": "poscount.transductive.en:EN",
     "pe": "poscount.transductive.pe:PE",
     "penl1": "poscount.transductive.pen_l1:PenL1",
@@ -27,11 +28,12 @@ METHODS = {
     "ranfoce": "poscount.transductive.ranfoce:RanFocE",
     "bbe": "poscount.transductive.bbe:BBE",
     "dedpul": "poscount.transductive.dedpul:DEDPUL",
+    "trcq": "poscount.transductive.trcq:TRCQ",
     "minimum": "poscount.ensemble:Minimum",
 }
 
 # What the command line and the web page use when nobody says otherwise.
-DEFAULT_METHOD = "pat"
+DEFAULT_METHOD = "rcq"
 
 # The detectors of scikit-learn see standardised features, because their answers depend on scale.
 SCORERS: dict[str, tuple[str, dict[str, Any]]] = {

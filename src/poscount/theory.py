@@ -138,6 +138,39 @@ def pat_estimate_variance(
     return _float_or_array(positives * q_ / (n**2 * (1 - q_)))
 
 
+def pat_expected_error(
+    n_labeled: ArrayLike, n_unlabeled: ArrayLike, prevalence: ArrayLike = 1.0
+) -> FloatOrArray:
+    r"""Mean absolute error to expect of PAT, the sampling of the positives included.
+
+    .. math:: E|p - p'| = \sqrt{\frac{2}{\pi}}
+              \sqrt{0.80 \left(\frac{p^2}{n_L} + \frac{\max(p, 1 / n_U)}{n_U}\right)}
+
+    Parameters
+    ----------
+    n_labeled, n_unlabeled : int or array-like of int
+        Number of labelled positives and of rows in the sample.
+    prevalence : float or array-like, default=1.0
+        Share of positives in the sample, in [0, 1].
+
+    Returns
+    -------
+    float or ndarray
+        The arguments are broadcast against each other.
+
+    See Also
+    --------
+    plan : The other way round; its notes say how far the formula can be trusted.
+
+    Examples
+    --------
+    >>> round(pat_expected_error(2547, 2546), 4)
+    0.02
+    """
+    positives, rows = _counts("n_labeled", n_labeled), _counts("n_unlabeled", n_unlabeled)
+    return _float_or_array(_expected_error(_shares("prevalence", prevalence), positives, rows))
+
+
 def classify_and_count(prevalence: ArrayLike, tpr: ArrayLike, fpr: ArrayLike) -> FloatOrArray:
     r"""Share of a sample that a classifier is expected to call positive.
 
@@ -266,13 +299,9 @@ def plan(
 ) -> Plan:
     r"""Find how many positives and how many unlabeled rows a wanted error needs.
 
-    The expected absolute error of a normal estimate with the variance of `half_width`,
-
-    .. math:: E|p - p'| = \sqrt{\frac{2}{\pi}}
-              \sqrt{0.80 \left(\frac{p^2}{n_L} + \frac{\max(p, 1 / n_U)}{n_U}\right)}
-
-    must not exceed `error`. Of all pairs that achieve it the one with the smallest sum is taken,
-    in which :math:`n_L = \sqrt{p} \, n_U` up to rounding (while :math:`p n_U \geq 1`).
+    The expected absolute error, `pat_expected_error`, must not exceed `error`. Of all pairs that
+    achieve it the one with the smallest sum is taken, in which :math:`n_L = \sqrt{p} \, n_U` up to
+    rounding (while :math:`p n_U \geq 1`).
     Whatever the plan says, PAT takes no fewer than ten positives, and its default scorer no fewer
     than the features and two.
 
@@ -350,16 +379,16 @@ def plan(
     return Plan(
         n_labeled=positives,
         n_unlabeled=rows,
-        expected_error=_expected_error(p, positives, rows),
+        expected_error=float(_expected_error(p, positives, rows)),
         half_width=float(half_width(p, positives, rows, confidence)),
         confidence=float(confidence),
         prevalence=p,
     )
 
 
-def _expected_error(p: float, n_labeled: float, n_unlabeled: float) -> float:
-    """Mean absolute error to expect of PAT's median over q; see `plan`."""
-    return _MEAN_ABSOLUTE_NORMAL * math.sqrt(pat_variance(p, n_labeled, n_unlabeled))
+def _expected_error(p: Any, n_labeled: Any, n_unlabeled: Any) -> Any:
+    """Mean absolute error to expect of PAT's median over q; a number of rows may be infinite."""
+    return _MEAN_ABSOLUTE_NORMAL * np.sqrt(pat_variance(p, n_labeled, n_unlabeled))
 
 
 def _cheapest_n_unlabeled(error: float, p: float) -> int:

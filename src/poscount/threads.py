@@ -51,5 +51,7 @@ def run(task: Callable[[int], T], n_workers: int) -> list[T]:
     with one_blas_thread():
         if n_workers == 1:
             return [task(0)]
-        with ThreadPoolExecutor(n_workers) as pool:
-            return list(pool.map(task, range(n_workers)))
+        # The first in this thread, so that Ctrl-C reaches a task and not only those who wait.
+        with ThreadPoolExecutor(n_workers - 1) as pool:
+            others = pool.map(task, range(1, n_workers))
+            return [task(0), *others]

@@ -12,6 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from poscount import __version__, registry
+from poscount.cli import datasets
+from poscount.cli.formats import Format
+from poscount.cli.many_values import ManyValues
 
 app = typer.Typer(
     name="poscount",
@@ -20,14 +23,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(datasets.app)
 
 
-class Format(StrEnum):
-    """How results are printed."""
+class Engine(StrEnum):
+    """What reads the files."""
 
-    table = "table"
-    json = "json"
-    csv = "csv"
+    auto = "auto"
+    duckdb = "duckdb"
+    dask = "dask"
+    spark = "spark"
+
+
+class OnError(StrEnum):
+    """What to do about a file that cannot be used."""
+
+    stop = "raise"
+    skip = "skip"
 
 
 ModelFile = Annotated[str, typer.Argument(help="Model file that `poscount fit` wrote.")]
@@ -65,6 +77,10 @@ By = Annotated[
     typer.Option("--by", help="One answer per value of these columns.", show_default=False),
 ]
 ByFile = Annotated[bool, typer.Option("--by-file", help="One answer per file.")]
+EngineName = Annotated[Engine, typer.Option("--engine", help="What reads and counts the files.")]
+Trouble = Annotated[
+    OnError, typer.Option("--on-error", help="Stop at a bad file, or skip it with a warning.")
+]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Plot = Annotated[
     str | None, typer.Option("--plot", help="Draw the result into this file.", show_default=False)
@@ -143,6 +159,8 @@ def quantify(
     data: Data,
     by: By = None,
     by_file: ByFile = False,
+    engine: EngineName = Engine.auto,
+    on_error: Trouble = OnError.stop,
     output_format: OutputFormat = Format.table,
     plot: Plot = None,
     trust: Trust = None,
@@ -153,7 +171,9 @@ def quantify(
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
     fitted = registry.load(model, trusted=_names(trust) or [])
     layout = _layout(delimiter, decimal, no_header)
-    _show_quantified(fitted, data, by, by_file, layout, output_format, plot)
+    _show_quantified(
+        fitted, data, by, by_file, layout, output_format, plot, engine=engine, on_error=on_error
+    )
 
 
 @app.command()
@@ -215,7 +235,7 @@ def count(
 
     fitted = registry.load(model, trusted=_names(trust) or [])
     layout = _layout(delimiter, decimal, no_header)
-    counts = from_files.count(fitted, data, layout, progress_bar)
+    counts = from_files.count(fitted, data, layout, watch=progress_bar)
     counts.save(output)
     typer.echo(f"{output}: counts of {counts.n} rows.")
 
@@ -301,6 +321,67 @@ def plan(
     output.show_plan(found, output_format)
 
 
+@app.command()
+def report(
+    results: Annotated[str, typer.Argument(help="Results file of `poscount reproduce`.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Directory to write the report to.")
+    ] = "poscount-report",
+) -> None:
+    """Write tables, tests and pictures of experiments: HTML, Markdown, CSV and LaTeX."""
+    from poscount.experiments.report import report as write
+
+    typer.echo(f"Report: {write(results, output)}")
+
+
+@app.command(cls=ManyValues)
+def reproduce(
+    experiments: Annotated[
+        list[str], typer.Argument(help="Experiments of the paper: 1, 2, 3 (sub-classes), 4 (time).")
+    ],
+    datasets: Annotated[
+        list[str],
+        typer.Option(help="Data sets, one or more; `poscount datasets list` names them."),
+    ],
+    methods: Annotated[
+        list[str],
+        typer.Option(
+            help="Methods, one or more, also with parameters (pat:q=0.5); paper, scorers or all."
+        ),
+    ] = ["paper"],  # noqa: B006 (typer reads it)
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Results file; an existing one is completed.")
+    ] = "poscount-results.sqlite",
+    report: Annotated[str, typer.Option(help="Directory for the report.")] = "poscount-report",
+    repetitions: Annotated[
+        int | None, typer.Option(help="Instead of the paper's.", min=1, show_default=False)
+    ] = None,
+    n_jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = -1,
+    random_state: Seed = 0,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler to work on.", show_default=False)
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try failed evaluations again.")
+    ] = False,
+) -> None:
+    """Run the paper's experiments, or go on with them, and write tables and plots."""
+    from poscount.cli import reproduce as room
+
+    room.run(
+        experiments,
+        datasets,
+        methods,
+        output=output,
+        report=report,
+        repetitions=repetitions,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        dask=dask,
+        retry_failed=retry_failed,
+    )
+
+
 def _show_quantified(
     fitted: Any,
     data: list[str],
@@ -309,13 +390,20 @@ def _show_quantified(
     layout: dict[str, Any],
     output_format: Format,
     plot: str | None,
+    **counting: str,
 ) -> None:
     from poscount.cli import output
     from poscount.cli.progress import progress_bar
     from poscount.engines import from_files
 
     results = from_files.quantify(
-        fitted, data, by=_names(by) or [], by_file=by_file, layout=layout, watch=progress_bar
+        fitted,
+        data,
+        by=_names(by) or [],
+        by_file=by_file,
+        layout=layout,
+        watch=progress_bar,
+        **counting,
     )
     output.show(results, output_format, plot)
 

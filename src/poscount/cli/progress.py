@@ -10,8 +10,8 @@ from poscount.engines.arrow import Progress
 
 
 @contextmanager
-def progress_bar(file: str) -> Iterator[Progress | None]:
-    """Show how far a file has been read."""
+def progress_bar(title: str) -> Iterator[Progress | None]:
+    """Give a function that shows how much is done, or None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -19,5 +19,5 @@ def progress_bar(file: str) -> Iterator[Progress | None]:
     from rich.progress import Progress as Bar
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(file, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)

@@ -3,3 +3,8 @@
 Engines bring rows to a model or a model to its rows. What the counts mean is decided by the
 methods, and what is printed by the command line; neither may live here.
 """
+
+from poscount.engines.dispatch import count
+from poscount.engines.stream import Window, windows
+
+__all__ = ["Window", "count", "windows"]

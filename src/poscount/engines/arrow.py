@@ -9,6 +9,8 @@ from typing import Any
 from poscount.validation import InputError
 
 Progress = Callable[[int, int], None]
+# From the names in a file to those that are read.
+Choose = Callable[[list[str]], list[str]]
 
 _NAMES_SHOWN = 20
 

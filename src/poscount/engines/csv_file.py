@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
-from poscount.engines.arrow import Progress, chosen_columns, one_batch, pyarrow
+from poscount.engines.arrow import Choose, Progress, one_batch, pyarrow
 from poscount.validation import InputError
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -53,7 +53,7 @@ def layout_of(path: str, delimiter: str | None, decimal: str, header: bool) -> L
 
 def csv_batches(
     path: str,
-    columns: Sequence[str] | None,
+    choose: Choose,
     required: Sequence[str],
     numeric: Sequence[str],
     layout: Layout,
@@ -70,7 +70,7 @@ def csv_batches(
             stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
         blocks = _blocks(stream, source)
         names, delimiter, first = _first_line(next(blocks, None), layout, required, source)
-        chosen = chosen_columns(names, columns, required, source)
+        chosen = choose(names)
         row = 0
         for block in chain([first], blocks):
             table = _parsed(block, names, chosen, delimiter, source)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from poscount.engines.arrow import Progress, chosen_columns, one_batch, pyarrow
+from poscount.engines.arrow import Progress, chosen_columns, pyarrow
+from poscount.engines.columnar import arrow_batches, parquet_batches, undamaged
 from poscount.engines.csv_file import csv_batches, infer, layout_of
+from poscount.engines.hive import partition_values, with_partitions
 from poscount.validation import InputError
 
 _SUFFIXES = {
@@ -71,7 +73,8 @@ def read_batches(
         The extension decides the format; ``-`` is CSV on standard input. Whether a CSV file is
         gzipped is seen from its content.
     columns : sequence of str, optional
-        The columns to read, in this order; all by default.
+        The columns to read, in this order; all by default. What the file itself does not have
+        may stand in its path, as text: ``night=3`` in ``traps/night=3/part-0.parquet``.
     numeric : sequence of str, optional
         Columns that must hold numbers. From a CSV file they come as float64 and all others as
         text, so that no type depends on what the first rows happen to be; Parquet and Arrow files
@@ -112,14 +115,27 @@ def read_batches(
     kind = _kind(path)
     _check_file(path)
     required = list(dict.fromkeys([*(columns or ()), *(numeric or ())]))
+    # A feature is never taken from a path.
+    partitions = {
+        name: value
+        for name, value in partition_values(path).items()
+        if name in (columns or ()) and name not in (numeric or ())
+    }
+
+    def choose(names: list[str]) -> list[str]:
+        inside = [name for name in required if name in names or name not in partitions]
+        wanted = None if columns is None else [name for name in columns if name in inside]
+        return chosen_columns(names, wanted, inside, source)
+
+    source = "standard input" if path == "-" else path
     if kind == "CSV":
         layout = layout_of(path, delimiter, decimal, header)
-        batches = csv_batches(path, columns, required, numeric or (), layout, progress)
+        batches = csv_batches(path, choose, required, numeric or (), layout, progress)
     elif kind == "Parquet":
-        batches = _parquet_batches(path, columns, required, batch_rows, progress)
+        batches = undamaged(parquet_batches(path, choose, batch_rows, progress), path, kind)
     else:
-        batches = _arrow_batches(path, columns, required, progress)
-    for batch in batches if kind == "CSV" else _undamaged(batches, path, kind):
+        batches = undamaged(arrow_batches(path, choose, progress), path, kind)
+    for batch in with_partitions(batches, columns, partitions):
         for start in range(0, max(batch.num_rows, 1), batch_rows):
             yield batch.slice(start, batch_rows)
 
@@ -226,79 +242,3 @@ def _check_file(path: str) -> None:
         raise InputError("you are not allowed to read this file.", source=path)
     if os.path.isfile(path) and os.path.getsize(path) == 0:
         raise InputError("the file is empty.", source=path)
-
-
-# Parquet and Arrow
-
-
-def _parquet_batches(
-    path: str,
-    columns: Sequence[str] | None,
-    required: Sequence[str],
-    batch_rows: int,
-    progress: Progress | None,
-) -> Iterator[Any]:
-    with pyarrow().parquet.ParquetFile(path) as file:
-        schema, total = file.schema_arrow, file.metadata.num_rows
-        chosen = chosen_columns(schema.names, columns, required, path)
-        if total == 0:
-            yield one_batch(schema.empty_table().select(chosen))
-        done = 0
-        for batch in file.iter_batches(batch_rows, columns=chosen):
-            yield batch.select(chosen)
-            done += batch.num_rows
-            if progress:
-                progress(done, total)
-
-
-def _arrow_batches(
-    path: str,
-    columns: Sequence[str] | None,
-    required: Sequence[str],
-    progress: Progress | None,
-) -> Iterator[Any]:
-    pa = pyarrow()
-    # Mapped, because the whole file may be one batch.
-    with pa.memory_map(path) as file:
-        streamed = file.read(6) != b"ARROW1"
-        connect = pa.ipc.open_stream if streamed else pa.ipc.open_file
-        file.seek(0)
-        names = connect(file).schema.names
-        chosen = chosen_columns(names, columns, required, path)
-        fields = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in chosen])
-        file.seek(0)
-        reader = connect(file, options=fields)
-        total = file.size() if streamed else reader.num_record_batches
-        batches = reader if streamed else map(reader.get_batch, range(total))
-        done = 0
-        for done, batch in enumerate(batches, start=1):
-            yield batch.select(chosen)
-            if progress:
-                progress(file.tell() if streamed else done, total)
-        if progress and streamed:
-            # Behind the last batch stands an end mark, which only now has been read.
-            progress(total, total)
-        if done == 0:
-            yield one_batch(reader.schema.empty_table().select(chosen))
-
-
-def _undamaged(batches: Iterable[Any], path: str, kind: str) -> Iterator[Any]:
-    pa = pyarrow()
-    # A memory error is among them because a damaged length asks for petabytes.
-    signs = (
-        pa.ArrowInvalid,
-        pa.ArrowNotImplementedError,
-        pa.ArrowMemoryError,
-        OSError,
-        UnicodeDecodeError,
-    )
-    try:
-        for batch in batches:
-            # Text that points outside of its buffer would crash the process when it is used.
-            batch.validate(full=True)
-            yield batch
-    except signs as error:
-        raise InputError(
-            f"this is not {kind}, as its extension says, or it is damaged; write or copy it again.",
-            source=path,
-        ) from error

@@ -10,8 +10,9 @@ from poscount import registry
 from poscount.base import CountingQuantifier, Quantifier
 from poscount.counts import Counts
 from poscount.engines.arrow import Progress, pyarrow
+from poscount.engines.batches import wanted_columns
 from poscount.engines.columns import choose_features
-from poscount.engines.count import count_file, count_file_by, model_columns
+from poscount.engines.dispatch import count as count_rows
 from poscount.engines.files import expand, read_table
 from poscount.engines.results import RESERVED, Result
 from poscount.prevalence import Prevalence
@@ -20,7 +21,7 @@ from poscount.validation import InputError
 Watch = Callable[[str], AbstractContextManager[Progress | None]]
 
 
-def _unwatched(file: str) -> AbstractContextManager[None]:
+def _unwatched(title: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
@@ -53,7 +54,8 @@ def fit(
     known = kind().get_params(deep=False)
     for name in parameters:
         if name not in known:
-            raise ValueError(f"The method {method} has no use for --{name}: leave it out.")
+            other = ", or take --method pat" if name == "scorer" else ""
+            raise ValueError(f"The method {method} has no use for --{name}: leave it out{other}.")
     if "scorer" in parameters:
         parameters["scorer"] = registry.scorer(parameters["scorer"])
     table = _concatenated([read_table(file, **layout) for file in expand([path])], path)
@@ -70,6 +72,8 @@ def quantify(
     *,
     by: Sequence[str] = (),
     by_file: bool = False,
+    engine: str = "auto",
+    on_error: str = "raise",
     layout: dict[str, Any],
     watch: Watch = _unwatched,
 ) -> list[Result]:
@@ -84,10 +88,13 @@ def quantify(
         Columns whose values make the groups.
     by_file : bool
         Whether each file is a sample of its own.
+    engine, on_error : str
+        As in `poscount.engines.count`.
     layout : dict
         As in `fit`.
     watch : callable
-        Gives a context for each file that is counted, with a progress function or None in it.
+        Called with a title for all that is counted in one go; gives a context with a progress
+        function or None in it.
     """
     for name in by:
         if name in RESERVED or (by_file and name == "file"):
@@ -98,28 +105,37 @@ def quantify(
     files = _files(paths)
     if by and any(_is_counts(file) for file in files):
         raise ValueError("Counts files know no groups: leave --by out, or give the data instead.")
+    options = {"engine": engine, "on_error": on_error, **layout}
     parts = [([file], {"file": file}) for file in files] if by_file else [(files, {})]
     return [
         Result(group | dict(zip(by, key, strict=True)), prevalence)
         for part, group in parts
-        for key, prevalence in _answers(model, part, by, layout, watch)
+        for key, prevalence in _answers(model, part, by, options, watch)
     ]
 
 
 def count(
-    model: Quantifier, paths: Sequence[str], layout: dict[str, Any], watch: Watch = _unwatched
-) -> Counts:
-    """Count files together."""
+    model: Quantifier,
+    paths: Sequence[str],
+    options: dict[str, Any],
+    by: Sequence[str] = (),
+    watch: Watch = _unwatched,
+) -> Any:
+    """Count files together; `options` are those of `poscount.engines.count`."""
     if not isinstance(model, CountingQuantifier):
         raise ValueError(
             f"{type(model).__name__} needs positives and sample together, so that there is nothing "
             "to count: use a reusable method such as pat."
         )
-    return _add_up(
-        _files(paths),
-        lambda file, progress: count_file(model, file, progress=progress, **layout),
-        watch,
-    )
+    files = _files(paths)
+    data = [file for file in files if not _is_counts(file)]
+    parts: list[Any] = [Counts.load(file) for file in files if _is_counts(file)]
+    if data:
+        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
+        with watch(f"{data[0]}{more}") as progress:
+            parts.append(count_rows(model, data, by=by, progress=progress, **options))
+    total, *rest = parts
+    return sum(rest, total)
 
 
 def merge(paths: Sequence[str]) -> Counts:
@@ -129,30 +145,34 @@ def merge(paths: Sequence[str]) -> Counts:
 
 
 def _answers(
-    model: Quantifier, files: list[str], by: Sequence[str], layout: dict[str, Any], watch: Watch
+    model: Quantifier, files: list[str], by: Sequence[str], options: dict[str, Any], watch: Watch
 ) -> Iterator[tuple[tuple, Prevalence]]:
     if not isinstance(model, CountingQuantifier):
+        layout = {name: options[name] for name in options if name not in ("engine", "on_error")}
+        if (options["engine"], options["on_error"]) != ("auto", "raise"):
+            raise ValueError(
+                f"{type(model).__name__} needs all rows in memory at once: leave --engine and "
+                "--on-error out, or use a reusable method such as pat."
+            )
         sample = _read_sample(model, files, by, layout)
         if by:
             yield from model.quantify_groups(sample, by).items()
         else:
             yield (), model.quantify(sample)
     elif by:
-        grouped = _add_up(
-            files, lambda file, bar: count_file_by(model, file, by, progress=bar, **layout), watch
-        )
-        answers = zip(grouped.keys, model.estimate_by(grouped), strict=True)
-        yield from sorted(answers, key=lambda answer: answer[0])
+        grouped = count(model, files, options, by, watch)
+        yield from zip(grouped.keys, model.estimate_by(grouped), strict=True)
     else:
-        yield (), model.estimate(count(model, files, layout, watch))
+        yield (), model.estimate(count(model, files, options, watch=watch))
 
 
 def _read_sample(
     model: Quantifier, files: list[str], by: Sequence[str], layout: dict[str, Any]
 ) -> Any:
-    columns = list(dict.fromkeys([*model_columns(model), *by]))
     tables = [
-        read_table(file, columns=columns, numeric=model.numeric_features_, **layout)
+        read_table(
+            file, columns=wanted_columns(model, by), numeric=model.numeric_features_, **layout
+        )
         for file in files
     ]
     return _concatenated(tables, ", ".join(files))
@@ -163,20 +183,6 @@ def _concatenated(tables: list[Any], source: str) -> Any:
         return pyarrow().concat_tables(tables, promote_options="permissive")
     except pyarrow().ArrowException as error:
         raise InputError("the files do not have the same columns.", source=source) from error
-
-
-def _add_up(
-    files: list[str], count_one: Callable[[str, Progress | None], Any], watch: Watch
-) -> Any:
-    total = None
-    for file in files:
-        if _is_counts(file):
-            counts = Counts.load(file)
-        else:
-            with watch(file) as progress:
-                counts = count_one(file, progress)
-        total = counts if total is None else total + counts
-    return total
 
 
 def _files(paths: Sequence[str]) -> list[str]:

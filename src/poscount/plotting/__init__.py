@@ -3,6 +3,21 @@
 No statistics here: a display draws what it is given.
 """
 
+from poscount.plotting.critical_difference import CriticalDifferenceDisplay
+from poscount.plotting.curves import Curve, CurvesDisplay
+from poscount.plotting.dots import DotsDisplay
+from poscount.plotting.pat_curve import PATCurveDisplay
 from poscount.plotting.prevalences import PrevalenceDisplay
+from poscount.plotting.sample_sizes import SampleSizeDisplay
+from poscount.plotting.score_distributions import ScoreDistributionDisplay
 
-__all__ = ["PrevalenceDisplay"]
+__all__ = [
+    "CriticalDifferenceDisplay",
+    "Curve",
+    "CurvesDisplay",
+    "DotsDisplay",
+    "PATCurveDisplay",
+    "PrevalenceDisplay",
+    "SampleSizeDisplay",
+    "ScoreDistributionDisplay",
+]

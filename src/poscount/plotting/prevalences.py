@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime
+import importlib
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from poscount.base import Quantifier
 from poscount.engines.results import Result
+from poscount.plotting.style import BLUE, ORANGE, plain, pyplot
 from poscount.prevalence import Prevalence
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart.
-_BLUE, _ORANGE = "#0072B2", "#D55E00"
+Label = str | datetime.date
+# More groups than this get smaller marks, and not every one a label.
+MANY = 40
 
 
 class PrevalenceDisplay:
@@ -40,10 +46,34 @@ class PrevalenceDisplay:
     figure_: Any
 
     @classmethod
+    def from_estimator(
+        cls, model: Quantifier, frame: Any, by: str | Sequence[str], *, ax: Any = None
+    ) -> Self:
+        """Draw what a fitted model says of each group of a frame.
+
+        Parameters
+        ----------
+        model : fitted quantifier
+        frame : pandas, polars or pyarrow frame
+        by : str or sequence of str
+            Column or columns whose values make the groups.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        """
+        groups = model.quantify_groups(frame, by)
+        return cls.from_predictions(
+            list(groups.values()),
+            [group_label(values) for values in groups],
+            title=f"Share of positives, {type(model).__name__}",
+            xlabel=by if isinstance(by, str) else ", ".join(by),
+            ax=ax,
+        )
+
+    @classmethod
     def from_predictions(
         cls,
         prevalences: Sequence[Prevalence],
-        labels: Sequence[str],
+        labels: Sequence[Label],
         *,
         truth: Sequence[float] | None = None,
         title: str | None = None,
@@ -55,40 +85,41 @@ class PrevalenceDisplay:
         Parameters
         ----------
         prevalences : sequence of Prevalence
-        labels : sequence of str
-            What each is the prevalence of.
+        labels : sequence of str, or of dates or times
+            What each is the prevalence of. Dates and times stand on an axis of time.
         truth : sequence of float, optional
             The true shares, where they are known.
         title, xlabel : str, optional
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
-        plt = _pyplot()
-        places = np.arange(len(prevalences))
+        _check_lengths(prevalences, labels, truth)
         if ax is None:
-            width = min(16.0, 3.2 + 0.62 * len(places))
-            _, ax = plt.subplots(figsize=(width, 4.2), layout="constrained")
+            width = min(16.0, 3.2 + 0.62 * len(prevalences))
+            _, ax = pyplot().subplots(figsize=(width, 4.2), layout="constrained")
+        places = _place_on_axis(ax, labels)
         values = 100 * np.array([float(p) for p in prevalences])
         ends = [(p.interval.low, p.interval.high) if p.interval else (p, p) for p in prevalences]
         low, high = 100 * np.array(ends, dtype=float).T
         levels = sorted({f"{100 * p.interval.level:g} %" for p in prevalences if p.interval})
         label = f"estimate, {' or '.join(levels)} interval" if levels else "estimate"
         bars = np.maximum(0, [values - low, high - values])
-        ax.errorbar(places, values, bars, fmt="o", color=_BLUE, capsize=4, label=label)
+        many = len(values) > MANY
+        marks = {"markersize": 3, "elinewidth": 0.8} if many else {"capsize": 4}
+        ax.errorbar(places, values, bars, fmt="o", color=BLUE, label=label, **marks)
         if truth is not None:
-            marks = {"marker": "x", "s": 55, "linewidths": 2, "color": _ORANGE, "zorder": 3}
-            ax.scatter(places, 100 * np.asarray(truth), label="truth", **marks)
-        crowded = len(places) > 4
-        turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-        ax.set_xticks(places, labels, **turned)
+            cross = {"marker": "x", "s": 12 if many else 55, "linewidths": 1 if many else 2}
+            shares = 100 * np.asarray(truth)
+            ax.scatter(places, shares, label="truth", color=ORANGE, zorder=3, **cross)
+            high = np.maximum(high, shares)
         ax.set_ylim(-2, max(10.0, 1.08 * high.max() + 2))
         ax.set_ylabel("share of positives (%)")
         ax.grid(axis="y", alpha=0.3)
         ax.spines[["top", "right"]].set_visible(False)
         if xlabel:
-            ax.set_xlabel(xlabel)
+            ax.set_xlabel(plain(xlabel))
         if title:
-            ax.set_title(title)
+            ax.set_title(plain(title))
         ax.legend(frameon=False, loc="best")
         display = cls()
         display.ax_, display.figure_ = ax, ax.figure
@@ -101,16 +132,54 @@ class PrevalenceDisplay:
         """Draw the results of `poscount.engines.from_files.quantify`, labelled by their groups."""
         return cls.from_predictions(
             [result.prevalence for result in results],
-            [", ".join(map(str, result.group.values())) or "sample" for result in results],
+            [group_label(result.group.values()) or "sample" for result in results],
             truth=truth,
             xlabel=", ".join(results[0].group),
             title=f"Share of positives, {results[0].prevalence.method}",
         )
 
 
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError('Pictures need matplotlib: pip install "poscount[plot]".') from error
-    return plt
+def group_label(values: Iterable[Any]) -> Label:
+    """Label of a group by the values of its grouping columns; a single date stays one.
+
+    Examples
+    --------
+    >>> group_label(["north", 3])
+    'north, 3'
+    """
+    values = list(values)
+    if len(values) == 1 and isinstance(values[0], datetime.date):
+        return values[0]
+    return ", ".join(map(str, values))
+
+
+def _check_lengths(
+    prevalences: Sequence[Prevalence], labels: Sequence[Label], truth: Sequence[float] | None
+) -> None:
+    n = len(prevalences)
+    if n == 0:
+        raise ValueError("There is no prevalence to draw.")
+    for name, others in (("labels", labels), ("truth", truth)):
+        if others is not None and len(others) != n:
+            raise ValueError(
+                f"{name} has {len(others)} entries for {n} prevalences: give one for each."
+            )
+
+
+def _place_on_axis(ax: Any, labels: Sequence[Label]) -> np.ndarray:
+    """Where the groups stand on the axis, which is labelled accordingly."""
+    if len(set(labels)) > 1 and all(isinstance(label, datetime.date) for label in labels):
+        # Half of its functions have no annotations: this way they all are Any.
+        dates: Any = importlib.import_module("matplotlib.dates")
+        # Without a minimum of two, three nights would get a label every six hours.
+        locator = dates.AutoDateLocator(minticks=2, maxticks=12)
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+        return dates.date2num(labels)
+    places = np.arange(len(labels))
+    shown = slice(None, None, math.ceil(len(labels) / MANY))
+    texts = [plain(str(label)) for label in labels[shown]]
+    crowded = max(map(len, texts)) > max(4, 40 / len(texts))
+    turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+    ax.set_xticks(places[shown], texts, **turned)
+    return places

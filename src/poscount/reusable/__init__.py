@@ -5,5 +5,6 @@ One method a file. What needs the positives and the sample together lives in `tr
 
 from poscount.reusable.odin import ODIn
 from poscount.reusable.pat import PAT
+from poscount.reusable.rcq import RCQ
 
-__all__ = ["PAT", "ODIn"]
+__all__ = ["PAT", "RCQ", "ODIn"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any
@@ -15,6 +14,7 @@ from poscount import checks, container
 from poscount.base import CountingQuantifier
 from poscount.intervals import Resampler, half_width
 from poscount.prevalence import Caution, Interval, Prevalence
+from poscount.reusable.posterior import posterior_of_cells
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
@@ -148,24 +148,7 @@ class ScoreQuantifier(CountingQuantifier):
             )
         counted = np.bincount(cells, minlength=len(self.shares_))
         value = float(self._rule(counted[np.newaxis], self.shares_)[0])
-        return self._posterior_of_cells(counted / len(rows), value)[cells]
-
-    def _posterior_of_cells(self, sample_shares: np.ndarray, value: float) -> np.ndarray:
-        possible = (self.shares_ > 0) & (sample_shares > 0)
-        positives, sample = self.shares_[possible], sample_shares[possible]
-        # The mean over the sample grows with s, in straight lines between these points.
-        knots = np.concatenate([[0.0], np.sort(sample / positives)])
-        means = np.minimum(sample, knots[:, np.newaxis] * positives).sum(axis=1)
-        if value > means[-1] + 1e-9:
-            warnings.warn(
-                f"The mean posterior is {means[-1]:.4f}, not the prevalence {value:.4f}: only that "
-                "share of the sample lies where positives can be.",
-                stacklevel=3,
-            )
-        s = np.interp(value, means, knots)
-        posterior = np.zeros(len(self.shares_))
-        posterior[possible] = np.minimum(1.0, s * positives / sample)
-        return posterior
+        return posterior_of_cells(self.shares_, counted / len(rows), value)[cells]
 
     @abstractmethod
     def _place_edges(self, training_scores: np.ndarray) -> None:

@@ -27,7 +27,7 @@ class ODIn(ScoreQuantifier):
     prevalences and, by what it then takes off, downwards near 1. Its interval knows nothing of
     this bias and holds the truth in 70 of 100 samples of the paper's Experiment #1 (in 38 on its
     worst data set), where PAT's 95 % interval holds it in 94
-    (``python benchmarks/experiment_1.py --repetitions 30``).
+    (``docs/reproduction``, or ``poscount reproduce 1 --methods pat odin --datasets A C ...``).
 
     Parameters
     ----------

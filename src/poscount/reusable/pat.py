@@ -101,20 +101,22 @@ class PAT(ScoreQuantifier):
     def _concentration(self) -> np.ndarray:
         return (self.n_labeled_ + 1) * self.shares_
 
-    def _curve(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        passed = np.cumsum(cells[..., :0:-1], axis=-1)[..., ::-1]
-        expected = np.cumsum(shares[..., :0:-1], axis=-1)[..., ::-1]
-        return passed / cells.sum(axis=-1, keepdims=True) / expected
-
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        return np.median(np.minimum(1.0, self._curve(cells, shares)), axis=-1)
+        return np.median(np.minimum(1.0, tail_ratios(cells, shares)), axis=-1)
 
     def _cautions(self, cells: np.ndarray, n_rows: int) -> list[Caution]:
-        uncapped = float(np.median(self._curve(cells, self.shares_)))
-        return checks.crowded_core(uncapped, self.n_labeled_, n_rows)
+        uncapped = float(np.median(tail_ratios(cells, self.shares_)))
+        return checks.crowded_core(checks.core_excess(uncapped, self.n_labeled_, n_rows))
 
     def _details(self, cells: np.ndarray) -> dict[str, Any]:
-        return {"q": self.quantiles_, "curve": np.minimum(1.0, self._curve(cells, self.shares_))}
+        return {"q": self.quantiles_, "curve": np.minimum(1.0, tail_ratios(cells, self.shares_))}
+
+
+def tail_ratios(cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Share of rows above each threshold over the share of positives above it, not capped."""
+    passed = np.cumsum(cells[..., :0:-1], axis=-1)[..., ::-1]
+    expected = np.cumsum(shares[..., :0:-1], axis=-1)[..., ::-1]
+    return passed / cells.sum(axis=-1, keepdims=True) / expected
 
 
 def _quantiles(q: float | tuple[float, float]) -> np.ndarray:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from poscount.scorers.products import products
 from poscount.threads import one_blas_thread
 
 
@@ -127,20 +128,10 @@ class Mahalanobis(BaseEstimator):
     def _score_block(self, X: np.ndarray) -> np.ndarray:
         kind: Any = np.float32 if self.keep_float32 and X.dtype == np.float32 else np.float64
         location, whitening = self.location_.astype(kind), self.whitening_.astype(kind)
-        # Every product has the same shape, the last one padded, because BLAS picks its kernel by
-        # the shape: so a row's score is the same to the last bit wherever the row stands.
-        n_features, rank = whitening.shape
-        size = min(2048, max(64, 2**16 // n_features))
-        centred = np.zeros((size, n_features), kind)
-        white = np.empty((size, rank), kind)
         squares = np.empty(len(X), kind)
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, len(X), size):
-                part = X[start : start + size]
-                np.subtract(part, location, out=centred[: len(part)])
-                np.matmul(centred, whitening, out=white)
-                rows = white[: len(part)]
-                np.einsum("ij,ij->i", rows, rows, out=squares[start : start + size])
+            for rows, white in products(X, location, whitening):
+                np.einsum("ij,ij->i", white, white, out=squares[rows])
         # The values are finite, so only an overflow can give NaN: the row is far away.
         squares[np.isnan(squares)] = np.inf
         return -np.sqrt(squares, dtype=np.float64)

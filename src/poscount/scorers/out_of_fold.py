@@ -13,7 +13,7 @@ from poscount.scorers.detector import as_scorer, score
 from poscount.scorers.mahalanobis import Mahalanobis
 from poscount.seeds import own_global_generator, seed_scorer, stream
 from poscount.threads import one_blas_thread
-from poscount.validation import Rows
+from poscount.validation import InputError, Rows
 
 N_FOLDS = 10
 
@@ -66,11 +66,19 @@ def fit_scorer(
 
 
 def _check_rows_are_scored_one_by_one(scorer: BaseEstimator, block: Any) -> None:
-    # PyOD's ECOD and COPOD rank new rows among each other, so that counts could not add up.
-    alone = score(scorer, _safe_indexing(block, [0]))[0]
+    try:
+        alone = score(scorer, _safe_indexing(block, [0]))[0]
+    except (IndexError, InputError) as error:
+        # PyOD's COF looks for neighbours among the new rows, and its SOS and CD answer NaN.
+        raise _not_by_itself(scorer, "cannot score a row by itself") from error
     among_others = score(scorer, _safe_indexing(block, list(range(N_FOLDS))))[0]
+    # PyOD's ECOD and COPOD rank new rows among each other, so that counts could not add up.
     if not np.isclose(alone, among_others, rtol=1e-6, atol=0, equal_nan=True):
-        raise ValueError(
-            f"The scorer {type(scorer).__name__} scores a row differently depending on the rows "
-            "beside it, so that rows cannot be counted batch by batch: use another scorer."
-        )
+        raise _not_by_itself(scorer, "scores a row differently depending on the rows beside it")
+
+
+def _not_by_itself(scorer: BaseEstimator, fault: str) -> ValueError:
+    return ValueError(
+        f"The scorer {type(scorer).__name__} {fault}, so that rows cannot be counted batch by "
+        "batch: use another scorer."
+    )

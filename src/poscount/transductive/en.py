@@ -216,11 +216,12 @@ class _SVM:
         labeled = self.labeled[train]
         if labeled.all() or not labeled.any():
             return np.full(np.count_nonzero(new), 2.0 * labeled[0] - 1)
+        # libsvm makes no use of the seed, but without one it is drawn from the global generator.
         if self.kernel is None:
-            svm = SVC(gamma=self.gamma, cache_size=CACHE_MB)
+            svm = SVC(gamma=self.gamma, cache_size=CACHE_MB, random_state=0)
             train_rows, new_rows = self.rows[train], self.rows[new]
         else:
-            svm = SVC(kernel="precomputed", cache_size=CACHE_MB)
+            svm = SVC(kernel="precomputed", cache_size=CACHE_MB, random_state=0)
             train_rows, new_rows = (
                 self.kernel[np.ix_(train, train)],
                 self.kernel[np.ix_(new, train)],

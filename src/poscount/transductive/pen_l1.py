@@ -71,8 +71,8 @@ class PenL1(TransductiveQuantifier):
     near the positives, and nothing contradicts a large prevalence: a sample without any positives
     is overestimated, by 19 to 42 points on average on five of six of the paper's data sets, and a
     sample far from all positives gives 1. Do not use the method where the prevalence may be 0.
-    On handwritten letters q and g (63 features) it was off by 38 points on average
-    (``python benchmarks/experiment_1.py --methods penl1 --bias --repetitions 1``).
+    On handwritten letters q and g (63 features) it was off by 42 points on average
+    (``docs/reproduction``: the tables of Experiment #1 and of the bias by prevalence).
 
     A sample identical to the positives gives 1, or nearly; so does one whose rows are all equal,
     like the positives or not. With fewer rows than folds, there are as many folds as rows; a

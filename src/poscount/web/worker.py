@@ -7,6 +7,7 @@ forked has them all. The server itself never imports this module.
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import traceback
 from collections.abc import Callable, Iterator
@@ -41,7 +42,7 @@ matplotlib.use("agg")
 _CLASSES = {name: registry.method(name) for name in METHODS}
 
 _OPTIONS = ("scorer", "confidence", "bootstrap")
-_MOST_DRAWN = 60
+_MOST_DRAWN = 300
 
 
 def run(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
@@ -113,12 +114,14 @@ def _watch(model: Quantifier, task: dict[str, Any], report_step: Report) -> from
     files = task["data"]
     if not isinstance(model, CountingQuantifier):
         report_step(f"looking at {len(files)} file(s) of unlabeled rows together", None)
+    n_parts = len(files) if task["by_file"] else 1
+    numbers = itertools.count()
 
     @contextmanager
-    def watch(file: str) -> Iterator[Progress]:
-        step, before = f"counting {task['names'][file]}", files.index(file)
-        report_step(step, before / len(files))
-        yield lambda done, total: report_step(step, (before + done / total) / len(files))
+    def watch(title: str) -> Iterator[Progress]:
+        step, before = f"counting {_in_their_names(title, task)}", next(numbers)
+        report_step(step, before / n_parts)
+        yield lambda done, total: report_step(step, (before + done / total) / n_parts)
 
     return watch
 

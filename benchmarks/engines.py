@@ -1,0 +1,267 @@
+"""Cost of counting in every engine, beside a plain scan of the same files.
+
+Run ``python benchmarks/engines.py table|linear|groups|push-down [--rows 10000000]``. Every run of
+an engine is a process of its own, so that its peak memory is its own; the time is CPU time of the
+process and its children (on a busy machine the other clock says nothing), with wall-clock time
+beside it. The files are made once, in batches, under ``--data``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from poscount import registry
+from poscount.engines import count
+from poscount.engines import duckdb as duckdb_engine
+
+FEATURES = [f"x{j}" for j in range(20)]
+FILE_ROWS = 10**6
+
+
+def make_files(folder: Path, rows: int, groups: int = 300) -> None:
+    """Write rows of 20 float32 features and a group, a million to a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, start in enumerate(range(0, rows, FILE_ROWS)):
+        path = folder / f"part-{i:04}.parquet"
+        if path.exists():
+            continue
+        rng = np.random.default_rng([rows, i])
+        n = min(FILE_ROWS, rows - start)
+        values = rng.standard_normal((n, len(FEATURES)), dtype=np.float32)
+        values[: n * 6 // 10] += 4
+        columns = dict(zip(FEATURES, values.T, strict=True))
+        table = pa.table({**columns, "night": rng.integers(0, groups, n)})
+        pq.write_table(table, folder / "writing")
+        os.replace(folder / "writing", path)
+
+
+def fitted(method: str, n_features: int = 20) -> Any:
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((2000, n_features), dtype=np.float32)
+    names = [f"x{j}" for j in range(n_features)]
+    model = registry.method(method)(random_state=0)
+    return model.fit(pa.table(dict(zip(names, values.T, strict=True))))
+
+
+# One engine, in a process of its own
+
+
+def scan(model: Any, folder: Path) -> None:
+    for path in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(65536, columns=FEATURES):
+                batch.num_rows  # noqa: B018
+
+
+def in_memory(model: Any, folder: Path) -> Any:
+    table = pa.concat_tables(pq.read_table(path, columns=FEATURES) for path in folder.iterdir())
+    return model.set_params(n_jobs=-1).count(table)
+
+
+def with_dask(model: Any, folder: Path) -> Any:
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
+        return count(model, dd.read_parquet(str(folder)))
+
+
+def with_spark(model: Any, folder: Path) -> Any:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "2g")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "65536")
+        .getOrCreate()
+    )
+    counts = count(model, session.read.parquet(str(folder)))
+    session.stop()
+    return counts
+
+
+def with_duckdb(most_features: int) -> Callable[[Any, Path], Any]:
+    def run(model: Any, folder: Path) -> Any:
+        duckdb_engine.MOST_FEATURES = most_features
+        return count(model, folder, engine="duckdb")
+
+    return run
+
+
+ENGINES: dict[str, Callable[[Any, Path], Any]] = {
+    "pyarrow scan, nothing counted": scan,
+    "memory": in_memory,
+    "files, 1 thread": lambda model, folder: count(model, folder, n_jobs=1),
+    "files, 2 threads": lambda model, folder: count(model, folder, n_jobs=2),
+    "files, 300 groups": lambda model, folder: count(model, folder, by="night", n_jobs=2),
+    "DuckDB, batches": with_duckdb(0),
+    "DuckDB, SQL": with_duckdb(1000),
+    "Dask, 2 workers": with_dask,
+    "Spark, local[2]": with_spark,
+}
+
+
+def cpu_seconds() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def peak_megabytes() -> float:
+    # Not ru_maxrss, which a process inherits from the one that started it.
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    return float("nan")
+
+
+def run_one(engine: str, method: str, folder: Path) -> None:
+    model = fitted(method)
+    cpu, wall = cpu_seconds(), time.perf_counter()
+    counts = ENGINES[engine](model, folder)
+    told = {
+        "cpu": cpu_seconds() - cpu,
+        "wall": time.perf_counter() - wall,
+        "peak": peak_megabytes(),
+        "child": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+    }
+    if counts is not None:
+        cells = np.atleast_2d(counts.cells).sum(axis=0)
+        told["cells"] = hashlib.sha256(cells.tobytes()).hexdigest()[:8]
+        told["rows"] = int(np.sum(counts.n))
+    print(json.dumps(told))
+
+
+def measured(engine: str, method: str, folder: Path) -> dict[str, Any]:
+    command = [sys.executable, __file__, "one", "--data", str(folder)]
+    command += ["--engine", engine, "--methods", method]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+# The tables
+
+
+def table(folder: Path, rows: int, methods: list[str]) -> None:
+    make_files(folder / str(rows), rows)
+    print(f"{rows} rows x {len(FEATURES)} float32 features")
+    print("| engine | method | CPU s | wall s | peak MB | largest child MB | counts |")
+    print("|---|---|---|---|---|---|---|")
+    for method in methods:
+        for engine in ENGINES:
+            told = measured(engine, method, folder / str(rows))
+            print(
+                f"| {engine} | {method} | {told['cpu']:.2f} | {told['wall']:.2f} | "
+                f"{told['peak']:.0f} | {told['child']:.0f} | {told.get('cells', '')} |",
+                flush=True,
+            )
+
+
+def linear(folder: Path, rows: int, methods: list[str]) -> None:
+    print("| rows | method | CPU s | microseconds a row | peak MB | scan, CPU s |")
+    print("|---|---|---|---|---|---|")
+    n = 10**5
+    while n <= rows:
+        make_files(folder / str(n), n)
+        for method in methods:
+            plain = measured("pyarrow scan, nothing counted", method, folder / str(n))
+            told = measured("files, 2 threads", method, folder / str(n))
+            print(
+                f"| {n} | {method} | {told['cpu']:.2f} | {1e6 * told['cpu'] / n:.3f} | "
+                f"{told['peak']:.0f} | {plain['cpu']:.2f} |",
+                flush=True,
+            )
+        n *= 10
+
+
+def groups(folder: Path, rows: int, methods: list[str]) -> None:
+    """Count with many groups against none, in turns, and estimate them all."""
+    print("| groups | method | count, CPU s | ratio to no groups | estimates, CPU s |")
+    print("|---|---|---|---|---|")
+    for method in methods:
+        model = fitted(method)
+        for n_groups in (1, 10_000):
+            place = folder / f"{rows}-groups-{n_groups}"
+            make_files(place, rows, n_groups)
+            best = {None: np.inf, "night": np.inf}
+            for _ in range(5):
+                for by in best:
+                    start = time.process_time()
+                    counts = count(model, place, by=by, n_jobs=1)
+                    best[by] = min(best[by], time.process_time() - start)
+            start = time.process_time()
+            model.estimate_by(counts)
+            seconds = time.process_time() - start
+            ratio = best["night"] / best[None]
+            print(f"| {n_groups} | {method} | {best['night']:.3f} | {ratio:.2f} | {seconds:.2f} |")
+
+
+def push_down(folder: Path, rows: int, methods: list[str]) -> None:
+    """Compare SQL with batches, by the number of features: it sets MOST_FEATURES."""
+    import duckdb
+
+    print("| features | SQL, CPU s | batches, CPU s | grouped: SQL | batches |")
+    print("|---|---|---|---|---|")
+    rng = np.random.default_rng(0)
+    for d in (2, 4, 6, 8, 10, 15, 20, 40):
+        model = fitted(methods[0], d)
+        values = rng.standard_normal((rows, d), dtype=np.float32)
+        columns = {f"x{j}": column for j, column in enumerate(values.T)}
+        rows_of_arrow = pa.table({**columns, "g": rng.integers(0, 100, rows)})
+        with duckdb.connect(config={"threads": 1}) as connection:
+            connection.register("rows_of_arrow", rows_of_arrow)
+            connection.sql("CREATE TABLE rows AS SELECT * FROM rows_of_arrow")
+            relation = connection.table("rows")
+            best = {}
+            for _ in range(3):
+                for by in ([], ["g"]):
+                    for most in (1000, 0):
+                        duckdb_engine.MOST_FEATURES = most
+                        start = time.process_time()
+                        duckdb_engine.count_relation(model, relation, by, n_jobs=1)
+                        seconds = time.process_time() - start
+                        key = (bool(by), most)
+                        best[key] = min(best.get(key, np.inf), seconds)
+        print(f"| {d} | {' | '.join(f'{seconds:.2f}' for seconds in best.values())} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["table", "linear", "groups", "push-down", "one"])
+    parser.add_argument("--rows", type=int, default=10**6)
+    parser.add_argument("--methods", nargs="+", default=["pat"])
+    parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "poscount-rows")
+    parser.add_argument("--engine", choices=ENGINES)
+    asked = parser.parse_args()
+    if asked.what == "one":
+        run_one(asked.engine, asked.methods[0], asked.data)
+    else:
+        tables = {"table": table, "linear": linear, "groups": groups, "push-down": push_down}
+        tables[asked.what](asked.data, asked.rows, asked.methods)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""A data set in memory, how it is read from a file, and the checksum of its values."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from poscount.engines.arrow import chosen_columns, pyarrow
+from poscount.engines.files import read_batches, read_table
+from poscount.validation import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """Rows with classes, one of which is the positive one.
+
+    Attributes
+    ----------
+    key, title : str
+        Its short name, and what it is.
+    features : ndarray of float64
+        One row each.
+    labels : ndarray of str
+        The class of each row.
+    positive : str
+        The positive class; all others are sub-classes of the negatives.
+    feature_names : tuple of str
+    sha256 : str
+        Checksum of the values in the file or from the generator, whatever classes are in use.
+    """
+
+    key: str
+    title: str
+    features: np.ndarray
+    labels: np.ndarray
+    positive: str
+    feature_names: tuple[str, ...]
+    sha256: str
+
+    @cached_property
+    def is_positive(self) -> np.ndarray:
+        """Whether each row is positive."""
+        return self.labels == self.positive
+
+    @cached_property
+    def negatives(self) -> tuple[str, ...]:
+        """Names of the classes of the negatives, sorted."""
+        return tuple(sorted(set(self.labels[~self.is_positive].tolist())))
+
+    def __repr__(self) -> str:
+        rows, columns = self.features.shape
+        return (
+            f"DataSet({self.key}: {rows} rows, {columns} features, {int(self.is_positive.sum())} "
+            f"of class {self.positive})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What a file holds: features with names, and labels, before a positive class is chosen."""
+
+    feature_names: tuple[str, ...]
+    features: np.ndarray
+    labels: np.ndarray
+
+    @cached_property
+    def sha256(self) -> str:
+        """Checksum of the values."""
+        return checksum(self.feature_names, self.features, self.labels)
+
+    def data_set(
+        self, key: str, title: str, positive: str, negatives: Sequence[str], source: str
+    ) -> DataSet:
+        """Choose the classes; rows of classes that are not in use are left out."""
+        classes = sorted(set(self.labels.tolist()))
+        shown = ", ".join(classes[:30]) + (", ..." if len(classes) > 30 else "")
+        for name in (positive, *negatives):
+            if name not in classes:
+                raise InputError(
+                    f"no row has the class {name!r}; the classes are {shown}.", source=source
+                )
+        if positive in negatives:
+            raise InputError(
+                f"the class {positive!r} cannot be positive and negative; take it out of the "
+                "negatives.",
+                source=source,
+            )
+        if len(classes) < 2:
+            raise InputError(
+                f"all rows are of the class {positive!r}: at least one negative is needed to draw "
+                "samples of a known prevalence.",
+                source=source,
+            )
+        used = np.isin(self.labels, [positive, *(negatives or classes)])
+        return DataSet(
+            key=key,
+            title=title,
+            features=self.features[used],
+            labels=self.labels[used],
+            positive=positive,
+            feature_names=self.feature_names,
+            sha256=self.sha256,
+        )
+
+
+def checksum(feature_names: Sequence[str], features: np.ndarray, labels: np.ndarray) -> str:
+    """SHA-256 of names, values and labels, in the order of the rows.
+
+    It is taken from the values and not from the file, so that neither the header of a gzip file
+    nor the way in which a number is written (``0``, ``0.0``) matters.
+
+    Examples
+    --------
+    >>> once = checksum(["a"], np.array([[0.0], [1.0]]), np.array(["x", "y"]))
+    >>> once == checksum(["a"], np.array([[-0.0], [1]]), np.array(["x", "y"]))
+    True
+    >>> once == checksum(["a"], np.array([[0.0], [1.5]]), np.array(["x", "y"]))
+    False
+    """
+    digest = hashlib.sha256()
+    for texts in (feature_names, labels.tolist()):
+        # Lengths first, so that no two lists of texts give the same bytes.
+        for text in (str(len(texts)), *texts):
+            encoded = text.encode()
+            digest.update(b"%d:%b" % (len(encoded), encoded))
+    # Adding zero turns -0.0 into 0.0, of which it is another way of writing.
+    digest.update((np.ascontiguousarray(features, dtype="<f8") + 0.0).data)
+    return digest.hexdigest()
+
+
+def read_content(path: str | os.PathLike[str], label: str, drop: Sequence[str] = ()) -> Content:
+    """Read a CSV, Parquet or Arrow file in which every column but a few is a feature.
+
+    Raises
+    ------
+    InputError
+        A column is missing, a feature is not numeric, or a value is missing or not finite.
+    """
+    source = os.fspath(path)
+    columns = next(read_batches(path)).schema.names
+    chosen_columns(columns, None, [label, *drop], source)
+    names = [name for name in columns if name != label and name not in drop]
+    if not names:
+        raise InputError("the file has no features beside the label.", source=source)
+    table = read_table(path, columns=[*names, label], numeric=names)
+    features = np.empty((table.num_rows, len(names)))
+    for j, name in enumerate(names):
+        features[:, j] = _numbers(table[name], source, name)
+    if not np.isfinite(features).all():
+        row, j = map(int, np.argwhere(~np.isfinite(features))[0])
+        raise InputError(
+            "missing, NaN or infinite: every value must be a finite number; remove or impute it, "
+            "or leave the column out with drop.",
+            source=source,
+            column=names[j],
+            row=row,
+        )
+    return Content(tuple(names), features, _texts(table[label], source, label))
+
+
+def _numbers(column: Any, source: str, name: str) -> np.ndarray:
+    types = pyarrow().types
+    kind = column.type
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise InputError(
+            f"it holds {kind}, not numbers; leave it out with drop.", source=source, column=name
+        )
+    return column.cast("float64").to_numpy()
+
+
+def _texts(column: Any, source: str, name: str) -> np.ndarray:
+    pa = pyarrow()
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_floating(kind) or pa.types.is_nested(kind):
+        raise InputError(
+            f"it holds {kind}; classes must be text, whole numbers or booleans.",
+            source=source,
+            column=name,
+        )
+    if column.null_count:
+        row = pa.compute.index(column.is_null(), True).as_py()
+        raise InputError(
+            "a row without a class; fill it in or remove the row.",
+            source=source,
+            column=name,
+            row=row,
+        )
+    return np.array(column.cast("string").to_pylist(), dtype=np.str_)

@@ -1,0 +1,183 @@
+"""Fetch a data set of the catalog: download, convert, check, and only then put it in its place."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from poscount.container import replacing
+from poscount.datasets import catalog, overlaps
+from poscount.datasets.catalog import Entry
+from poscount.datasets.converters import CONVERTERS
+from poscount.datasets.dataset import Content, read_content
+from poscount.datasets.directory import data_directory
+from poscount.datasets.download import cannot_write, download, read_json
+from poscount.datasets.loading import check, stored
+from poscount.datasets.receipt import Receipt, read_receipt, receipt_path, write_receipt
+from poscount.engines.arrow import Progress
+from poscount.validation import InputError
+
+
+class Fetched(NamedTuple):
+    """A stored file, and where it came from (None if it was there already, without a note)."""
+
+    path: Path
+    receipt: Receipt | None
+    new: bool
+
+
+def fetch(
+    name: str,
+    *,
+    directory: str | os.PathLike[str] | None = None,
+    base: str | None = None,
+    progress: Progress | None = None,
+) -> Fetched:
+    """Download a data set of the catalog and store it for `load`.
+
+    What is downloaded is converted and checked under a temporary name. Where the catalog knows the
+    checksum of the values, a file with another one is not kept. Where it does not, the checksums
+    are noted in ``<file>.csv.gz.json`` and trusted because they were the first; another download
+    with other bytes is then refused.
+
+    Parameters
+    ----------
+    name : str
+        A letter or file name of the catalog.
+    directory : path-like, optional
+        Where to store it; `data_directory` by default.
+    base : str, optional
+        A mirror: scheme and host that replace those of the catalog's addresses.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with bytes.
+
+    Returns
+    -------
+    Fetched
+        The stored file. If it was there already, nothing is downloaded.
+
+    Raises
+    ------
+    InputError
+        What went wrong, and whether another try may help.
+    """
+    entry = _fetchable(name)
+    folder = data_directory() if directory is None else Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{entry.file}.csv.gz"
+    if target.exists():
+        stored(entry, folder)
+        return Fetched(target, read_receipt(target), new=False)
+    address, md5 = _located(entry, base)
+    part = folder / f".{entry.file}.part"
+    download(address, part, progress)
+    try:
+        receipt = _converted(entry, part, target, address, md5)
+        write_receipt(target, receipt)
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    finally:
+        # Complete, and either used or wrong.
+        part.unlink()
+    return Fetched(target, receipt, new=True)
+
+
+def _fetchable(name: str) -> Entry:
+    entry = catalog.find(name)
+    if entry is None:
+        if name in overlaps.NAMES:
+            raise ValueError(f"{name!r} is generated when it is loaded: there is nothing to fetch.")
+        raise ValueError(
+            f"The catalog has no data set {name!r}; it has {', '.join(catalog.names())}."
+        )
+    if entry.address is None:
+        raise ValueError(f"{entry.key} is not fetched. {entry.note} See {entry.page}.")
+    return entry
+
+
+def _located(entry: Entry, base: str | None) -> tuple[str, str | None]:
+    """Where the file is, and its MD5 if the source says it."""
+    address = _rebased(str(entry.address), base)
+    if "/api/v1/json/data/" not in address:
+        return address, None
+    try:
+        description = read_json(address)["data_set_description"]
+        return _rebased(description["url"], base), description.get("md5_checksum")
+    except (KeyError, TypeError) as error:
+        raise InputError("the answer does not say where the file is.", source=address) from error
+
+
+def _rebased(address: str, base: str | None) -> str:
+    if base is None:
+        return address
+    return base.rstrip("/") + urlsplit(address).path
+
+
+def _converted(entry: Entry, part: Path, target: Path, address: str, md5: str | None) -> Receipt:
+    if md5 is not None and _digest(part, "md5") != md5:
+        raise InputError("the MD5 is not the one that the source states.", source=address)
+    source_sha256 = _digest(part, "sha256")
+    earlier = read_receipt(target)
+    if earlier and not earlier.verified and earlier.source_sha256 != source_sha256:
+        raise InputError(
+            f"the file is not the one that was fetched before: its sha256 is {source_sha256}, and "
+            f"was {earlier.source_sha256}; if you trust the new one, remove "
+            f"{receipt_path(target)}.",
+            source=address,
+        )
+    # The suffix is what the reader of files goes by.
+    with replacing(target, ".csv.gz") as temporary:
+        _store(entry, part, temporary, address)
+        content = _read(entry, temporary, address)
+        known = entry.sha256 if entry.exact else None
+        if known is not None and content.sha256 != known:
+            raise InputError(
+                f"the checksum of the values is {content.sha256}, not {known}; the file is not "
+                "kept. Either the download is damaged or the source has changed: see "
+                f"{entry.page}.",
+                source=address,
+            )
+    return Receipt(address, source_sha256, content.sha256, known is not None)
+
+
+def _store(entry: Entry, part: Path, path: Path, address: str) -> None:
+    """Write the stored form; equal content gives equal bytes, because no time is written."""
+    signs = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, LookupError, StopIteration)
+    with (
+        open(path, "wb") as file,
+        gzip.GzipFile("", "wb", 6, fileobj=file, mtime=0) as zipped,
+        io.TextIOWrapper(zipped, encoding="utf-8", newline="") as text,
+    ):
+        writer = csv.writer(text, lineterminator="\n")
+        try:
+            writer.writerows(CONVERTERS[entry.converter](part))
+        except (*signs, csv.Error, RuntimeError) as error:
+            raise InputError(
+                f"the file is damaged or not in the form that the data set {entry.key} had "
+                f"({error}).",
+                source=address,
+            ) from error
+
+
+def _read(entry: Entry, path: Path, address: str) -> Content:
+    try:
+        content = read_content(path, "class", entry.dropped)
+    except InputError as error:
+        raise InputError(
+            error.problem, source=address, column=error.column, row=error.row
+        ) from error
+    check(entry, content, address)
+    return content
+
+
+def _digest(path: Path, algorithm: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, algorithm).hexdigest()

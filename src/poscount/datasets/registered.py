@@ -1,0 +1,145 @@
+"""Data sets of the user: any CSV, Parquet or Arrow file under a name, for every later process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from poscount.container import write_whole
+from poscount.datasets import catalog, overlaps
+from poscount.datasets.dataset import DataSet, read_content
+from poscount.datasets.directory import data_directory
+from poscount.validation import InputError
+
+_FILE = "registered.json"
+_NAME = re.compile(r"[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What is kept of a registered data set; the data stay where they are."""
+
+    path: str
+    label: str
+    positive: str
+    negatives: tuple[str, ...]
+    drop: tuple[str, ...]
+    sha256: str
+
+
+def register(
+    name: str,
+    path: str | os.PathLike[str],
+    *,
+    label: str,
+    positive: str,
+    negatives: Sequence[str] = (),
+    drop: Sequence[str] = (),
+) -> DataSet:
+    """Give a file of labelled rows a name, under which `load` finds it from now on.
+
+    The file stays where it is; its name, the columns and the checksum of its values are kept in
+    the data directory. All columns but the label and those to drop are features.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, ``.``, ``_`` and ``-``. A name that is registered already is replaced; the
+        names of the catalog are taken.
+    path : str or path-like
+        CSV (also gzipped), Parquet or Arrow.
+    label : str
+        The column with the classes.
+    positive : str
+        The positive class.
+    negatives : sequence of str
+        The classes to use as negatives; all others than the positive one by default.
+    drop : sequence of str
+        Columns that are no features.
+
+    Returns
+    -------
+    DataSet
+        As `load` gives it.
+
+    Raises
+    ------
+    InputError
+        A column is missing, a class does not occur, a feature is not a number or is missing.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name for a data set: use letters, digits, '.', '_', '-'.")
+    if catalog.find(name) or name in overlaps.NAMES:
+        raise ValueError(f"{name!r} is the name of a data set of the catalog: choose another one.")
+    for argument, value in (("negatives", negatives), ("drop", drop)):
+        if isinstance(value, str):
+            raise TypeError(f"{argument} must be a list of names, not the text {value!r}.")
+    path = os.path.abspath(path)
+    content = read_content(path, label, drop)
+    result = content.data_set(name, os.path.basename(path), positive, negatives, path)
+    new = Registered(path, label, positive, tuple(negatives), tuple(drop), content.sha256)
+    _write({**registered(), name: new})
+    return result
+
+
+def unregister(name: str) -> None:
+    """Forget a registered data set; its file is not touched."""
+    known = registered()
+    if name not in known:
+        shown = ", ".join(known) or "none"
+        raise ValueError(f"No data set is registered as {name!r}; registered are: {shown}.")
+    del known[name]
+    _write(known)
+
+
+def registered() -> dict[str, Registered]:
+    """All registered data sets by name."""
+    path = data_directory() / _FILE
+    if not path.exists():
+        return {}
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return {name: _entry(fields) for name, fields in known.items()}
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise ValueError(
+            f"{path} is damaged ({error}): remove it and register your data sets again."
+        ) from error
+
+
+def load_registered(name: str, entry: Registered, positive: str | None) -> DataSet:
+    """Load a registered data set, with another positive class if one is given."""
+    if not os.path.exists(entry.path):
+        raise InputError(
+            f"the file of the data set {name!r} is no longer there; register it again with its new "
+            "place, or remove the name.",
+            source=entry.path,
+        )
+    content = read_content(entry.path, entry.label, entry.drop)
+    if content.sha256 != entry.sha256:
+        raise InputError(
+            f"the file has changed since it was registered as {name!r}; if that is meant, register "
+            "it again (`poscount datasets add`).",
+            source=entry.path,
+        )
+    negatives = entry.negatives if positive is None else ()
+    title = os.path.basename(entry.path)
+    return content.data_set(name, title, positive or entry.positive, negatives, entry.path)
+
+
+def _entry(fields: Any) -> Registered:
+    lists = {name: tuple(fields[name]) for name in ("negatives", "drop")}
+    return Registered(**{**fields, **lists})
+
+
+def _write(known: dict[str, Registered]) -> None:
+    directory = data_directory()
+    directory.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({name: asdict(known[name]) for name in sorted(known)}, indent=1)
+    try:
+        write_whole(directory / _FILE, f"{text}\n".encode())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(directory)) from error

@@ -1,0 +1,76 @@
+"""Parquet and Arrow files, batch by batch; both know the types of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from poscount.engines.arrow import Choose, Progress, one_batch, pyarrow
+from poscount.validation import InputError
+
+
+def parquet_batches(
+    path: str, choose: Choose, batch_rows: int, progress: Progress | None
+) -> Iterator[Any]:
+    """Yield the chosen columns of a Parquet file."""
+    with pyarrow().parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        schema, total = file.schema_arrow, file.metadata.num_rows
+        chosen = choose(schema.names)
+        if total == 0:
+            yield one_batch(schema.empty_table().select(chosen))
+        done = 0
+        for batch in file.iter_batches(batch_rows, columns=chosen):
+            yield batch.select(chosen)
+            done += batch.num_rows
+            if progress:
+                progress(done, total)
+
+
+def arrow_batches(path: str, choose: Choose, progress: Progress | None) -> Iterator[Any]:
+    """Yield the chosen columns of an Arrow file or stream."""
+    pa = pyarrow()
+    # Mapped, because the whole file may be one batch.
+    with pa.memory_map(path) as file:
+        streamed = file.read(6) != b"ARROW1"
+        connect = pa.ipc.open_stream if streamed else pa.ipc.open_file
+        file.seek(0)
+        names = connect(file).schema.names
+        chosen = choose(names)
+        fields = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in chosen])
+        file.seek(0)
+        reader = connect(file, options=fields)
+        total = file.size() if streamed else reader.num_record_batches
+        batches = reader if streamed else map(reader.get_batch, range(total))
+        done = 0
+        for done, batch in enumerate(batches, start=1):
+            yield batch.select(chosen)
+            if progress:
+                progress(file.tell() if streamed else done, total)
+        if progress and streamed:
+            # Behind the last batch stands an end mark, which only now has been read.
+            progress(total, total)
+        if done == 0:
+            yield one_batch(reader.schema.empty_table().select(chosen))
+
+
+def undamaged(batches: Iterable[Any], path: str, kind: str) -> Iterator[Any]:
+    """Turn what a damaged file does to its reader into one sentence."""
+    pa = pyarrow()
+    # A memory error is among them because a damaged length asks for petabytes.
+    signs = (
+        pa.ArrowInvalid,
+        pa.ArrowNotImplementedError,
+        pa.ArrowMemoryError,
+        OSError,
+        UnicodeDecodeError,
+    )
+    try:
+        for batch in batches:
+            # Text that points outside of its buffer would crash the process when it is used.
+            batch.validate(full=True)
+            yield batch
+    except signs as error:
+        raise InputError(
+            f"this is not {kind}, as its extension says, or it is damaged; write or copy it again.",
+            source=path,
+        ) from error

@@ -1,0 +1,111 @@
+"""The numbers of the paper: its tables as CSV files, and what is known about deviations from them.
+
+``paper_tables.csv`` and ``paper_times.csv`` hold every cell of the paper's tables of errors and of
+seconds. ``deviations.csv`` explains where our numbers differ: experiment, dataset, method (our
+name) and a sentence; an empty field stands for every value.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+# The columns of the paper's main tables; its other methods have small tables of their own.
+MAIN_COLUMNS = ("EN_auto", "EN_scale", "PE", "KM1", "KM2", "TIcE", "ExTIcE", "PAT_M", "BFT_M")
+
+# Data sets that everybody can get, on which our numbers are compared with the paper's.
+DATASETS = ("A", "C", "L", "P", "R", "W")
+
+# Their negative sub-classes: with fewer of them, a run of Experiment #3 is unfinished.
+N_NEGATIVES = {"A": 9, "C": 1, "L": 25, "P": 9, "R": 1, "W": 1}
+
+# The paper prints the numbers of Experiment #1 again for these, so that nothing can be compared.
+NOT_RUN = {"2": ("C", "R", "W")}
+
+
+class Published(NamedTuple):
+    """One cell of the paper's tables, in points; a standard deviation where it has one."""
+
+    mae: float
+    sd: float | None
+
+
+@cache
+def tables() -> dict[tuple[str, str, str], Published]:
+    """Every cell with a number by (experiment, data set, column); ``"rank"`` is the printed rank.
+
+    Examples
+    --------
+    >>> tables()["1", "W", "PAT_M"]
+    Published(mae=2.23, sd=1.87)
+    """
+    return {
+        (row["experiment"], row["dataset"], row["method"]): Published(
+            float(row["mae_pct"]), float(row["sd_pct"]) if row["sd_pct"] else None
+        )
+        for row in _rows("paper_tables.csv")
+        if row["mae_pct"]
+    }
+
+
+@cache
+def seconds() -> dict[tuple[str, str], float]:
+    """Seconds of Experiment #4 by (data set, column)."""
+    return {
+        (row["dataset"], row["method"]): float(row["seconds"])
+        for row in _rows("paper_times.csv")
+        if row["seconds"]
+    }
+
+
+def comparable(experiment: str, dataset: str, column: str | None) -> Published | None:
+    """Published cell that a run of ours can be compared with, if there is one.
+
+    Examples
+    --------
+    >>> comparable("2", "W", "PAT_M") is None  # the paper repeats Experiment #1 there
+    True
+    """
+    if dataset not in DATASETS or dataset in NOT_RUN.get(experiment, ()) or column is None:
+        return None
+    return tables().get((experiment, dataset, column))
+
+
+def average_ranks(
+    experiment: str, datasets: Sequence[str], columns: Sequence[str]
+) -> dict[str, float]:
+    """Average rank of each column over data sets, from the published errors.
+
+    A method without a number shares the last places, as in the paper's printed row of ranks.
+
+    Examples
+    --------
+    >>> average_ranks("1", ["A", "W"], ["TIcE", "PAT_M", "KM1"])
+    {'TIcE': 2.5, 'PAT_M': 1.0, 'KM1': 2.5}
+    """
+    cells = tables()
+    none = Published(np.inf, None)
+    errors = [[cells.get((experiment, d, c), none).mae for c in columns] for d in datasets]
+    ranks = rankdata(np.array(errors).reshape(len(datasets), len(columns)), axis=1).mean(axis=0)
+    return dict(zip(columns, ranks.tolist(), strict=True))
+
+
+def explanation(experiment: str, dataset: str, method: str) -> str | None:
+    """What is known about the deviation of one of our cells; the first row that fits."""
+    for row in _rows("deviations.csv"):
+        wanted = (row["experiment"], row["dataset"], row["method"])
+        if all(w in ("", g) for w, g in zip(wanted, (experiment, dataset, method), strict=True)):
+            return row["sentence"]
+    return None
+
+
+@cache
+def _rows(name: str) -> tuple[dict[str, str], ...]:
+    text = files(__name__).joinpath(name).read_text(encoding="utf-8")
+    return tuple(csv.DictReader(text.splitlines()))

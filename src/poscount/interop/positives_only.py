@@ -1,0 +1,67 @@
+"""What the adapters share: the positives out of two labelled classes, and a share for each."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from poscount.base import Quantifier
+
+
+class PositivesOnly:
+    """A quantifier that learns from positives, where labelled rows of two classes are given."""
+
+    def __init__(self, quantifier: BaseEstimator, positive: Any = None) -> None:
+        self.quantifier = quantifier
+        self.positive = positive
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the rows of the positive class; the others only name the other class.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+            Labels, of two classes.
+        """
+        _check_quantifier(self.quantifier)
+        labels = column_or_1d(y)
+        check_consistent_length(X, labels)
+        classes = np.unique(labels)
+        if len(classes) != 2:
+            raise ValueError(
+                f"y must have two classes, one of them the positives, but has {len(classes)}: "
+                f"{', '.join(map(repr, classes.tolist()[:5]))}; with more than two ask for one "
+                "class at a time (y == label), with one add a row of the other class."
+            )
+        positive = classes[1] if self.positive is None else self.positive
+        if positive not in classes.tolist():
+            raise ValueError(
+                f"positive={positive!r} is no label in y, whose labels are "
+                f"{classes[0].item()!r} and {classes[1].item()!r}."
+            )
+        rows = _safe_indexing(X, np.flatnonzero(labels == positive))
+        self.classes_ = classes
+        self.positive_ = classes[classes == positive][0]
+        self.quantifier_ = clone(self.quantifier).fit(rows)
+        return self
+
+    def _shares(self, X: Any) -> np.ndarray:
+        """Share of each class in a sample, in the order of `classes_`."""
+        check_is_fitted(self, "quantifier_")
+        p = float(self.quantifier_.predict(X))
+        return np.where(self.classes_ == self.positive_, p, 1 - p)
+
+
+def _check_quantifier(quantifier: Any) -> None:
+    steps = getattr(quantifier, "steps", None)
+    last = steps[-1][1] if steps else quantifier
+    if not isinstance(last, Quantifier):
+        raise TypeError(
+            "quantifier must be a quantifier of poscount, or a pipeline that ends in one, got "
+            f"{quantifier!r}."
+        )

@@ -1,0 +1,114 @@
+"""The error to expect of PAT, by the number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poscount.plotting.style import COLOURS, pyplot
+from poscount.theory import Plan, pat_expected_error
+
+LINES = ("-", "--", ":", "-.")
+
+
+class SampleSizeDisplay:
+    """Expected error by the size of the sample, a line for each number of labelled positives.
+
+    It is the error of `poscount.theory.pat_expected_error`, which holds where no negatives look
+    like typical positives.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes drawn on.
+    figure_ : matplotlib.figure.Figure
+        Their figure.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from poscount.theory import plan
+    >>> display = SampleSizeDisplay.from_plan(plan(0.02))
+    >>> display.ax_.get_ylabel()
+    'expected absolute error (points)'
+    """
+
+    ax_: Any
+    figure_: Any
+
+    @classmethod
+    def from_plan(cls, plan: Plan, *, ax: Any = None) -> Self:
+        """Draw a plan, beside a quarter and four times as many labelled positives.
+
+        Parameters
+        ----------
+        plan : Plan
+            What `poscount.theory.plan` has found.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        """
+        n_labeled = sorted({max(1, plan.n_labeled // 4), plan.n_labeled, 4 * plan.n_labeled})
+        n_unlabeled = np.unique(np.ceil(plan.n_unlabeled * np.geomspace(1 / 20, 20, 121)))
+        display = cls.from_sizes(n_labeled, n_unlabeled, prevalence=plan.prevalence, ax=ax)
+        name = (
+            f"plan: {plan.n_labeled} positives, {plan.n_unlabeled} rows, "
+            f"{100 * plan.expected_error:.2g} points"
+        )
+        mark = {"marker": "*", "markersize": 14, "linestyle": "", "color": "black"}
+        display.ax_.plot(plan.n_unlabeled, 100 * plan.expected_error, label=name, **mark)
+        display.ax_.legend(frameon=False, loc="best")
+        return display
+
+    @classmethod
+    def from_sizes(
+        cls,
+        n_labeled: Sequence[int],
+        n_unlabeled: ArrayLike,
+        *,
+        prevalence: float = 1.0,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the expected error for given sizes.
+
+        Parameters
+        ----------
+        n_labeled : sequence of int
+            Numbers of labelled positives, at most four: a line for each.
+        n_unlabeled : array-like of int
+            Numbers of rows in the sample, along the axis.
+        prevalence : float, default=1.0
+            Share of positives in the sample; the default is the worst case.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        """
+        if len(n_labeled) > len(LINES):
+            raise ValueError(
+                f"n_labeled has {len(n_labeled)} entries, and more than {len(LINES)} lines cannot "
+                "be told apart in print."
+            )
+        sizes = np.asarray(n_unlabeled)
+        if ax is None:
+            _, ax = pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")
+        for positives, colour, line in zip(n_labeled, COLOURS, LINES, strict=False):
+            errors = 100 * pat_expected_error(positives, sizes, prevalence)
+            name = f"{positives} labelled positives"
+            ax.plot(sizes, errors, color=colour, linestyle=line, label=name)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        # Powers of ten say little about errors of one to ten points.
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("{x:g}")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.set_xlabel("unlabeled rows")
+        ax.set_ylabel("expected absolute error (points)")
+        ax.set_title(f"Expected error of PAT, {100 * prevalence:g} % positives")
+        ax.grid(which="both", alpha=0.25)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False, loc="best")
+        display = cls()
+        display.ax_, display.figure_ = ax, ax.figure
+        return display

@@ -1,0 +1,501 @@
+"""Counting files, tables and batches: everywhere the counts that memory gives, to the last one."""
+
+import gzip
+import itertools
+import threading
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from poscount import PAT, Counts, ExTIcE, InputError
+from poscount.counts import GroupedCounts
+from poscount.engines import count
+from poscount.engines import duckdb as duckdb_engine
+
+duckdb = pytest.importorskip("duckdb")
+
+
+def write(table, path):
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=700)
+    elif path.suffix == ".feather":
+        pyarrow.feather.write_feather(table, path)
+    elif path.suffix == ".gz":
+        buffer = pa.BufferOutputStream()
+        pyarrow.csv.write_csv(table, buffer)
+        path.write_bytes(gzip.compress(buffer.getvalue().to_pybytes()))
+    else:
+        pyarrow.csv.write_csv(table, path)
+
+
+def as_text(grouped):
+    """Groups as a file without types has them."""
+    keys = [tuple(map(str, key)) for key in grouped.keys]
+    same = GroupedCounts(grouped.by, keys, grouped.cells, grouped.n, grouped.model)
+    return same.in_order()
+
+
+@pytest.fixture(params=["parquet", "csv", "csv.gz", "feather"])
+def folder(request, trap, tmp_path):
+    """Three files of one kind."""
+    for i, (start, stop) in enumerate([(0, 1000), (1000, 1001), (1001, 3000)]):
+        write(trap.slice(start, stop - start), tmp_path / f"part {i}.{request.param}")
+    return tmp_path
+
+
+@pytest.fixture
+def hive(trap, tmp_path):
+    """Files that have their night in the path only."""
+    for i, night in enumerate(["mon", "tue", "wed", "mon"]):
+        part = trap.filter(pa.compute.equal(trap["night"], night))
+        half = len(part) // 2
+        rows = {0: part.slice(0, half), 3: part.slice(half)}.get(i, part)
+        place = tmp_path / "hive" / f"night={night}"
+        place.mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows.drop_columns("night"), place / f"{i}.parquet")
+    return tmp_path / "hive"
+
+
+# Files
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_files_globs_and_directories(counting, trap, folder, n_jobs):
+    files = sorted(folder.iterdir())
+    for source in (folder, f"{folder}/part*", list(map(str, files)), files):
+        assert count(counting, source, n_jobs=n_jobs) == counting.count(trap)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("by", ["night", ["site"], ["site", "night"]])
+def test_groups_of_files(counting, trap, folder, by, n_jobs):
+    expected = counting.count_by(trap, by)
+    if "csv" in str(next(folder.iterdir())):
+        expected = as_text(expected)
+    assert count(counting, folder, by=by, n_jobs=n_jobs) == expected
+
+
+@pytest.mark.parametrize("engine", ["auto", "duckdb"])
+@pytest.mark.parametrize("by", ["night", ["site", "night"]])
+def test_groups_that_stand_in_the_path(counting, trap, hive, by, engine):
+    assert count(counting, hive, by=by, engine=engine) == counting.count_by(trap, by)
+
+
+def test_values_in_paths_are_text_and_may_be_missing(counting, trap, tmp_path):
+    for place in ("night=01", "night=a%20b%2Fc", "night=__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / place).mkdir()
+        pq.write_table(trap.drop_columns("night"), tmp_path / place / "x.parquet")
+    keys = count(counting, f"{tmp_path}/night=[0a]*", by="night").keys
+    assert keys == [("01",), ("a b/c",)]
+    with pytest.raises(InputError, match="missing value says no group") as caught:
+        count(counting, tmp_path, by="night")
+    assert "__HIVE_DEFAULT_PARTITION__" in caught.value.source
+
+
+def test_a_column_of_the_file_comes_before_the_path(counting, trap, tmp_path):
+    place = tmp_path / "night=old" / "a=7"
+    place.mkdir(parents=True)
+    pq.write_table(trap, place / "x.parquet")
+    for engine in ("auto", "duckdb"):
+        expected = counting.count_by(trap, "night")
+        assert count(counting, tmp_path, by="night", engine=engine) == expected
+
+
+def test_only_the_columns_of_the_model_are_read(counting, trap, folder, monkeypatch):
+    seen = []
+    counted = type(counting).count
+
+    def spy(self, table):
+        seen.append(tuple(table.column_names))
+        return counted(self, table)
+
+    monkeypatch.setattr(type(counting), "count", spy)
+    count(counting, folder)
+    assert set(seen) == {("a", "b", "c")}
+
+
+def test_progress_rises_to_the_bytes_of_all_files(counting, folder):
+    seen = []
+    count(counting, folder, progress=lambda done, total: seen.append((done, total)))
+    done = [pair[0] for pair in seen]
+    total = sum(file.stat().st_size for file in folder.iterdir())
+    assert done == sorted(done)
+    assert {pair[1] for pair in seen} == {total}
+    assert done[-1] == total
+
+
+def test_ctrl_c_stops_all_threads(counting, folder, monkeypatch):
+    def interrupted(self, table):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(counting), "count", interrupted)
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        count(counting, folder, n_jobs=2)
+    assert threading.active_count() == before
+
+
+# Bad files
+
+
+@pytest.fixture
+def mixed(trap, tmp_path):
+    """Good files, and among them one of each kind of bad ones."""
+    good = tmp_path / "good"
+    good.mkdir()
+    for i in range(3):
+        pq.write_table(trap.slice(i * 1000, 1000), good / f"{i}.parquet")
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    whole = (good / "0.parquet").read_bytes()
+    (bad / "0 cut off.parquet").write_bytes(whole[: len(whole) // 2])
+    (bad / "1 empty.parquet").write_bytes(b"")
+    pq.write_table(trap.drop_columns("b"), bad / "2 without.parquet")
+    text = trap.set_column(1, "b", trap["b"].cast(pa.string()))
+    pq.write_table(text, bad / "3 text.parquet")
+    spoilt = trap["c"].to_numpy().copy()
+    spoilt[2000] = np.nan
+    spoilt[2999] = np.inf
+    pq.write_table(trap.set_column(2, "c", [spoilt]), bad / "4 nan.parquet")
+    (bad / "5 damaged.parquet").write_bytes(whole[:4] + b"\xff" * 40 + whole[44:])
+    return tmp_path
+
+
+BAD = {
+    "0 cut off": "this is not Parquet, as its extension says, or it is damaged",
+    "1 empty": "the file is empty.",
+    "2 without": "column 'b': the file has no such column; its columns are 'a', 'c', 'night'",
+    "3 text": "column 'b': it holds String, not numbers",
+    "4 nan": "column 'c', row 2001: NaN or a missing value",
+    "5 damaged": "this is not Parquet, as its extension says, or it is damaged",
+}
+
+
+@pytest.mark.parametrize("engine", ["auto", "duckdb"])
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_named_in_one_sentence(counting, mixed, name, engine):
+    with pytest.raises(InputError) as caught:
+        count(counting, [mixed / "good", mixed / "bad" / f"{name}.parquet"], engine=engine)
+    assert str(caught.value).startswith(f"{mixed}/bad/{name}.parquet: {BAD[name]}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ["auto", "duckdb"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_skipped_files_are_left_out_whole_and_listed(counting, trap, mixed, engine, n_jobs):
+    options = {"engine": engine, "n_jobs": n_jobs, "on_error": "skip"}
+    counts = count(counting, mixed, **options)
+    assert [skipped.file for skipped in counts.skipped] == [
+        f"{mixed}/bad/{name}.parquet" for name in BAD
+    ]
+    for skipped, reason in zip(counts.skipped, BAD.values(), strict=True):
+        assert skipped.reason.startswith(reason)
+    assert counts == Counts(*_parts(counting.count(trap)), skipped=counts.skipped)
+    grouped = count(counting, mixed, by="night", **options)
+    assert grouped.skipped == counts.skipped
+    assert grouped.keys == [("mon",), ("tue",), ("wed",)]
+    assert np.array_equal(grouped.cells, counting.count_by(trap, "night").cells)
+
+
+def _parts(counts):
+    return counts.cells, counts.n, counts.model
+
+
+def test_an_answer_says_what_it_does_not_know(counting, mixed, tmp_path):
+    counts = count(counting, mixed, on_error="skip")
+    whole = count(counting, mixed / "good")
+    for p in (counting.estimate(counts), counting.estimate_by(_one_group(counts))[0]):
+        assert p == counting.estimate(whole)
+        (caution,) = [caution for caution in p.warnings if caution.code == "skipped-files"]
+        assert caution.value == 6
+        assert "1 empty.parquet" in caution.sentence
+        assert "and 1 more" in caution.sentence
+    assert "skipped-files" not in repr(counting.estimate(whole))
+    counts.save(tmp_path / "x.counts")
+    assert Counts.load(tmp_path / "x.counts") == counts
+    assert (counts + whole).skipped == (whole + counts).skipped == counts.skipped
+    assert (counts + whole - counts) == whole
+
+
+def _one_group(counts):
+    return GroupedCounts(
+        ("g",), [(1,)], counts.cells[None], np.array([counts.n]), counts.model, counts.skipped
+    )
+
+
+def test_checksums_are_looked_at_where_a_file_has_them(counting, trap, tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(trap, path, write_page_checksum=True, use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    place = content.find(trap["a"].to_numpy()[100:110].tobytes())
+    assert place > 0
+    assert count(counting, path) == counting.count(trap)
+    content[place] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(InputError, match=r"x\.parquet: this is not Parquet.*damaged"):
+        count(counting, path)
+
+
+def test_nothing_left_to_count_is_an_error(counting, mixed):
+    with pytest.raises(InputError, match="none of the 6 file") as caught:
+        count(counting, mixed / "bad", on_error="skip")
+    assert "0 cut off" in caught.value.source
+
+
+def test_the_first_bad_row_is_the_one_that_is_named(counting, trap, tmp_path, monkeypatch):
+    spoilt = trap["c"].to_numpy().copy()
+    spoilt[[700, 701, 1500, 2900]] = np.nan
+    table = trap.set_column(2, "c", [spoilt])
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=100)
+    monkeypatch.setattr("poscount.engines.file_set.BLOCK_ROWS", 50)
+    for _ in range(5):
+        with pytest.raises(InputError) as caught:
+            count(counting, tmp_path, n_jobs=4)
+        assert (caught.value.row, caught.value.column) == (700, "c")
+
+
+def test_a_missing_partition_column_names_the_file(counting, trap, hive):
+    pq.write_table(trap.drop_columns("night"), hive / "loose.parquet")
+    for engine in ("auto", "duckdb"):
+        with pytest.raises(InputError, match="no such column") as caught:
+            count(counting, hive, by="night", engine=engine)
+        assert (caught.value.source, caught.value.column) == (f"{hive}/loose.parquet", "night")
+        counts = count(counting, hive, by="night", engine=engine, on_error="skip")
+        assert [skipped.file for skipped in counts.skipped] == [f"{hive}/loose.parquet"]
+
+
+def test_groups_of_two_types_name_the_file(counting, trap, tmp_path):
+    pq.write_table(trap, tmp_path / "a.parquet")
+    text = trap.set_column(4, "site", trap["site"].cast(pa.string()))
+    pq.write_table(text, tmp_path / "b.parquet")
+    for engine in ("auto", "duckdb"):
+        with pytest.raises(InputError, match=r"text here but numbers in .*a\.parquet") as caught:
+            count(counting, tmp_path, by="site", engine=engine)
+        assert caught.value.source == f"{tmp_path}/b.parquet"
+
+
+def test_integers_and_floats_in_different_files(counting, trap, tmp_path):
+    whole = trap.set_column(0, "a", trap["a"].cast(pa.int64(), safe=False))
+    pq.write_table(whole, tmp_path / "0.parquet")
+    pq.write_table(trap, tmp_path / "1.parquet")
+    expected = counting.count(whole) + counting.count(trap)
+    for engine in ("auto", "duckdb"):
+        assert count(counting, tmp_path, engine=engine) == expected
+
+
+# DuckDB
+
+
+@pytest.fixture(params=["SQL", "batches"])
+def way(request, monkeypatch):
+    """Both ways to count in DuckDB."""
+    most = 1000 if request.param == "SQL" else 0
+    monkeypatch.setattr(duckdb_engine, "MOST_FEATURES", most)
+    return request.param
+
+
+@pytest.fixture
+def connection(trap):
+    with duckdb.connect() as connection:
+        connection.register("arrow_trap", trap)
+        connection.sql("CREATE TABLE trap AS SELECT * FROM arrow_trap")
+        yield connection
+
+
+def test_relations_queries_and_database_files(counting, trap, connection, way, tmp_path):
+    expected = counting.count(trap)
+    assert count(counting, connection.table("trap")) == expected
+    assert count(counting, (connection, "SELECT c, b, a, 1 AS d FROM trap")) == expected
+    half = count(counting, (connection, "SELECT * FROM trap WHERE site < 20"))
+    chosen = trap.filter(pa.compute.less(trap["site"], 20))
+    assert half == counting.count(chosen)
+    path = tmp_path / "warehouse.duckdb"
+    with duckdb.connect(str(path)) as other:
+        other.register("arrow_trap", trap)
+        other.sql("CREATE TABLE trap AS SELECT * FROM arrow_trap")
+    assert count(counting, (path, "FROM trap")) == expected
+
+
+@pytest.mark.parametrize("by", ["night", ["site"], ["site", "night"], "at"])
+def test_groups_in_duckdb(counting, trap, connection, way, by):
+    assert count(counting, connection.table("trap"), by=by) == counting.count_by(trap, by)
+
+
+def test_parquet_through_duckdb(counting, trap, tmp_path, way):
+    odd = tmp_path / "it's [odd] *.parquet"
+    pq.write_table(trap, odd)
+    assert count(counting, odd, engine="duckdb") == counting.count(trap)
+    (tmp_path / "x.csv").write_text("a,b,c\n1,2,3\n")
+    with pytest.raises(ValueError, match="Parquet"):
+        count(counting, tmp_path, engine="duckdb")
+
+
+def test_no_rows_in_duckdb(counting, trap, connection, way):
+    nothing = (connection, "FROM trap WHERE false")
+    assert count(counting, nothing) == counting.count(trap.slice(0, 0))
+    assert len(count(counting, nothing, by="night")) == 0
+
+
+@pytest.mark.parametrize("value", [None, np.nan, np.inf, -np.inf])
+def test_values_that_are_no_numbers_say_what_memory_says(counting, trap, connection, way, value):
+    columns = trap.to_pydict()
+    columns["b"][1234] = value
+    columns["c"][1300] = np.nan
+    spoilt = pa.table(columns)
+    with pytest.raises(InputError) as expected:
+        counting.count(spoilt)
+    connection.register("spoilt", spoilt)
+    for by in (None, "night"):
+        with pytest.raises(InputError) as caught:
+            count(counting, (connection, "FROM spoilt"), by=by)
+        assert str(caught.value) == str(expected.value)
+
+
+def test_missing_groups_and_columns_in_duckdb(counting, connection, way):
+    holes = "SELECT * REPLACE (CASE WHEN site = 3 THEN NULL ELSE night END AS night) FROM trap"
+    with pytest.raises(InputError, match=r"column 'night', row .*: a missing value says no group"):
+        count(counting, (connection, holes), by="night")
+    with pytest.raises(InputError, match="the DuckDB relation: column 'b': the file has no such"):
+        count(counting, (connection, "SELECT a, c FROM trap"))
+    with pytest.raises(InputError, match="it holds String, not numbers"):
+        count(counting, (connection, "SELECT a, b::VARCHAR AS b, c FROM trap"))
+
+
+@pytest.mark.parametrize("kind", ["FLOAT", "DECIMAL(9,3)", "INTEGER", "SMALLINT", "UBIGINT"])
+def test_types_of_duckdb(counting, trap, connection, way, kind):
+    query = f"SELECT abs(a)::{kind} AS a, b::FLOAT AS b, (c > 5)::INTEGER::BOOLEAN AS c FROM trap"
+    rows = connection.sql(query).to_arrow_table()
+    assert count(counting, (connection, query)) == counting.count(rows)
+
+
+def test_names_that_sql_must_quote(trap, positives, connection, way):
+    names = ['a"b', "select", "x -- y"]
+    model = PAT(random_state=0).fit(pa.table(dict(zip(names, positives.T, strict=True))))
+    odd = trap.select(["a", "b", "c", "night"]).rename_columns([*names, 'n"ight'])
+    connection.register("odd", odd)
+    source = (connection, "FROM odd")
+    assert count(model, source) == model.count(odd)
+    assert count(model, source, by='n"ight') == model.count_by(odd, 'n"ight')
+
+
+def test_explain_shows_sql_that_runs(counting, trap, connection):
+    text = count(counting, (connection, "FROM trap"), explain=True, by="night")
+    head, _, sql = text.partition("\n")
+    rows = connection.sql(sql).fetchall()
+    if type(counting).__name__ in ("PAT", "ODIn"):
+        assert head == "DuckDB counts in SQL:"
+        assert {row[0]: sum(row[-1]) for row in rows} == {
+            key[0]: counts.n for key, counts in counting.count_by(trap, "night").items()
+        }
+    else:
+        assert head == "DuckDB hands out batches, which are counted here:"
+        assert len(rows) == len(trap)
+
+
+def test_a_model_that_sql_cannot_count_goes_by_batches(positives, trap, connection):
+    from sklearn.ensemble import IsolationForest
+
+    frame = pa.table(dict(zip("abc", positives.T, strict=True)))
+    model = PAT(IsolationForest(n_estimators=5), random_state=0).fit(frame)
+    source = (connection, "FROM trap")
+    assert count(model, source, explain=True).startswith("DuckDB hands out batches")
+    assert count(model, source) == model.count(trap)
+
+
+# Memory and iterators
+
+
+KINDS = {
+    "tables": lambda table: table,
+    "record batches": lambda table: table.combine_chunks().to_batches()[0],
+    "pandas": lambda table: table.to_pandas(),
+    "polars": lambda table: pl.from_arrow(table),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_iterators_of_frames(counting, trap, kind):
+    cuts = [0, 1, 1200, 1200, 3000]
+
+    def batches():
+        for start, stop in itertools.pairwise(cuts):
+            if stop > start or kind != "record batches":
+                yield KINDS[kind](trap.slice(start, stop - start))
+
+    assert count(counting, batches()) == counting.count(trap)
+    assert count(counting, batches(), by="site") == counting.count_by(trap, "site")
+    if kind != "record batches":
+        assert count(counting, KINDS[kind](trap)) == counting.count(trap)
+
+
+def test_iterators_of_arrays(pat, sample):
+    assert count(pat, sample) == pat.count(sample)
+    assert count(pat, iter(np.array_split(sample, 7))) == pat.count(sample)
+    assert count(pat, (part for part in np.array_split(sample, 7)), n_jobs=1) == pat.count(sample)
+
+
+def test_a_bad_row_of_an_iterator_has_its_number_in_the_whole(pat, sample):
+    spoilt = sample.copy()
+    spoilt[[333, 350], 1] = np.nan
+    for n_jobs in (1, 3):
+        with pytest.raises(InputError) as caught:
+            count(pat, iter(np.array_split(spoilt, 20)), n_jobs=n_jobs)
+        assert str(caught.value).startswith("column '1', row 333: NaN")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_iterator_that_fails_says_why(pat, sample, n_jobs):
+    def batches():
+        yield sample
+        raise ConnectionError("the broker has left")
+
+    with pytest.raises(ConnectionError, match="the broker has left"):
+        count(pat, batches(), n_jobs=n_jobs)
+
+
+def test_sources_and_options_that_make_no_sense(counting, pat, trap, positives):
+    with pytest.raises(TypeError, match="A float cannot be counted"):
+        count(counting, 3.5)
+    with pytest.raises(InputError, match="not a single batch"):
+        count(counting, iter([]))
+    with pytest.raises(ValueError, match="engine is one of auto, duckdb, dask, spark"):
+        count(counting, "x.csv", engine="flink")
+    for options in ({"engine": "dask"}, {"on_error": "skip"}, {"delimiter": ";"}):
+        with pytest.raises(ValueError, match="this source is a Table"):
+            count(counting, trap, **options)
+    with pytest.raises(TypeError, match="ExTIcE needs positives and sample together"):
+        count(ExTIcE().fit(positives), trap)
+    with pytest.raises(InputError, match="fitted on an array without column names"):
+        count(pat, __file__)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_cut_of_any_rows_gives_the_same_counts(counting, trap, tmp_path_factory, data):
+    cuts = sorted(data.draw(st.lists(st.integers(0, 300), max_size=5)))
+    rows = trap.slice(0, 300)
+    folder = tmp_path_factory.mktemp("cuts")
+    for i, (start, stop) in enumerate(zip([0, *cuts], [*cuts, 300], strict=True)):
+        suffix = data.draw(st.sampled_from(["parquet", "feather"]))
+        write(rows.slice(start, stop - start), folder / f"{i}.{suffix}")
+    assert count(counting, folder) == counting.count(rows)
+    by = data.draw(st.sampled_from([["night"], ["site"], ["night", "site"]]))
+    assert count(counting, folder, by=by) == counting.count_by(rows, by)
+
+
+def test_ten_thousand_groups(positives, draw):
+    rng = np.random.default_rng(0)
+    rows = draw(rng, 20_000, 30_000)
+    frame = pd.DataFrame(rows, columns=list("abc")).assign(g=rng.integers(0, 10_000, len(rows)))
+    model = PAT(random_state=0).fit(pd.DataFrame(positives, columns=list("abc")))
+    grouped = count(model, [frame[:7000], frame[7000:7001], frame[7001:]], by="g")
+    assert grouped == model.count_by(frame, "g")
+    assert len(model.estimate_by(grouped)) == len(grouped) > 9900

@@ -1,0 +1,546 @@
+"""RCQ: against a plain version, on known answers, under changes that must not matter."""
+
+import itertools
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import poscount
+from plain import region_counting
+from poscount import PAT, RCQ, Mahalanobis
+from poscount.diagnostics import compare_samples
+from poscount.reusable import rcq as rcq_module
+from poscount.reusable.clusters import centres
+from poscount.reusable.region_rule import bounds, calibrated, decide, grid_point, interval
+from poscount.reusable.regions import layout, place_cuts
+
+pytestmark = pytest.mark.usefixtures("global_generator_untouched")
+
+
+def two_clusters(rng, n):
+    """Half of the rows around 0, half around 3, in four dimensions."""
+    rows = rng.normal(size=(n, 4))
+    rows[rng.random(n) < 0.5] += 3.0
+    return rows
+
+
+def overlapping(seed, p, n_labeled=400, n_unlabeled=1000):
+    """Positives of two clusters; all negatives are like the second one."""
+    rng = np.random.default_rng(seed)
+    n_positive = round(p * n_unlabeled)
+    negatives = rng.normal(size=(n_unlabeled - n_positive, 4)) + 3.0
+    return two_clusters(rng, n_labeled), np.vstack([two_clusters(rng, n_positive), negatives])
+
+
+@pytest.fixture(scope="module")
+def model(positives):
+    return RCQ(random_state=0).fit(positives)
+
+
+def everything(answer):
+    return answer.to_dict(), answer.details
+
+
+# The plain version
+
+
+def normal(*shape, seed):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def integers(n, largest, seed):
+    return np.random.default_rng(seed).integers(0, largest, (n, 3)).astype(float)
+
+
+TASKS = {
+    "overlap": overlapping(1, 0.4, 120, 150),
+    "separate": (
+        normal(80, 2, seed=0),
+        np.vstack([normal(60, 2, seed=1), 4 + normal(30, 2, seed=2)]),
+    ),
+    "integers": (integers(100, 5, 0), integers(70, 7, 1)),
+    "a constant column": (
+        np.column_stack([normal(60, 2, seed=3), np.full(60, 7.0)]),
+        np.column_stack([normal(50, 2, seed=4), np.full(50, 8.0)]),
+    ),
+    "one feature": (normal(50, 1, seed=5), 0.5 + normal(40, 1, seed=6)),
+    "more features than rows": (normal(30, 35, seed=7), normal(25, 35, seed=8)),
+    "one row": (normal(40, 3, seed=9), normal(1, 3, seed=10)),
+    "many rows": (normal(40, 2, seed=11), normal(1500, 2, seed=12)),
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_agrees_with_the_plain_one(task):
+    positives, sample = TASKS[task]
+    model = RCQ(random_state=3).fit(positives)
+    rule = model._rule
+    p, bound, in_positives, in_sample, region = region_counting.quantify(positives, sample, seed=3)
+    assert rule.positives_in_cuts.ravel()[rule.regions].tolist() == in_positives
+    table = model.count(sample).cells[:-52].reshape(8, -1)
+    assert rule.layout.in_cuts(table).ravel()[rule.regions].tolist() == in_sample
+    answer = model.quantify(sample)
+    assert answer == pytest.approx(p, abs=1e-12)
+    told = answer.details["region"]
+    assert told["high"] == pytest.approx(bound, rel=1e-12)
+    assert told["share"] == in_positives[region] / len(positives)
+    assert told["ratio"] == pytest.approx(in_sample[region] / len(sample) / told["share"])
+
+
+# The rule
+
+
+@given(
+    st.floats(0, 1.5), st.floats(0.08, 0.9), st.integers(50, 5000), st.integers(1, 10**6),
+    st.integers(2, 5000),
+)  # fmt: skip
+def test_bounds_are_the_roots(r, m, n_labeled, n_unlabeled, n_regions):
+    in_sample = np.full((1, n_regions), r * m * n_unlabeled)
+    ratio, low, high = bounds(
+        in_sample, np.array([[n_unlabeled]]), np.full(n_regions, m * n_labeled), n_labeled
+    )
+    k2, h = 2 * np.log(n_regions), (1 - m) / m
+    if 1 - k2 * h / n_labeled <= 0.05:
+        assert high[0, 0] == np.inf
+        return
+    assert low[0, 0] <= ratio[0, 0] + 1e-9
+    assert high[0, 0] >= ratio[0, 0] - 1e-9
+    for u in (low[0, 0], high[0, 0]):
+        variance = h * (u**2 / n_labeled + u / n_unlabeled)
+        # Relative to the terms of the polynomial, which cancel.
+        size = (1 + u + r) ** 2 * (1 + k2 * h / min(n_labeled, n_unlabeled))
+        assert (u - ratio[0, 0]) ** 2 == pytest.approx(k2 * variance, abs=1e-9 * size)
+
+
+def test_the_least_filled_region_decides():
+    # Three regions with half of the positives each; negatives have filled two of them.
+    in_positives, n_rows = np.array([200.0, 200.0, 200.0]), np.array([[1000]])
+    found = decide(np.array([[500.0, 150.0, 400.0]]), n_rows, in_positives, 400)
+    assert found.region.tolist() == [1]
+    assert found.ratio[0] == pytest.approx(0.3, abs=0.01)
+    equal = decide(np.array([[150.0, 150.0, 150.0]]), n_rows, in_positives, 400)
+    assert equal.ratio[0] == pytest.approx(0.3)
+    assert equal.weights.tolist() == [[1.0, 1.0, 1.0]]
+
+
+def test_calibration_fixes_zero_and_one():
+    ratios = np.array([0.0, 0.1, 0.5, 0.9, 1.0])
+    p = calibrated(ratios, np.array(0.9), 2)
+    assert p[0] == 0
+    assert p[3] == pytest.approx(1)
+    assert p[4] == 1
+    assert (p >= ratios).all()
+    assert np.array_equal(calibrated(ratios, np.array(1.0), 2), ratios)
+
+
+@pytest.mark.parametrize(
+    ("level", "below", "above"),
+    [(0.95, 1.0, 0.75), (0.9, 0.8, 0.6), (0.99, (2.5758 / 1.96) ** 1.27, None)],
+)
+def test_interval_at_known_levels(level, below, above):
+    low, high = interval(0.45, 0.5, 0.1, level)
+    assert low == pytest.approx(0.45 - 0.1 * below, abs=1e-4)
+    assert high == pytest.approx(0.5 + 0.1 * (0.75 * below if above is None else above), abs=1e-4)
+
+
+def test_intervals_of_higher_levels_are_wider(positives, sample):
+    intervals = [
+        RCQ(confidence=level, random_state=0).fit(positives).quantify(sample).interval
+        for level in (0.5, 0.8, 0.95, 0.999)
+    ]
+    assert all(a.low > b.low and a.high < b.high for a, b in itertools.pairwise(intervals))
+    assert [i.level for i in intervals] == [0.5, 0.8, 0.95, 0.999]
+
+
+def test_grid():
+    assert all(abs(np.log2(n) - grid_point(n) / 2) <= 0.25 for n in range(1, 3000))
+
+
+# Cuts and clusters
+
+
+values = st.one_of(
+    st.integers(-8, 8).map(float), st.floats(-3, 3).map(lambda x: round(x, 6)), st.just(0.5)
+)
+
+
+@given(hnp.arrays(np.float64, st.integers(1, 60), elements=values))
+def test_cuts_keep_away_from_values(column):
+    for q, threshold in zip((0.2, 0.4, 0.6, 0.8), place_cuts(column), strict=True):
+        assert np.abs(column - threshold).min() > 4.9e-6
+        assert (column < threshold).mean() >= q - 1 / len(column)
+        assert threshold == pytest.approx(region_counting.threshold(column.tolist(), q), abs=1e-9)
+
+
+def test_no_cut_above_the_largest_value():
+    assert place_cuts(np.zeros(10)).tolist() == [np.inf] * 4
+    assert place_cuts(np.array([0.0, 1.0])).tolist() == [0.5, 0.5, 0.5, 0.5]
+
+
+def test_clusters_of_fewer_distinct_rows_than_clusters():
+    rows = np.repeat([[1.0, 2.0], [3.0, 4.0]], 5, axis=0)
+    points = centres(rows, 4, np.random.default_rng(0))
+    assert {tuple(point) for point in points.tolist()} == {(1.0, 2.0), (3.0, 4.0)}
+
+
+def test_clusters_are_found():
+    rng = np.random.default_rng(0)
+    middles = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
+    rows = np.repeat(middles, 50, axis=0) + 0.1 * rng.normal(size=(200, 2))
+    points = centres(rows, 4, rng)
+    np.testing.assert_allclose(sorted(points.round().tolist()), sorted(middles.tolist()))
+
+
+def test_more_features_than_are_cut():
+    rng = np.random.default_rng(0)
+    model = RCQ(random_state=0).fit(rng.normal(size=(100, 60)))
+    assert len(model.features_) == 40
+    assert sorted(set(model.features_)) == model.features_.tolist()
+    # 8 score cells, 40 features with five bins and nine clusters, and PAT's 52 cells.
+    assert model.count(rng.normal(size=(5, 60))).cells.shape == (8 * (40 * 5 + 9) + 52,)
+
+
+def test_words():
+    arranged = layout(2, learned=True)
+    thresholds = np.array([[-1.0, 0.0, 1.0, 1.25], [1, 2, 3, np.inf]])
+    n_cuts = arranged.cuts.shape[1]
+    words = [arranged.words(i, ["x0", "size"], thresholds) for i in range(8 * n_cuts)]
+    assert len(set(words)) == len(words)
+    assert words[0] == "all rows at any score"
+    assert words[3 * n_cuts + 1 + 8 + 3] == "x0 > 1.25 in the band above the 0.4 quantile"
+    assert words[5] == "size <= 1 at any score"
+    assert words[7 * n_cuts + 17] == "cluster 1 of 2 in the band between the 0.05 and 0.5 quantiles"
+    assert words[17 + 9] == "outside of cluster 1 of 3 at any score"
+    assert words[n_cuts - 1] == "learned score above its 0.8 quantile at any score"
+
+
+# Known answers
+
+
+@pytest.mark.parametrize("p", [0.0, 0.2, 0.5])
+def test_negatives_like_some_of_the_positives(p):
+    errors, of_pat = [], []
+    for seed in range(5):
+        positives, sample = overlapping(seed, p)
+        errors.append(RCQ(random_state=0).fit(positives).quantify(sample) - p)
+        of_pat.append(PAT(random_state=0).fit(positives).quantify(sample) - p)
+    # Half of the positives decide: a spread of sqrt(p^2/400 + p/1000), at most 0.034.
+    assert abs(np.mean(errors)) < 0.06
+    assert np.mean(of_pat) > 0.25
+
+
+def test_nothing_alike_is_zero(model, positives):
+    answer = model.quantify(positives + 1000)
+    assert answer == 0
+    assert answer.interval.low == 0
+
+
+def test_positives_alone_are_all():
+    answers = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        answers.append(
+            RCQ(random_state=0).fit(two_clusters(rng, 300)).quantify(two_clusters(rng, 800))
+        )
+    # The calibration makes the mean ratio 1; the cap at 1 then takes something off.
+    assert 0.94 < np.mean(answers) <= 1
+
+
+def test_the_bound_holds_whatever_the_negatives_do():
+    held = []
+    for seed in range(25):
+        positives, sample = overlapping(seed, 0.3, 200, 400)
+        answer = RCQ(random_state=0).fit(positives).quantify(sample)
+        held.append(answer.details["bound"] >= 0.3)
+        assert answer.details["bound"] >= answer
+    assert sum(held) >= 24
+
+
+def test_the_interval_covers():
+    held = []
+    for seed in range(33):
+        p = seed % 11 / 10
+        positives, sample = overlapping(seed, p, 300, 600)
+        held.append(p in RCQ(random_state=0).fit(positives).quantify(sample).interval)
+    # 95 % by name, 90 % at least under overlap: 33 x .9 = 30, less three standard deviations.
+    assert sum(held) >= 25
+
+
+def test_the_deciding_region_is_named():
+    # Negatives sit at large x1 of the positives: the region must lie at small x1.
+    rng = np.random.default_rng(0)
+    positives = rng.normal(size=(500, 3))
+    negatives = rng.normal(size=(4000, 3))
+    sample = np.vstack([rng.normal(size=(400, 3)), negatives[negatives[:, 1] > 0][:600]])
+    frame, rows = (pd.DataFrame(x, columns=["a", "b", "c"]) for x in (positives, sample))
+    where = RCQ(random_state=0).fit(frame).quantify(rows).details["region"]["where"]
+    assert where.startswith("b <= ")
+    assert (
+        RCQ(random_state=0)
+        .fit(positives)
+        .quantify(sample)
+        .details["region"]["where"]
+        .startswith("x1 <= ")
+    )
+
+
+# Repeated values and tiny noise
+
+
+@pytest.mark.parametrize("side", ["positives", "sample", "both"])
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_in_the_last_digits_changes_nothing(side, seed):
+    rng = np.random.default_rng(seed)
+
+    def digits(n, centre):
+        return np.clip(rng.normal(centre, 2.0, size=(n, 5)).round(), 0, 15)
+
+    positives, sample = digits(200, 6), np.vstack([digits(300, 6), digits(300, [6, 9, 9, 3, 6])])
+
+    def noisy(rows, now):
+        return rows + 1e-9 * rows.std(axis=0) * rng.normal(size=rows.shape) if now else rows
+
+    before = RCQ(random_state=0).fit(positives).quantify(sample)
+    model = RCQ(random_state=0).fit(noisy(positives, side != "sample"))
+    after = model.quantify(noisy(sample, side != "positives"))
+    assert after == pytest.approx(before, abs=0.002)
+
+
+# Changes that must not matter
+
+
+@pytest.fixture(scope="module")
+def task():
+    return overlapping(7, 0.4, 150, 400)
+
+
+def test_scaling_by_powers_of_two_is_exact(task):
+    positives, sample = task
+    scale = np.array([2.0, 0.5, 1024.0, 2.0**-30])
+    one = RCQ(random_state=0).fit(positives).quantify(sample)
+    two = RCQ(random_state=0).fit(positives * scale).quantify(sample * scale)
+    assert one.to_dict() == two.to_dict()
+
+
+def test_any_scaling_and_shift(task):
+    positives, sample = task
+    scale, shift = np.array([3.7, 1e-5, 1e6, 0.1]), np.array([5.0, -1e-4, 1e7, 0.0])
+    one = RCQ(random_state=0).fit(positives).count(sample)
+    two = RCQ(random_state=0).fit(positives * scale + shift).count(sample * scale + shift)
+    assert np.array_equal(one.cells, two.cells)
+
+
+def test_order_of_columns(task):
+    one, two = (
+        RCQ(random_state=0).fit(task[0][:, order]).quantify(task[1][:, order])
+        for order in ([0, 1, 2, 3], [2, 0, 3, 1])
+    )
+    assert one == pytest.approx(two, abs=1e-12)
+
+
+def test_order_of_rows_and_batches(task):
+    positives, sample = task
+    model = RCQ(random_state=0).fit(positives)
+    order = np.random.default_rng(0).permutation(len(sample))
+    whole = model.count(sample)
+    assert model.count(sample[order]) == whole
+    batches = np.split(sample[order], [0, 1, 50, 333])
+    merged = sum(model.count(batch) for batch in batches)
+    assert merged == whole
+    assert everything(model.estimate(merged)) == everything(model.quantify(sample))
+    assert merged - model.count(sample[order[:50]]) == model.count(sample[order[50:]])
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("block", [1, 7, 64, 399, 10**9])
+def test_blocks_and_threads(task, block, n_jobs, monkeypatch):
+    positives, sample = task
+    expected = RCQ(random_state=0).fit(positives)
+    posterior = expected.posterior(sample)
+    for module in ("poscount.base", "poscount.reusable.rcq"):
+        monkeypatch.setattr(f"{module}.BLOCK_ROWS", block)
+    model = RCQ(random_state=0, n_jobs=n_jobs).fit(positives)
+    assert model.hash_ == expected.hash_
+    assert model.count(sample) == expected.count(sample)
+    assert np.array_equal(model.posterior(sample), posterior)
+
+
+def test_threads_beyond_the_first_real_block(task):
+    rows = np.random.default_rng(0).normal(2, 3, size=(150_000, 4)).astype(np.float32)
+    one, two = (RCQ(random_state=0, n_jobs=n).fit(task[0]) for n in (1, 2))
+    assert one.count(rows) == two.count(rows)
+    assert one.count(rows) == one.count(rows.astype(np.float64))
+
+
+def test_the_order_of_calls_does_not_matter(task):
+    positives, sample = task
+    fresh = RCQ(random_state=0).fit(positives)
+    used = RCQ(random_state=0).fit(positives)
+    for n in (3, 50, 400, 120):
+        used.quantify(sample[:n])
+    assert everything(used.quantify(sample[:77])) == everything(fresh.quantify(sample[:77]))
+
+
+def test_groups(task):
+    positives, sample = task
+    model = RCQ(random_state=0).fit(pd.DataFrame(positives, columns=list("abcd")))
+    frame = pd.DataFrame(sample, columns=list("abcd"))
+    frame["group"] = np.arange(len(frame)) ** 2 % 7
+    counted = model.count_by(frame, "group")
+    answers = model.quantify_groups(frame, "group")
+    for (key, counts), answer in zip(counted.items(), model.estimate_by(counted), strict=True):
+        alone = frame[frame["group"] == key[0]]
+        assert counts == model.count(alone)
+        assert everything(answer) == everything(model.quantify(alone)) == everything(answers[key])
+
+
+def test_many_groups_in_parts(task, monkeypatch):
+    positives, sample = task
+    frame = pd.DataFrame(sample, columns=list("abcd")).assign(group=np.arange(len(sample)) % 11)
+    model = RCQ(random_state=0).fit(pd.DataFrame(positives, columns=list("abcd")))
+    expected = model.quantify_groups(frame, "group")
+    monkeypatch.setattr(rcq_module, "GROUPS_AT_ONCE", 3)
+    assert model.quantify_groups(frame, "group") == expected
+
+
+def test_saved_and_loaded(task, tmp_path):
+    positives, sample = task
+    model = RCQ(random_state=0, confidence=0.8).fit(positives)
+    first = everything(model.quantify(sample))
+    model.save(tmp_path / "m.poscount")
+    loaded = poscount.load(tmp_path / "m.poscount")
+    assert everything(loaded.quantify(sample)) == first
+    assert loaded.hash_ == model.hash_
+    assert np.array_equal(loaded.posterior(sample), model.posterior(sample))
+    loaded.save(tmp_path / "again.poscount")
+    assert (tmp_path / "again.poscount").read_bytes() == (tmp_path / "m.poscount").read_bytes()
+    # The positives are kept as bins, a byte per feature, not as they are.
+    assert loaded.binned_.dtype == np.uint8
+    assert loaded.binned_.shape == (150, 1 + 4 + 3)
+    held = [x for x in vars(loaded).values() if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
+    assert all(x.size < positives.size for x in held)
+
+
+def test_another_process_gives_the_same_bits(task, tmp_path):
+    np.savez(tmp_path / "rows.npz", positives=task[0], sample=task[1])
+    script = """
+        import numpy as np, poscount
+        rows = np.load("rows.npz")
+        model = poscount.RCQ(random_state=0).fit(rows["positives"])
+        print(model.hash_, float(model.quantify(rows["sample"])))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    model = RCQ(random_state=0).fit(task[0])
+    assert told.split() == [model.hash_, str(float(model.quantify(task[1])))]
+
+
+def test_counts_of_another_seed_are_refused(task):
+    one, two = (RCQ(random_state=seed).fit(task[0]) for seed in (0, 1))
+    with pytest.raises(ValueError, match="another model"):
+        two.estimate(one.count(task[1]))
+
+
+# Posterior
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.floats(0, 1))
+def test_the_mean_posterior_is_the_prevalence(model, draw, seed, p):
+    rows = draw(np.random.default_rng(seed), round(150 * p), 150 - round(150 * p))
+    posterior = model.posterior(rows)
+    assert ((posterior >= 0) & (posterior <= 1)).all()
+    assert posterior.mean() == pytest.approx(model.quantify(rows), abs=1e-9)
+
+
+def test_rows_where_negatives_are_get_less():
+    positives, sample = overlapping(0, 0.3)
+    posterior = RCQ(random_state=0).fit(positives).posterior(sample)
+    low, high = sample.sum(axis=1) < 6, sample.sum(axis=1) >= 6
+    assert posterior[low].mean() > 2 * posterior[high].mean()
+
+
+# Data at the edge
+
+
+@pytest.mark.parametrize("n", [10, 15, 19, 20, 30])
+def test_few_positives(n, sample, draw):
+    positives = draw(np.random.default_rng(0), n)
+    model = RCQ(random_state=0).fit(positives)
+    answer = model.quantify(sample)
+    assert 0 <= answer.interval.low <= answer <= answer.interval.high <= 1
+    told = [caution.code for caution in answer.warnings]
+    assert ("few-positives-for-rcq" in told) == (n < 20)
+    if n < 20:
+        pat = PAT(Mahalanobis("ledoit-wolf"), random_state=0).fit(positives).quantify(sample)
+        assert answer == pytest.approx(pat, abs=1e-12)
+        with pytest.raises(ValueError, match="too few"):
+            compare_samples(model, model.count(sample), model.count(sample))
+
+
+def test_no_region_holds_a_fair_share(positives, sample):
+    model = RCQ(random_state=0).fit(positives)
+    model._rule.regions = model._rule.regions[:0]
+    (caution, *_) = model.quantify(sample).warnings
+    assert caution.code == "few-positives-for-rcq"
+    assert "no region" in caution.sentence
+
+
+def test_too_few_positives(positives):
+    with pytest.raises(ValueError, match="At least 10 positives"):
+        RCQ().fit(positives[:9])
+
+
+def test_all_rows_equal():
+    with pytest.raises(ValueError, match="constant"):
+        RCQ().fit(np.ones((50, 3)))
+
+
+def test_a_feature_that_hardly_varies(sample, positives):
+    rare = np.zeros(len(positives))
+    rare[:3] = 1
+    model = RCQ(random_state=0).fit(np.column_stack([positives, rare]))
+    plain = RCQ(random_state=0).fit(positives).quantify(sample)
+    assert abs(model.quantify(np.column_stack([sample, np.zeros(len(sample))])) - plain) < 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_yes_and_no(seed):
+    rng = np.random.default_rng(seed)
+    positives, sample = ((rng.random((n, 6)) < 0.3).astype(int) for n in (200, 300))
+    answer = RCQ(random_state=0).fit(positives).quantify(sample)
+    assert answer > 0.7
+    assert answer in answer.interval
+
+
+def test_huge_values(model, sample):
+    far = np.full((3, 3), 1e300)
+    answer = model.quantify(np.vstack([sample, far]))
+    near = model.count(sample).cells + model.count(far).cells
+    assert np.array_equal(model.count(np.vstack([sample, far])).cells, near)
+    assert 0 <= answer <= 1
+    scaled = RCQ(random_state=0).fit(np.random.default_rng(0).normal(size=(50, 2)) * 1e200)
+    assert scaled.quantify(np.random.default_rng(1).normal(size=(80, 2)) * 1e200) > 0.6
+
+
+def test_one_row_and_none(model, positives):
+    assert 0 <= model.quantify(positives[:1]) <= 1
+    with pytest.raises(ValueError, match="no rows"):
+        model.quantify(positives[:0])
+    assert model.count(positives[:0]).cells.sum() == 0
+    with pytest.raises(ValueError, match="no rows"):
+        model.posterior(positives[:0])
+
+
+@pytest.mark.parametrize("parameters", [{"confidence": 1.0}, {"n_jobs": 0.5}, {"random_state": -1}])
+def test_parameters_that_make_no_sense(parameters, positives):
+    (name,) = parameters
+    with pytest.raises(ValueError, match=name):
+        RCQ(**parameters).fit(positives)
