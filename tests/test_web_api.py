@@ -74,9 +74,14 @@ def test_the_page_and_its_parts_are_there(web):
         assert web.http.get(part).status_code == 200, part
 
 
-def test_info_lists_methods_from_the_registry_the_default_first(web):
+def test_info_says_the_version_and_the_limits(web):
     info = web.http.get("/api/info").json()
     assert info["version"] == poscount.__version__
+    assert info["limits"]["rows"] == 5_000_000
+
+
+def test_the_methods_are_those_of_the_registry_the_default_first(web):
+    info = web.http.get("/api/methods").json()
     assert [method["name"] for method in info["methods"]] == METHODS
     assert METHODS[0] == registry.DEFAULT_METHOD
     assert set(METHODS) < set(registry.METHODS)
@@ -341,6 +346,17 @@ def test_a_setting_that_the_method_has_no_use_for_is_said_in_the_words_of_the_pa
     told = example.wait(example.start(**wanted))
     assert told["state"] == "failed"
     assert told["error"]["field"] == field
+    assert "--" not in told["error"]["message"]
+
+
+@pytest.mark.parametrize(("name", "by_file"), [("low", False), ("file", True)])
+def test_a_group_cannot_have_the_name_of_a_column_of_the_result(visit, name, by_file):
+    rng = np.random.default_rng(0)
+    visit.send("positives", "p.csv", csv_of(numbers(rng, 30)))
+    visit.send("unlabeled", "u.csv", csv_of({**numbers(rng, 30), name: ["x", "y"] * 15}))
+    told = visit.wait(visit.start(by=[name], by_file=by_file))
+    assert told["error"]["field"] == "by"
+    assert told["error"]["message"].startswith(f"column {name!r}: the result has a column")
     assert "--" not in told["error"]["message"]
 
 

@@ -99,7 +99,7 @@ def quantify(
     for name in by:
         if name in RESERVED or (by_file and name == "file"):
             raise InputError(
-                "a grouping column cannot have the name of a column of the result; rename it.",
+                "the result has a column of this name; rename yours, or choose another with --by.",
                 column=name,
             )
     files = _files(paths)

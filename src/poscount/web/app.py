@@ -127,16 +127,15 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     api: dict[str, Any] = {"responses": _REFUSALS}
 
     @app.get("/api/info", **api)
-    async def info(service: AService) -> schemas.Info:
-        """Say what the server offers, and how much it takes."""
-        return schemas.Info.model_validate(
-            {
-                "version": __version__,
-                "limits": asdict(limits),
-                "methods": await service.methods(),
-                "scorers": list(registry.SCORERS),
-            }
-        )
+    async def info() -> schemas.Info:
+        """Say how much the server takes."""
+        return schemas.Info.model_validate({"version": __version__, "limits": asdict(limits)})
+
+    @app.get("/api/methods", **api)
+    async def list_methods(service: AService) -> schemas.Methods:
+        """List the methods on offer, the default first, and the scorers that some of them take."""
+        methods = {"methods": await service.methods(), "scorers": list(registry.SCORERS)}
+        return schemas.Methods.model_validate(methods)
 
     @app.post("/api/sessions", status_code=201, **api)
     async def open_session(service: AService) -> schemas.SessionInfo:

@@ -39,10 +39,15 @@ class LimitInfo(BaseModel):
 
 
 class Info(BaseModel):
-    """The server: its version, limits, methods (the default first) and scorers."""
+    """The server: its version and limits."""
 
     version: str
     limits: LimitInfo
+
+
+class Methods(BaseModel):
+    """What can be chosen: methods, the default first, and scorers."""
+
     methods: list[MethodInfo]
     scorers: list[str]
 

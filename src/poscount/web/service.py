@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-import shutil
 from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
 
 from poscount import registry
-from poscount.datasets.example import example_path
 from poscount.web import matching, schemas
 from poscount.web.limits import Limits
 from poscount.web.multipart import receive
@@ -103,9 +101,7 @@ class Service:
 
     async def _copy_example(self, session: Session, name: str, role: str) -> None:
         upload = self.sessions.new_upload(session, name, role, dict(_LAYOUT))
-        _check_open(session)
-        shutil.copyfile(example_path(name), upload.path)
-        await self._check(session, upload)
+        await self._check(session, upload, example=name)
         upload.size = upload.path.stat().st_size
         self.sessions.take(upload.size)
         self._keep(session, upload)
@@ -190,14 +186,20 @@ class Service:
     def _task(self, kind: str, **more: Any) -> dict[str, Any]:
         return {"kind": kind, "limits": asdict(self.limits), "names": {}, **more}
 
-    async def _check(self, session: Session, upload: Upload) -> None:
+    async def _check(self, session: Session, upload: Upload, *, example: str | None = None) -> None:
         path = str(upload.path)
         task = self._task(
-            "inspect", path=path, role=upload.role, layout=upload.layout, names={path: upload.name}
+            "inspect",
+            path=path,
+            role=upload.role,
+            layout=upload.layout,
+            names={path: upload.name},
+            example=example,
         )
         try:
             upload.content = await _outcome(self.checks.submit(task))
         except RefusedError as problem:
+            _check_open(session)
             problem.field = problem.field or upload.role
             raise
         _check_open(session)

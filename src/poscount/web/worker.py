@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import shutil
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -80,6 +81,8 @@ def _about(name: str, kind: Any) -> dict[str, Any]:
 
 
 def _inspect(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
+    if task["example"]:
+        shutil.copyfile(example_path(task["example"]), task["path"])
     return inspect(task["path"], task["role"], task["layout"], Limits(**task["limits"]))
 
 

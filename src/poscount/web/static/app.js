@@ -19,14 +19,17 @@ async function start() {
   byId("method").addEventListener("change", showMethod);
   try {
     const info = await ask("GET", "info");
-    methods = info.methods;
     startFiles(info.limits, showSession);
     say("version", info.version);
     const { upload_bytes: bytes, rows, columns } = info.limits;
     say("limits", `Up to ${whole(bytes / 1e6)} MB, ${whole(rows)} rows and ${whole(columns)} columns a file.`);
+    const offered = await ask("GET", "methods");
+    methods = offered.methods;
     fillSelect("method", methods.map(({ name, title }, i) => [name, i ? title : `${title} (start with this one)`]));
-    fillSelect("scorer", [["", "the method's own"], ...info.scorers.map((name) => [name, name])]);
+    fillSelect("scorer", [["", "the method's own"], ...offered.scorers.map((name) => [name, name])]);
     showMethod();
+    byId("example").disabled = false;
+    byId("estimate").disabled = false;
     document.body.dataset.ready = "true";
   } catch (error) {
     showError(error, "positives");
