@@ -219,7 +219,7 @@ def test_warnings_are_said_once_with_all_their_places(visit):
     sample = {**numbers(rng, 40), "site": ["x", "y"] * 20}
     visit.send("unlabeled", "u.csv", csv_of(sample))
     answer = visit.answer(by=["site"])
-    wide = next(finding for finding in answer["findings"] if finding["code"] == "wide-interval")
+    wide = next(kind for kind in answer["warnings"] if kind["code"] == "wide-interval")
     assert wide["where"] == ["x", "y"]
     assert wide["sentence"].startswith("The interval is")
 

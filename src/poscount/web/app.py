@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from pathlib import Path
@@ -17,12 +16,12 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from poscount import __version__, registry
-from poscount.web import matching, schemas
+from poscount.web import schemas, summaries
 from poscount.web.guard import Guard, Hosts
 from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError
 from poscount.web.service import ROLES, Service
-from poscount.web.sessions import Estimate, Session, Upload
+from poscount.web.sessions import Session
 
 _STATIC = Path(__file__).with_name("static")
 _STATUSES = (400, 403, 404, 405, 408, 409, 413, 415, 422, 503, 507)
@@ -140,12 +139,12 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     @app.post("/api/sessions", status_code=201, **api)
     async def open_session(service: AService) -> schemas.SessionInfo:
         """Begin a session. Its name is its only key: whoever knows it can see what is in it."""
-        return _session_info(service.sessions.open(), limits)
+        return summaries.session_info(service.sessions.open(), limits)
 
     @app.get("/api/sessions/{session}", **api)
     async def see_session(session: ASession) -> schemas.SessionInfo:
         """List the files of a session, and say which of their columns match."""
-        return _session_info(session, limits)
+        return summaries.session_info(session, limits)
 
     @app.delete("/api/sessions/{session}", status_code=204, **api)
     async def close_session(service: AService, session: ASession) -> Response:
@@ -157,7 +156,7 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
         """Put the embedded example, nine nights of a mosquito trap, in the place of all files."""
         await service.add_example(session)
-        return _session_info(session, limits)
+        return summaries.session_info(session, limits)
 
     @app.post("/api/sessions/{session}/files", status_code=201, openapi_extra=_UPLOAD_FORM, **api)
     async def add_file(
@@ -165,33 +164,53 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     ) -> schemas.SessionInfo:
         """Send a file; it is read through, and what is wrong with it is said at once."""
         await service.add_file(session, request)
-        return _session_info(session, limits)
+        return summaries.session_info(session, limits)
 
     @app.delete("/api/sessions/{session}/files/{file}", **api)
     async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
         """Delete a file."""
-        service.remove_file(session, session.upload(file))
-        return _session_info(session, limits)
+        await service.remove_file(session, session.upload(file))
+        return summaries.session_info(session, limits)
 
     @app.post("/api/sessions/{session}/estimates", status_code=202, **api)
     async def start_estimate(
         service: AService, session: ASession, wanted: schemas.EstimateRequest
     ) -> schemas.EstimateInfo:
         """Queue an estimate of all unlabeled files of the session; ask for it until it is done."""
-        return _estimate_info(service, service.start_estimate(session, wanted))
+        return summaries.estimate_info(service, await service.start_estimate(session, wanted))
 
     @app.get("/api/sessions/{session}/estimates/{estimate}", **api)
     async def see_estimate(
         service: AService, session: ASession, estimate: str
     ) -> schemas.EstimateInfo:
         """See how far an estimate is and, at its end, the answer."""
-        return _estimate_info(service, session.estimate(estimate))
+        return summaries.estimate_info(service, session.estimate(estimate))
 
     @app.delete("/api/sessions/{session}/estimates/{estimate}", status_code=204, **api)
     async def remove_estimate(service: AService, session: ASession, estimate: str) -> Response:
         """Cancel an estimate, or delete its results."""
         await service.remove_estimate(session, session.estimate(estimate))
         return Response(status_code=204)
+
+    diagnosis = "/api/sessions/{session}/estimates/{estimate}/diagnosis"
+
+    @app.post(diagnosis, status_code=202, **api)
+    async def start_diagnosis(
+        service: AService, session: ASession, estimate: str
+    ) -> schemas.DiagnosisInfo:
+        """Have the assumptions behind an estimate checked; anything else in the session ends it."""
+        found = session.estimate(estimate)
+        return summaries.diagnosis_info(service, found, service.start_diagnosis(session, found))
+
+    @app.get(diagnosis, **api)
+    async def see_diagnosis(
+        service: AService, session: ASession, estimate: str
+    ) -> schemas.DiagnosisInfo:
+        """See how far the check of the assumptions is and, at its end, what was found."""
+        found = session.estimate(estimate)
+        if found.diagnosis is None:
+            raise RefusedError(404, "Nobody has asked for this check yet.")
+        return summaries.diagnosis_info(service, found, found.diagnosis)
 
     @app.get(
         "/api/sessions/{session}/estimates/{estimate}/{download}",
@@ -207,46 +226,6 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
             raise RefusedError(404, "This estimate has no such file, or is not done yet.")
         kind = _MEDIA_TYPES[path.suffix]
         return FileResponse(path, media_type=kind, filename=f"poscount-{download.value}")
-
-
-def _session_info(session: Session, limits: Limits) -> schemas.SessionInfo:
-    return schemas.SessionInfo.model_validate(
-        {
-            "session": session.id,
-            "expires_after_seconds": limits.idle_seconds,
-            "example": session.example,
-            "files": [_file_info(upload) for upload in session.uploads.values()],
-            **matching.matched(session),
-        }
-    )
-
-
-def _file_info(upload: Upload) -> dict[str, Any]:
-    about = {"id": upload.id, "name": upload.name, "role": upload.role, "size": upload.size}
-    return {**about, **upload.content}
-
-
-def _estimate_info(service: Service, estimate: Estimate) -> schemas.EstimateInfo:
-    job = estimate.job
-    answer, downloads = None, []
-    if job.state == "done":
-        service.sessions.weigh(estimate)
-        answer = json.loads((estimate.directory / schemas.Download.json).read_text("utf-8"))
-        downloads = [name for name in schemas.Download if (estimate.directory / name).exists()]
-    error = job.error
-    return schemas.EstimateInfo.model_validate(
-        {
-            "id": estimate.id,
-            "state": job.state,
-            "step": job.step,
-            "fraction": job.fraction,
-            "position": service.estimates.position(job),
-            "seconds": round(job.seconds, 2),
-            "error": {"message": error.message, "field": error.field} if error else None,
-            "answer": answer,
-            "downloads": downloads,
-        }
-    )
 
 
 async def _refuse(request: Request, problem: Any) -> JSONResponse:

@@ -1,6 +1,7 @@
 """The result in plain language, and as one HTML file that needs nothing else.
 
-The findings come from the warnings of each prevalence.
+What was noticed comes from the warnings of each prevalence; the assumption report is a file of its
+own, made later.
 """
 
 from __future__ import annotations
@@ -72,18 +73,18 @@ def sentence(result: Result) -> str:
     return f"{answer} The {100 * p.interval.level:g} % interval goes from {ends}."
 
 
-def findings(results: Sequence[Result]) -> list[dict[str, Any]]:
+def warnings(results: Sequence[Result]) -> list[dict[str, Any]]:
     """Collect the warnings: each kind once, in the words of its worst case, with all its places."""
     found: dict[str, dict[str, Any]] = {}
     worst: dict[str, float] = {}
     for result in results:
         for caution in result.prevalence.warnings:
-            finding = found.setdefault(caution.code, {"code": caution.code, "where": []})
-            finding["where"].append(label(result))
+            kind = found.setdefault(caution.code, {"code": caution.code, "where": []})
+            kind["where"].append(label(result))
             value = abs(caution.value or 0.0)
             if value >= worst.get(caution.code, 0.0):
                 worst[caution.code] = value
-                finding["sentence"] = caution.sentence[:1].upper() + caution.sentence[1:]
+                kind["sentence"] = caution.sentence[:1].upper() + caution.sentence[1:]
     return list(found.values())
 
 
@@ -104,8 +105,8 @@ def html(answer: dict[str, Any], picture: bytes | None) -> str:
         source = base64.b64encode(picture).decode()
         image = f'<img alt="{escape(answer["picture"])}" src="data:image/svg+xml;base64,{source}">'
     doubts = [
-        f"<strong>{escape(finding['sentence'])}</strong> ({escape(', '.join(finding['where']))})"
-        for finding in answer["findings"]
+        f"<strong>{escape(kind['sentence'])}</strong> ({escape(', '.join(kind['where']))})"
+        for kind in answer["warnings"]
     ]
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>poscount: share of positives</title>

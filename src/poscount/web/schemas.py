@@ -142,7 +142,7 @@ class ResultEntry(BaseModel):
     truth: float | None
 
 
-class Finding(BaseModel):
+class WarningInfo(BaseModel):
     """A warning, and all the samples that it was raised for."""
 
     code: str
@@ -157,7 +157,7 @@ class Answer(BaseModel):
     labelled: str
     results: list[ResultEntry]
     truth: bool
-    findings: list[Finding]
+    warnings: list[WarningInfo]
     meaning: list[str]
     doubts: list[str]
     made: str
@@ -170,18 +170,60 @@ class Answer(BaseModel):
     no_model: str | None
 
 
-class EstimateInfo(BaseModel):
-    """An estimate on its way or at its end."""
+class JobInfo(BaseModel):
+    """Work on its way or at its end."""
 
-    id: str
     state: Literal["waiting", "running", "done", "failed", "cancelled"]
     step: str
     fraction: float | None
     position: int | None
     seconds: float
     error: Refusal | None
-    answer: Answer | None
     downloads: list[str]
+
+
+class EstimateInfo(JobInfo):
+    """An estimate, and at its end the answer."""
+
+    id: str
+    answer: Answer | None
+
+
+class FindingInfo(BaseModel):
+    """What the check of one assumption has found, and what to do about it."""
+
+    code: str
+    severity: Literal["ok", "notice", "warning"]
+    title: str
+    sentence: str
+    advice: str
+    quantity: str
+    number: float | None
+    threshold: float | None
+    false_alarm_rate: float
+    cannot_detect: str
+
+
+class UncheckedInfo(BaseModel):
+    """A check that could not be made, and why."""
+
+    code: str
+    title: str
+    reason: str
+
+
+class Diagnosis(BaseModel):
+    """The assumptions behind an estimate: which rows were looked at, and what was found."""
+
+    rows: str
+    findings: list[FindingInfo]
+    unchecked: list[UncheckedInfo]
+
+
+class DiagnosisInfo(JobInfo):
+    """A check of the assumptions, and at its end the findings."""
+
+    diagnosis: Diagnosis | None
 
 
 class Download(StrEnum):
@@ -193,3 +235,4 @@ class Download(StrEnum):
     model = "model.poscount"
     svg = "prevalence.svg"
     png = "prevalence.png"
+    diagnosis = "diagnosis.html"

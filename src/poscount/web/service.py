@@ -31,18 +31,10 @@ class Service:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.sessions = Sessions(limits)
-        self.checks = Runner(
-            slots=limits.workers,
-            waiting=limits.sessions,
-            seconds=max(1, limits.seconds // 5),
-            memory_bytes=limits.memory_bytes,
-        )
-        self.estimates = Runner(
-            slots=limits.workers,
-            waiting=limits.waiting,
-            seconds=limits.seconds,
-            memory_bytes=limits.memory_bytes,
-        )
+        self.checks = self._runner(limits.workers, limits.sessions, max(1, limits.seconds // 5))
+        self.estimates = self._runner(limits.workers, limits.waiting, limits.seconds)
+        # In a queue of their own, so that nobody's answer waits for somebody else's report.
+        self.diagnoses = self._runner(max(1, limits.workers // 2), limits.waiting, limits.seconds)
         # Asked for at once, so that the library is imported before the first file comes.
         self._methods = self.checks.submit(self._task("methods"))
 
@@ -52,7 +44,7 @@ class Service:
 
     async def add_file(self, session: Session, request: Request) -> None:
         """Take a file in while it comes, and have it read through."""
-        self._check_idle(session)
+        await self._make_way(session)
         if len(session.uploads) + session.incoming >= self.limits.files:
             raise RefusedError(409, f"A session takes {self.limits.files} files; remove one first.")
         with session.receiving():
@@ -91,7 +83,7 @@ class Service:
 
     async def add_example(self, session: Session) -> None:
         """Put the embedded example in the place of all files."""
-        self._check_idle(session)
+        await self._make_way(session)
         with session.receiving():
             for upload in list(session.uploads.values()):
                 self.sessions.remove_upload(session, upload)
@@ -106,15 +98,15 @@ class Service:
         self.sessions.take(upload.size)
         self._keep(session, upload)
 
-    def remove_file(self, session: Session, upload: Upload) -> None:
+    async def remove_file(self, session: Session, upload: Upload) -> None:
         """Delete a file."""
-        self._check_idle(session)
+        await self._make_way(session)
         session.example = False
         self.sessions.remove_upload(session, upload)
 
-    def start_estimate(self, session: Session, wanted: schemas.EstimateRequest) -> Estimate:
+    async def start_estimate(self, session: Session, wanted: schemas.EstimateRequest) -> Estimate:
         """Queue an estimate of the files of a session."""
-        self._check_idle(session)
+        await self._make_way(session)
         if session.incoming:
             raise RefusedError(409, "A file of this session is still on its way; wait for it.")
         positives, data = session.of_role("positives"), session.of_role("unlabeled")
@@ -159,6 +151,18 @@ class Service:
         self.sessions.keep_estimate(session, estimate)
         return estimate
 
+    def start_diagnosis(self, session: Session, estimate: Estimate) -> Job:
+        """Queue the check of an estimate's assumptions, unless it is on its way or done."""
+        task = estimate.job.task
+        if estimate.job.state != "done":
+            raise RefusedError(409, "The estimate is not done; wait for it.")
+        kept = {str(upload.path) for upload in session.uploads.values()}
+        if not {task["positives"], *task["data"]} <= kept:
+            raise RefusedError(409, "The files of this estimate are not here any more.")
+        if estimate.diagnosis is None or estimate.diagnosis.state in ("failed", "cancelled"):
+            estimate.diagnosis = self.diagnoses.submit({**task, "kind": "diagnose"})
+        return estimate.diagnosis
+
     async def remove_estimate(self, session: Session, estimate: Estimate) -> None:
         """Cancel an estimate if it is on its way, and delete what it wrote."""
         await self._cancel(estimate)
@@ -181,7 +185,12 @@ class Service:
         """Stop all work and delete everything."""
         self.checks.close()
         self.estimates.close()
+        self.diagnoses.close()
         self.sessions.close_all()
+
+    def _runner(self, slots: int, waiting: int, seconds: int) -> Runner:
+        memory = self.limits.memory_bytes
+        return Runner(slots=slots, waiting=waiting, seconds=seconds, memory_bytes=memory)
 
     def _task(self, kind: str, **more: Any) -> dict[str, Any]:
         return {"kind": kind, "limits": asdict(self.limits), "names": {}, **more}
@@ -213,10 +222,16 @@ class Service:
         session.uploads[upload.id] = upload
 
     async def _cancel(self, estimate: Estimate) -> None:
-        self.estimates.cancel(estimate.job)
-        await asyncio.wrap_future(estimate.job.future)
+        for runner, job in ((self.estimates, estimate.job), (self.diagnoses, estimate.diagnosis)):
+            if job is not None:
+                runner.cancel(job)
+                await asyncio.wrap_future(job.future)
 
-    def _check_idle(self, session: Session) -> None:
+    async def _make_way(self, session: Session) -> None:
+        """Refuse to disturb an estimate; a check of the assumptions has been overtaken."""
+        for estimate in list(session.estimates.values()):
+            if not estimate.job.live:
+                await self._cancel(estimate)
         if session.live is not None:
             raise RefusedError(409, "An estimate of this session is on its way; cancel it or wait.")
 

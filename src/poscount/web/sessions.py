@@ -36,11 +36,12 @@ class Upload:
 
 @dataclass
 class Estimate:
-    """A job, and the folder that its results are in."""
+    """A job, the folder that its results are in, and the check of its assumptions."""
 
     id: str
     directory: Path
     job: Job
+    diagnosis: Job | None = None
     size: int = 0
 
 
@@ -164,9 +165,9 @@ class Sessions:
 
     def weigh(self, estimate: Estimate) -> None:
         """Account for what an estimate has written."""
-        if not estimate.size and estimate.directory.is_dir():
-            estimate.size = sum(file.stat().st_size for file in estimate.directory.iterdir())
-            self.used += estimate.size
+        size = sum(file.stat().st_size for file in estimate.directory.iterdir())
+        self.used += size - estimate.size
+        estimate.size = size
 
     def close(self, session: Session) -> None:
         """Delete a session and all its files; its jobs must have been cancelled."""

@@ -30,6 +30,7 @@ from poscount.engines.results import Result, write_csv
 from poscount.plotting import PrevalenceDisplay
 from poscount.validation import InputError
 from poscount.web import recipes, report
+from poscount.web.diagnosis import check_assumptions
 from poscount.web.inspection import inspect
 from poscount.web.limits import Limits
 from poscount.web.offer import METHODS
@@ -176,7 +177,7 @@ def _answer(
         "labelled": ", ".join(results[0].group) or "sample",
         "results": entries,
         "truth": truth is not None,
-        "findings": report.findings(results),
+        "warnings": report.warnings(results),
         "meaning": report.MEANING,
         "doubts": report.DOUBTS,
         "made": (
@@ -240,4 +241,9 @@ def _field(sentence: str, task: dict[str, Any]) -> str | None:
     return "unlabeled" if any(path in sentence for path in task["data"]) else None
 
 
-_TASKS = {"methods": _methods, "inspect": _inspect, "estimate": _estimate}
+_TASKS = {
+    "methods": _methods,
+    "inspect": _inspect,
+    "estimate": _estimate,
+    "diagnose": check_assumptions,
+}

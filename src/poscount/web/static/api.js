@@ -61,6 +61,11 @@ export function send(path, fields, file, onProgress) {
   });
 }
 
+const POLL_MILLISECONDS = 300;
+
+// Between two questions how far something is.
+export const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+
 // For when the page goes away and nobody waits for the answer.
 export function forget(path) {
   fetch(`/api/${path}`, { method: "DELETE", keepalive: true }).catch(() => {});

@@ -1,12 +1,12 @@
 // The page: steps appear when they can be taken, and the answer when it is there.
 
-import { ask } from "./api.js";
+import { ask, pause } from "./api.js";
+import { diagnose, forgetDiagnosis } from "./diagnosis.js";
 import { currentSession, startFiles, useExample, watchFiles } from "./files.js";
 import { byId, clearErrors, element, fillSelect, say, showError, whole } from "./page.js";
-import { showResult } from "./result.js";
+import { showDownloads, showResult } from "./result.js";
 
 const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
-const POLL_MILLISECONDS = 300;
 
 let methods = [];
 let running = null; // address of the estimate on its way
@@ -55,7 +55,7 @@ function showSession(session) {
   const ready = roles.size === 2;
   byId("columns-section").hidden = !ready;
   byId("settings-section").hidden = !ready;
-  byId("result").hidden = true;
+  hideResult();
   clearErrors(...FIELDS, "general");
   if (!ready) {
     return;
@@ -70,6 +70,11 @@ function showSession(session) {
   ]);
   byId("by-file-choice").hidden = all.length < 2;
   byId("by_file").checked = all.length > 1;
+}
+
+function hideResult() {
+  byId("result").hidden = true;
+  forgetDiagnosis();
 }
 
 function columnItem({ name, use, why_not: reason }) {
@@ -114,7 +119,7 @@ function wanted() {
 
 async function estimate() {
   clearErrors(...FIELDS, "general", "positives", "unlabeled");
-  byId("result").hidden = true;
+  hideResult();
   const request = wanted();
   if (request.features.length === 0) {
     showError({ field: "features", message: "Tick at least one column." });
@@ -149,11 +154,18 @@ async function follow(path) {
     if (told.state === "done") {
       say("status", `Done in ${told.seconds.toFixed(1)} s.`);
       showResult(told.answer, told.downloads, `/api/${path}`);
+      diagnose(path, (downloads) => showDiagnosed(told.answer, downloads, `/api/${path}`));
       return;
     }
     showStep(told);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+    await pause();
   }
+}
+
+function showDiagnosed(answer, downloads, base) {
+  showDownloads(answer, downloads, base);
+  // Of one sample the report says all that the warnings say, and more.
+  byId("warnings-part").hidden ||= answer.results.length === 1;
 }
 
 function showStep({ state, step, fraction, position }) {

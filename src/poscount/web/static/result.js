@@ -9,19 +9,17 @@ const NAMES = {
   "model.poscount": "the model, to count other data with the command line",
   "prevalence.svg": "the picture, for print (SVG)",
   "prevalence.png": "the picture (PNG)",
+  "diagnosis.html": "the check of the assumptions, with pictures (HTML, one file)",
 };
 
 export function showResult(answer, downloads, base) {
   say("headline", answer.headline);
   showTable(answer);
   showPicture(answer, base);
-  fillList("findings", noticed(answer));
+  showWarnings(answer);
   fillList("meaning", answer.meaning);
   fillList("doubts", answer.doubts);
-  byId("downloads").replaceChildren(...downloads.map((name) => downloadItem(name, base)));
-  if (answer.no_model) {
-    byId("downloads").append(element("li", `No model file: ${answer.no_model}`));
-  }
+  showDownloads(answer, downloads, base);
   say("made", answer.made);
   say("command", answer.command);
   say("python", answer.python);
@@ -67,15 +65,24 @@ function showPicture(answer, base) {
   }
 }
 
-function noticed(answer) {
-  if (answer.findings.length === 0) {
-    return ["No warning was raised. That is no proof: read on below."];
+function showWarnings({ results, warnings }) {
+  const everywhere = results.length;
+  byId("warnings-part").hidden = warnings.length === 0;
+  say("warnings-title", everywhere === 1 ? "Noticed while counting:" : "Noticed while counting single groups:");
+  fillList(
+    "warnings",
+    warnings.map(({ sentence, where }) => {
+      const places = where.length === everywhere ? "everywhere" : where.join(", ");
+      return everywhere === 1 ? sentence : `${sentence} (${places})`;
+    }),
+  );
+}
+
+export function showDownloads(answer, downloads, base) {
+  byId("downloads").replaceChildren(...downloads.map((name) => downloadItem(name, base)));
+  if (answer.no_model) {
+    byId("downloads").append(element("li", `No model file: ${answer.no_model}`));
   }
-  const everywhere = answer.results.length;
-  return answer.findings.map(({ sentence, where }) => {
-    const places = where.length === everywhere ? "everywhere" : where.join(", ");
-    return everywhere === 1 ? sentence : `${sentence} (${places})`;
-  });
 }
 
 function downloadItem(name, base) {

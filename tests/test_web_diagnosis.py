@@ -1,0 +1,102 @@
+"""The assumption report of `poscount serve`: after the answer, and what the library says."""
+
+import re
+
+import pytest
+
+import poscount
+from poscount import RCQ
+from poscount.datasets import load_example
+
+pytest.importorskip("fastapi")
+
+
+@pytest.fixture
+def example(web):
+    visit = web.visit()
+    visit.example()
+    return visit
+
+
+@pytest.fixture
+def answered(example):
+    """A visit with an answer, and the place of its report."""
+    estimate = example.start()
+    assert example.wait(estimate)["state"] == "done"
+    example.diagnosis = f"{example.base}/estimates/{estimate}/diagnosis"
+    example.estimate = estimate
+    return example
+
+
+def test_the_report_is_what_the_library_says(answered):
+    assert answered.http.get(answered.diagnosis).status_code == 404
+    begun = answered.http.post(answered.diagnosis)
+    assert begun.status_code == 202
+    told = answered.wait(f"{answered.estimate}/diagnosis")
+    assert told["state"] == "done", told
+    data = load_example("pyarrow")
+    model = RCQ(random_state=0).fit(data.positives)
+    expected = poscount.diagnose(model, data.trap, positives=data.positives).to_dict()
+    assert told["diagnosis"]["findings"] == expected["findings"]
+    assert told["diagnosis"]["unchecked"] == expected["unchecked"]
+    assert told["diagnosis"]["rows"] == "Looked at: all 8,070 unlabeled rows together."
+    # Asked again, it is not made again.
+    again = answered.http.post(answered.diagnosis).json()
+    assert (again["state"], again["seconds"]) == ("done", told["seconds"])
+
+
+def test_the_report_can_be_kept(answered):
+    answered.http.post(answered.diagnosis)
+    told = answered.wait(f"{answered.estimate}/diagnosis")
+    assert "diagnosis.html" in told["downloads"]
+    page = answered.download(answered.estimate, "diagnosis.html").decode()
+    assert not re.findall(r'(?:src|href)="(?!data:|#)', page)
+    assert "<script" not in page
+    for finding in told["diagnosis"]["findings"]:
+        assert finding["code"] in page
+
+
+@pytest.mark.parametrize("method", ["pat", "dedpul"])
+def test_other_methods_have_a_report_too(example, method):
+    estimate = example.start(method=method)
+    example.wait(estimate)
+    example.http.post(f"{example.base}/estimates/{estimate}/diagnosis")
+    told = example.wait(f"{estimate}/diagnosis")
+    assert told["state"] == "done", told
+    assert told["diagnosis"]["findings"]
+
+
+def test_a_change_of_the_session_overtakes_the_report(web, answered):
+    answered.http.post(answered.diagnosis)
+    other = answered.start(by=["night"])
+    told = answered.http.get(answered.diagnosis).json()
+    assert told["state"] in ("cancelled", "done")
+    assert answered.wait(other)["state"] == "done"
+    # The files are still there, so that it can be asked for again.
+    assert answered.http.post(answered.diagnosis).status_code == 202
+    (file, *_) = answered.see().json()["files"]
+    answered.http.delete(f"{answered.base}/files/{file['id']}")
+    refused = answered.http.post(answered.diagnosis)
+    assert (refused.status_code, web.is_up()) == (409, True)
+    assert "not here any more" in refused.json()["message"]
+
+
+def test_there_is_no_report_before_the_answer(example):
+    estimate = example.start(method="extice", bootstrap=1000, by=["night"])
+    refused = example.http.post(f"{example.base}/estimates/{estimate}/diagnosis")
+    assert refused.status_code == 409
+    example.http.delete(f"{example.base}/estimates/{estimate}")
+
+
+def test_the_report_is_nobody_elses(web, answered):
+    other = web.visit()
+    path = answered.diagnosis.replace(answered.session, other.session)
+    assert other.http.post(path).status_code == 404
+    assert other.http.get(path).status_code == 404
+
+
+def test_closing_the_session_ends_the_report(web, answered):
+    directory = web.service.sessions.find(answered.session).directory
+    answered.http.post(answered.diagnosis)
+    assert answered.http.delete(answered.base).status_code == 204
+    assert not directory.exists()
