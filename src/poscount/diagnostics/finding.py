@@ -13,10 +13,20 @@ SEVERITIES: tuple[Severity, ...] = ("ok", "notice", "warning")
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture that can be drawn later, also in another process."""
+    """A picture that can be drawn later, also in another process.
+
+    Attributes
+    ----------
+    draw : callable
+        Takes the arguments and `ax`.
+    arguments : mapping of str to object
+    size : (float, float)
+        Of a figure for it, in inches.
+    """
 
     draw: Callable[..., Any]
     arguments: Mapping[str, Any]
+    size: tuple[float, float] = (9.0, 4.6)
 
     def __call__(self, ax: Any) -> Any:
         """Draw it on matplotlib's axes."""

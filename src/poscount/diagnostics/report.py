@@ -79,6 +79,6 @@ def _drawn(plot: Drawing) -> bytes:
     from matplotlib.figure import Figure
 
     # No figure of pyplot's, whose list of figures is not made for several threads.
-    figure = Figure(figsize=(9.0, 4.6), layout="constrained")
+    figure = Figure(figsize=plot.size, layout="constrained")
     plot(figure.subplots())
     return png(figure)

@@ -86,10 +86,12 @@ class RegionDisplay:
         ratio, low, high = 100 * np.array([region[2:] for region in regions]).T
         low, high = np.clip([low, high], 0, 100)
         places = np.arange(len(regions))
+        right = max(5.0, high.max(), 100 * prevalence)
         if prevalence.interval is not None:
             ends = 100 * prevalence.interval.low, 100 * prevalence.interval.high
             name = f"answer's {100 * prevalence.interval.level:g} % interval"
             ax.axvspan(*ends, color="0.9", linewidth=0, label=name)
+            right = max(right, ends[1])
         name = f"answer: {100 * prevalence:.1f} %"
         ax.axvline(100 * prevalence, color="black", linestyle="--", linewidth=1.2, label=name)
         for part, colour, mark, label in (
@@ -103,12 +105,14 @@ class RegionDisplay:
         words = [f"{plain(r.where)} ({100 * r.share:.0f} % of positives)" for r in regions]
         ax.set_yticks(places, words, fontsize=8)
         ax.set_ylim(len(regions) - 0.4, -0.6)
-        ax.set_xlim(-1, 101)
+        ax.set_xlim(-0.01 * right, 1.04 * right)
         ax.set_xlabel("share of positives in the sample (%)")
         ax.set_title(f"Regions with the smallest upper bounds ({prevalence.n_unlabeled} rows)")
         ax.grid(axis="x", alpha=0.3)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        # Below the label of the axis, by as many letters as it takes: beside it there is no room.
+        below = {"loc": "upper center", "bbox_to_anchor": (0.3, 0.0), "borderaxespad": 4.8}
+        ax.legend(frameon=False, fontsize=8, ncols=2, **below)
         display = cls()
         display.ax_, display.figure_ = ax, ax.figure
         return display

@@ -88,4 +88,5 @@ def _plot(evidence: Evidence, other: Prevalence) -> Drawing:
             "labels": list(answers),
             "title": "What different methods find",
         },
+        size=(5.0, 3.8),
     )
