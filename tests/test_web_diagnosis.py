@@ -1,12 +1,18 @@
 """The assumption report of `poscount serve`: after the answer, and what the library says."""
 
+import contextlib
+import json
 import re
+import shlex
+import shutil
+import sys
 
 import pytest
 
 import poscount
 from poscount import RCQ
-from poscount.datasets import load_example
+from poscount.cli import main
+from poscount.datasets import example_path, load_example
 
 pytest.importorskip("fastapi")
 
@@ -37,7 +43,12 @@ def test_the_report_is_what_the_library_says(answered):
     data = load_example("pyarrow")
     model = RCQ(random_state=0).fit(data.positives)
     expected = poscount.diagnose(model, data.trap, positives=data.positives).to_dict()
-    assert told["diagnosis"]["findings"] == expected["findings"]
+    findings = told["diagnosis"]["findings"]
+    figures = [finding.pop("figures") for finding in findings]
+    assert findings == expected["findings"]
+    assert all(
+        finding["cannot_detect"] in text for finding, text in zip(findings, figures, strict=True)
+    )
     assert told["diagnosis"]["unchecked"] == expected["unchecked"]
     assert told["diagnosis"]["rows"] == "Looked at: all 8,070 unlabeled rows together."
     # Asked again, it is not made again.
@@ -54,6 +65,22 @@ def test_the_report_can_be_kept(answered):
     assert "<script" not in page
     for finding in told["diagnosis"]["findings"]:
         assert finding["code"] in page
+
+
+def test_the_command_finds_the_same(answered, tmp_path, monkeypatch, capsys):
+    answered.http.post(answered.diagnosis)
+    told = answered.wait(f"{answered.estimate}/diagnosis")["diagnosis"]
+    model = answered.download(answered.estimate, "model.poscount")
+    (tmp_path / "model.poscount").write_bytes(model)
+    for name in ("positives.csv", "trap.csv.gz"):
+        shutil.copy(example_path(name), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [*shlex.split(told["command"]), "--format", "json"])
+    with contextlib.suppress(SystemExit):
+        main()
+    printed = json.loads(capsys.readouterr().out)
+    numbers = {finding["code"]: finding["number"] for finding in told["findings"]}
+    assert {finding["code"]: finding["number"] for finding in printed["findings"]} == numbers
 
 
 @pytest.mark.parametrize("method", ["pat", "dedpul"])

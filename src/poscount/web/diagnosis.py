@@ -9,6 +9,7 @@ from typing import Any
 from poscount import registry
 from poscount.diagnostics import diagnose
 from poscount.engines.some_rows import some_rows
+from poscount.web import recipes
 
 # Of a table in memory: more rows would not tell more, but take long.
 _MOST_CELLS = 5_000_000
@@ -33,4 +34,14 @@ def check_assumptions(
     seen = f"all {n_rows:,} unlabeled rows together"
     if sample.num_rows < n_rows:
         seen = f"{sample.num_rows:,} of the {n_rows:,} unlabeled rows, drawn at random"
-    return {"rows": f"Looked at: {seen}.", **diagnosis.to_dict()}
+    about = diagnosis.to_dict()
+    findings = [
+        {**told, "figures": finding.figures}
+        for told, finding in zip(about["findings"], diagnosis.findings, strict=True)
+    ]
+    return {
+        "rows": f"Looked at: {seen}.",
+        "findings": findings,
+        "unchecked": about["unchecked"],
+        "command": recipes.diagnosing(task),
+    }

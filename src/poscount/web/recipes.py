@@ -31,6 +31,13 @@ def command(task: dict[str, Any], features: list[str] | None, reusable: bool) ->
     return f"{' '.join(fit)}\n{' '.join(quantify)}"
 
 
+def diagnosing(task: dict[str, Any]) -> str:
+    """Write the command that checks the assumptions, for the model file of the estimate."""
+    positives, *data = (_file(task["names"][path]) for path in [task["positives"], *task["data"]])
+    options = [f"--positives {positives}", *_layout_options(task["layout"])]
+    return " ".join([f"poscount diagnose {_MODEL}", *data, *options])
+
+
 def python(task: dict[str, Any], features: list[str] | None, class_name: str) -> str:
     """Write the same in Python."""
     layout = "".join(f", {name}={value!r}" for name, value in _unusual(task["layout"]).items())

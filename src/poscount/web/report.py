@@ -6,13 +6,13 @@ own, made later.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from poscount import __version__
 from poscount.engines.results import Result
+from poscount.page import picture_element, whole_page
 
 MEANING = (
     "The number is the share of positives among the unlabeled rows: 30 % of 1,000 rows means that "
@@ -29,6 +29,13 @@ DOUBTS = (
     "If you can, check one sample by hand, or compare with another method on this page: answers "
     "that differ by more than their intervals are a reason to doubt.",
 )
+
+_CSS = """
+body { max-width: 60rem; } .big { font-size: 1.3rem; } .wide { overflow-x: auto; }
+table { border-collapse: collapse; }
+td, th { padding: 0.2rem 0.8rem 0.2rem 0; text-align: left; border-bottom: 1px solid var(--line); }
+pre { background: var(--soft); padding: 0.8rem; overflow-x: auto; }
+"""
 
 
 def _percent(share: float) -> str:
@@ -89,8 +96,8 @@ def warnings(results: Sequence[Result]) -> list[dict[str, Any]]:
 
 
 def html(answer: dict[str, Any], picture: bytes | None) -> str:
-    """Write the report as one file: no script, no request."""
-    rows = "".join(f"<tr>{_cells(entry, answer)}</tr>" for entry in answer["results"])
+    """Write the answer as one page; `picture` is a PNG."""
+    rows = "".join(f"<tr>{_cells(entry, answer)}</tr>\n" for entry in answer["results"])
     heads = [
         answer["labelled"],
         "share",
@@ -100,37 +107,23 @@ def html(answer: dict[str, Any], picture: bytes | None) -> str:
         "rows",
         "warnings",
     ]
-    image = ""
-    if picture is not None:
-        source = base64.b64encode(picture).decode()
-        image = f'<img alt="{escape(answer["picture"])}" src="data:image/svg+xml;base64,{source}">'
-    doubts = [
+    noticed = [
         f"<strong>{escape(kind['sentence'])}</strong> ({escape(', '.join(kind['where']))})"
         for kind in answer["warnings"]
     ]
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>poscount: share of positives</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
- color: #1a1a1a; background: #fff }}
-table {{ border-collapse: collapse }} td, th {{ padding: .2rem .8rem .2rem 0; text-align: left;
- border-bottom: 1px solid #ccc }} img {{ max-width: 100% }} pre {{ background: #f3f3f3;
- padding: .8rem; overflow-x: auto }} .big {{ font-size: 1.3rem }} div {{ overflow-x: auto }}
-</style></head><body>
-<h1>Share of positives</h1><p class="big">{escape(answer["headline"])}</p>
-<div><table><tr>{"".join(f"<th>{escape(head)}</th>" for head in heads)}</tr>{rows}</table></div>
-{image}
-<h2>What was noticed</h2>{_list(doubts) or "<p>No warning was raised.</p>"}
-<h2>What it means</h2>{_list(map(escape, answer["meaning"]))}
-<h2>When not to believe it</h2>{_list(map(escape, answer["doubts"]))}
-<h2>How it was made</h2><p>{escape(answer["made"])}</p>
-<h3>On the command line</h3><pre>{escape(answer["command"])}</pre>
-<h3>In Python</h3><pre>{escape(answer["python"])}</pre>
-<p>poscount {__version__}</p></body></html>
-"""
+    parts = [
+        f'<p class="big">{escape(answer["headline"])}</p>\n<div class="wide"><table>\n',
+        f"<tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr>\n{rows}</table></div>\n",
+        "" if picture is None else picture_element(picture, answer["picture"]),
+        f"<h2>What was noticed</h2>{_list(noticed) or '<p>No warning was raised.</p>'}\n",
+        f"<h2>What it means</h2>{_list(map(escape, answer['meaning']))}\n",
+        f"<h2>When not to believe it</h2>{_list(map(escape, answer['doubts']))}\n",
+        f"<h2>How it was made</h2><p>{escape(answer['made'])}</p>\n",
+        f"<h3>On the command line</h3><pre>{escape(answer['command'])}</pre>\n",
+        f"<h3>In Python</h3><pre>{escape(answer['python'])}</pre>\n",
+        f'<p class="note">poscount {__version__}</p>\n',
+    ]
+    return whole_page("Share of positives", "".join(parts), _CSS)
 
 
 def _cells(entry: dict[str, Any], answer: dict[str, Any]) -> str:

@@ -202,6 +202,7 @@ class FindingInfo(BaseModel):
     threshold: float | None
     false_alarm_rate: float
     cannot_detect: str
+    figures: str
 
 
 class UncheckedInfo(BaseModel):
@@ -218,6 +219,7 @@ class Diagnosis(BaseModel):
     rows: str
     findings: list[FindingInfo]
     unchecked: list[UncheckedInfo]
+    command: str
 
 
 class DiagnosisInfo(JobInfo):

@@ -28,6 +28,7 @@ from poscount.engines.columns import choose_features
 from poscount.engines.files import read_table
 from poscount.engines.results import Result, write_csv
 from poscount.plotting import PrevalenceDisplay
+from poscount.plotting.png import png
 from poscount.validation import InputError
 from poscount.web import recipes, report
 from poscount.web.diagnosis import check_assumptions
@@ -138,8 +139,8 @@ def _write(model: Quantifier, results: list[Result], task: dict[str, Any]) -> No
         figure = PrevalenceDisplay.from_results(results, truth=truth).figure_
         figure.savefig(folder / "prevalence.svg", metadata={"Date": None})
         figure.savefig(folder / "prevalence.png", dpi=150)
+        picture = png(figure)
         plt.close(figure)
-        picture = (folder / "prevalence.svg").read_bytes()
     answer = _answer(model, results, task, truth, drawn=picture is not None)
     with open(folder / "result.csv", "w", newline="", encoding="utf-8") as file:
         write_csv(results, file)

@@ -4,7 +4,7 @@ import { ask, pause } from "./api.js";
 import { byId, element, say } from "./page.js";
 
 const MARKS = { warning: "▲", notice: "●", ok: "✓" };
-const WORDS = { warning: "Warning", notice: "Notice", ok: "Fine" };
+const WORDS = { warning: "Warning", notice: "Notice", ok: "In order" };
 
 let shown = null; // address of the estimate whose report is wanted
 
@@ -15,6 +15,7 @@ export function forgetDiagnosis() {
   say("diagnosis-rows", "");
   byId("findings").replaceChildren();
   byId("unfound").hidden = true;
+  byId("diagnose-part").hidden = true;
 }
 
 export async function diagnose(path, onReady) {
@@ -45,7 +46,7 @@ export async function diagnose(path, onReady) {
 
 const unchecked = (reason) => `The assumptions were not checked. ${reason ?? ""}`;
 
-function showDiagnosis({ rows, findings, unchecked: missing }) {
+function showDiagnosis({ rows, findings, unchecked: missing, command }) {
   const doubts = ["warning", "notice"].flatMap((severity) => of(findings, severity));
   const fine = of(findings, "ok");
   const warnings = of(findings, "warning").length;
@@ -57,6 +58,8 @@ function showDiagnosis({ rows, findings, unchecked: missing }) {
       : "The assumptions are checked: no reason to doubt the answer was found. That is no proof: read on below.",
   );
   say("diagnosis-rows", rows);
+  say("diagnose", command);
+  byId("diagnose-part").hidden = false;
   byId("findings").replaceChildren(...doubts.map(findingItem));
   say("unfound-title", `${fine.length} checks found nothing wrong, ${missing.length} could not be made`);
   byId("unfound-list").replaceChildren(
@@ -68,29 +71,17 @@ function showDiagnosis({ rows, findings, unchecked: missing }) {
 
 const of = (findings, severity) => findings.filter((finding) => finding.severity === severity);
 
-function findingItem(finding) {
-  const { severity, title, sentence, advice } = finding;
+function findingItem({ severity, title, sentence, advice, figures }) {
   const item = element("li", "", { class: `finding ${severity}` });
   const head = element("strong", "");
   head.append(element("span", MARKS[severity], { class: "mark", "aria-hidden": "true" }));
   head.append(`${WORDS[severity]}: ${title}`);
   item.append(head, element("p", sentence));
-  if (severity !== "ok") {
+  if (advice) {
     item.append(element("p", `What to do: ${advice}`));
   }
   const more = document.createElement("details");
-  more.append(element("summary", "How reliable is this check?"), element("p", reliability(finding)));
+  more.append(element("summary", "How reliable is this check?"), element("p", figures));
   item.append(more);
   return item;
-}
-
-function reliability(finding) {
-  const { quantity, number, threshold, false_alarm_rate: rate, cannot_detect: blind } = finding;
-  const limit = threshold === null ? "" : `, limit ${Number(threshold.toPrecision(3))}`;
-  const value = number === null ? "not a number" : Number(number.toPrecision(3));
-  const alarms =
-    threshold === null
-      ? "It is never a warning."
-      : `${(100 * rate).toFixed(1)} % of samples without any fault get this warning.`;
-  return `${quantity}: ${value}${limit}. ${alarms} It cannot see ${blind}.`;
 }
