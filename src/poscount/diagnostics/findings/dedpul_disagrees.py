@@ -47,16 +47,16 @@ def dedpul_disagrees(evidence: Evidence) -> Finding | Unchecked:
     distance = abs(units - USUAL)
     severity = severity_above(distance, NOTICE, WARNING)
     part = f" (on {MOST_ROWS:,} of the rows)" if len(evidence.sample) > MOST_ROWS else ""
-    sentence = f"RCQ finds {p:.3f}, PAT {_pat(evidence):.3f} and DEDPUL {other:.3f}{part}: "
+    sentence = f"RCQ finds {p:.3f} and DEDPUL finds {other:.3f}{part}"
     plot = _plot(evidence, other)
     if severity == "ok":
-        sentence += "no farther apart than is usual."
+        sentence += ", no farther apart than is usual."
         return ABOUT.found(severity, distance, WARNING, sentence, plot=plot)
     if units < USUAL:
-        sentence += "a classifier tells more of the rows from positives than the regions do."
+        sentence += ": a classifier tells more of the rows from positives than RCQ's regions do."
         advice = "the share may be smaller than RCQ says; try TRCQ, and report the range."
     else:
-        sentence += "a classifier cannot tell some rows from positives that the regions can."
+        sentence += ": a classifier cannot tell some rows from positives that RCQ's regions can."
         advice = "look at the overlap and drift findings; report the range if they warn, too."
     return ABOUT.found(severity, distance, WARNING, sentence, advice, plot)
 
@@ -73,19 +73,16 @@ def _with_distance(rows: np.ndarray, scorer: Mahalanobis) -> np.ndarray:
     return np.column_stack([white, np.sqrt((white**2).sum(axis=1))])
 
 
-def _pat(evidence: Evidence) -> float:
-    return min(1.0, evidence.regional.details["pat"])
-
-
 def _plot(evidence: Evidence, other: Prevalence) -> Drawing:
     pat = Prevalence(
-        _pat(evidence),
+        min(1.0, evidence.regional.details["pat"]),
         n_labeled=evidence.answer.n_labeled,
         n_unlabeled=evidence.answer.n_unlabeled,
         method="PAT",
     )
     answers = {"RCQ": evidence.regional, "PAT": pat, "DEDPUL": other}
-    answers[evidence.answer.method] = evidence.answer
+    if evidence.answer.method != "RCQ":
+        answers["this model"] = evidence.answer
     return Drawing(
         PrevalenceDisplay.from_predictions,
         {
