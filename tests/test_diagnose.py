@@ -5,6 +5,7 @@ import json
 import pickle
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -134,25 +135,32 @@ def test_a_second_sample_tells_overlap_from_drift(rcq):
     assert "too close to tell" in by_code(found)["second-sample"].advice
 
 
-def test_a_border_that_only_a_classifier_sees():
-    """Negatives are positives with another sign of a product: no cut of one feature tells."""
-    rng = np.random.default_rng(6)
-    learned = rng.normal(size=(400, 2))
-    inside = rng.normal(size=(3000, 2))
-    negatives = inside[np.abs(inside).sum(axis=1) < 1.2][:700]
-    sample = np.vstack([rng.normal(size=(300, 2)), negatives])
-    finding = by_code(diagnose(RCQ(random_state=0).fit(learned), sample, positives=learned))[
-        "dedpul-disagrees"
-    ]
-    assert "DEDPUL" in finding.sentence
-    assert finding.number == pytest.approx(
-        100 * abs(float(RCQ(random_state=0).fit(learned).quantify(sample)) - _dedpul(finding)),
-        abs=0.1,
-    )
+@pytest.mark.parametrize("seed", range(3))
+def test_a_border_that_only_a_classifier_sees(seed):
+    """Negatives are rows whose 15 features add up to more than 0: no single feature tells."""
+    rng = np.random.default_rng(seed)
+    learned, others = rng.normal(size=(400, 15)), rng.normal(size=(2000, 15))
+    sample = np.vstack([rng.normal(size=(300, 15)), others[others.sum(axis=1) > 0][:700]])
+    model = RCQ(random_state=0).fit(learned)
+    finding = by_code(diagnose(model, sample, positives=learned))["dedpul-disagrees"]
+    assert finding.severity == "warning"
+    assert "TRCQ" in finding.advice
+    found = {
+        m[1]: float(m[2]) for m in re.finditer(r"(RCQ|DEDPUL) finds ([\d.]+)", finding.sentence)
+    }
+    assert found["RCQ"] == pytest.approx(float(model.quantify(sample)), abs=6e-4)
+    assert abs(found["DEDPUL"] - 0.3) < abs(found["RCQ"] - 0.3)
 
 
-def _dedpul(finding):
-    return float(re.search(r"DEDPUL ([\d.]+)", finding.sentence)[1])
+def test_negatives_all_around_are_no_disagreement():
+    """No straight border tells them from the positives; the distance does."""
+    rng = np.random.default_rng(13)
+    learned = rng.normal(size=(300, 4))
+    around = rng.normal(size=(600, 4))
+    around *= 8 / np.linalg.norm(around, axis=1, keepdims=True)
+    sample = np.vstack([rng.normal(size=(400, 4)), around])
+    found = diagnose(RCQ(random_state=0).fit(learned), sample, positives=learned)
+    assert severity(found, "dedpul-disagrees") == "ok"
 
 
 @pytest.mark.parametrize("n", [12, 19, 30, 300])
@@ -457,3 +465,34 @@ def test_a_diagnosis_travels(rcq, learned, clean):
     copy = pickle.loads(pickle.dumps(diagnosis))
     assert copy == diagnosis
     assert copy.to_html() == diagnosis.to_html()
+
+
+# The page of the documentation
+
+
+def tables(text):
+    """Rows of all Markdown tables, by the heading of their first column."""
+    found = {}
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        head, _, *lines = (
+            [cell.strip() for cell in r.strip("|\n").split("|")] for r in table.splitlines()
+        )
+        found.setdefault(head[0], []).append([dict(zip(head, line, strict=True)) for line in lines])
+    return found
+
+
+def test_the_documentation_has_the_measured_rates(rcq, learned, clean):
+    text = (Path(__file__).parents[1] / "docs" / "diagnostics.md").read_text(encoding="utf-8")
+    by_name = [{row["code"].strip("`"): row for row in t} for t in tables(text)["code"]]
+    findings = by_code(diagnose(rcq, clean, positives=learned, reference=clean))
+    (thresholds, blind, measured) = by_name
+    assert set(thresholds) == set(blind) == set(findings)
+    for code, finding in findings.items():
+        assert blind[code]["cannot see"] == finding.cannot_detect
+        if code == "second-sample":
+            continue
+        warnings = [float(measured[code][s].split()[0]) for s in ("simulated", "real")]
+        assert 100 * finding.false_alarm_rate == pytest.approx(max(warnings))
+    pairs = [row for row in tables(text)["kind"][1] if row["kind"] == "clean"]
+    rate = np.mean([float(row["`second-sample`"]) for row in pairs])
+    assert 100 * findings["second-sample"].false_alarm_rate == pytest.approx(rate, abs=0.5)
