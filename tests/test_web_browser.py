@@ -1,9 +1,12 @@
 """The page of `poscount serve` in a real browser."""
 
 import contextlib
+import itertools
 import os
+import re
 import shutil
 
+import numpy as np
 import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -90,6 +93,13 @@ def table(page):
     }
 
 
+def checked(page):
+    """Wait for the report, and give what it comes to."""
+    status = page.locator("#diagnosis-status", has_text="The assumptions are checked: ")
+    status.wait_for()
+    return status.inner_text()
+
+
 def serious(page):
     found = axe.Axe().run(page).response["violations"]
     return [(v["id"], v["nodes"]) for v in found if v["impact"] in ("serious", "critical")]
@@ -142,6 +152,8 @@ def test_files_columns_groups_and_downloads(page, tmp_path):
     assert "truth" not in page.inner_text("#heads")
     assert "poscount fit positives.csv" in page.inner_text("#command")
     assert "--by night" in page.inner_text("#command")
+    checked(page)
+    assert "--positives positives.csv" in page.inner_text("#diagnose")
     for link in page.locator("#downloads a").all():
         with page.expect_download() as waiting:
             link.click()
@@ -151,9 +163,41 @@ def test_files_columns_groups_and_downloads(page, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {
         *("poscount-result.csv", "poscount-result.json", "poscount-report.html"),
         *("poscount-model.poscount", "poscount-prevalence.svg", "poscount-prevalence.png"),
+        "poscount-diagnosis.html",
     }
-    page.goto(f"file://{tmp_path}/poscount-report.html")
-    assert "2026-01-20" in page.inner_text("table")
+    for name, words in (("report", "2026-01-20"), ("diagnosis", "What to do|cannot see")):
+        page.goto(f"file://{tmp_path}/poscount-{name}.html")
+        assert re.search(words, page.inner_text("body"))
+        assert serious(page) == []
+
+
+def test_findings_are_told_in_words_and_shapes_the_worst_first(page):
+    # Half of the positives are around 0 and half around 6, where all negatives are, too.
+    rng = np.random.default_rng(0)
+
+    def rows(*groups):
+        values = np.vstack([rng.normal(size=(n, 3)) + centre for centre, n in groups])
+        return b"a,b,c\n" + b"".join(b"%.6f,%.6f,%.6f\n" % tuple(row) for row in values)
+
+    send(page, "positives", made_up("p.csv", rows((0, 250), (6, 250))))
+    send(page, "unlabeled", made_up("u.csv", rows((0, 150), (6, 150), (6, 700))))
+    page.click("#estimate")
+    # The answer does not wait for the report.
+    assert list(table(page)) == ["all rows"]
+    assert re.search(r"\d reasons? to doubt the answer", checked(page))
+    told = page.locator("#findings .finding")
+    words = [told.nth(i).locator("strong").inner_text() for i in range(told.count())]
+    severities = [re.match(r"(▲Warning|●Notice): .", text)[1] for text in words]
+    assert severities[0] == "▲Warning"
+    assert severities == sorted(severities, key=["▲Warning", "●Notice"].index)
+    assert "What to do: " in told.first.inner_text()
+    told.first.locator("summary").click()
+    assert "of clean samples get this warning" in told.first.inner_text()
+    page.click("#unfound-title")
+    assert "✓In order: " in page.inner_text("#unfound-list")
+    # What the warnings of the estimate say, the report says better.
+    assert page.is_hidden("#warnings-part")
+    assert "1,000 unlabeled rows" in page.inner_text("#diagnosis-rows")
     assert serious(page) == []
 
 
@@ -175,10 +219,10 @@ def test_columns_and_methods_can_be_chosen(page):
     assert "peak_mv" not in command
 
 
-@pytest.mark.parametrize("role", ["positives", "unlabeled"])
-def test_every_kind_of_bad_file_is_explained_beside_its_field(wary_page, role):
+def test_every_kind_of_bad_file_is_explained_beside_its_field(wary_page):
     page = wary_page
-    for name, (content, _) in BAD_FILES.items():
+    roles = itertools.cycle(["positives", "unlabeled"])
+    for role, (name, (content, _)) in zip(roles, BAD_FILES.items(), strict=False):
         page.set_input_files(f"#{role}", made_up(name, content))
         error = page.locator(".error", has_text=f"{name}: ")
         error.wait_for()
@@ -189,7 +233,8 @@ def test_every_kind_of_bad_file_is_explained_beside_its_field(wary_page, role):
         assert page.get_attribute(f"#{field}", "aria-invalid") == "true"
         assert error.get_attribute("id") in page.get_attribute(f"#{field}", "aria-describedby")
         assert page.locator(f"#{role}-files li").count() == 0
-    send(page, role, POSITIVES)
+    for role in ("positives", "unlabeled"):
+        send(page, role, POSITIVES)
     assert page.locator(".error:visible").count() == 0
 
 

@@ -29,9 +29,25 @@ def with_files(spacious):
     return visit
 
 
+few = settings(
+    max_examples=5, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
 @schema.parametrize()
-@settings(max_examples=10, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@few
 def test_no_request_breaks_the_server(spacious, with_files, case):
+    try_out(spacious, with_files, case)
+
+
+@pytest.mark.slow
+@schema.parametrize()
+@settings(few, max_examples=300)
+def test_no_request_of_many_breaks_the_server(spacious, with_files, case):
+    try_out(spacious, with_files, case)
+
+
+def try_out(spacious, with_files, case):
     if "session" in (case.path_parameters or {}):
         # A session that exists, or every request would end at the same door.
         visit = with_files if "estimates" in case.path else spacious.visit()

@@ -74,6 +74,7 @@ def quantify(
     by_file: bool = False,
     engine: str = "auto",
     on_error: str = "raise",
+    n_jobs: int = -1,
     layout: dict[str, Any],
     watch: Watch = _unwatched,
 ) -> list[Result]:
@@ -88,7 +89,7 @@ def quantify(
         Columns whose values make the groups.
     by_file : bool
         Whether each file is a sample of its own.
-    engine, on_error : str
+    engine, on_error, n_jobs
         As in `poscount.engines.count`.
     layout : dict
         As in `fit`.
@@ -105,7 +106,7 @@ def quantify(
     files = _files(paths)
     if by and any(_is_counts(file) for file in files):
         raise ValueError("Counts files know no groups: leave --by out, or give the data instead.")
-    options = {"engine": engine, "on_error": on_error, **layout}
+    options = {"engine": engine, "on_error": on_error, "n_jobs": n_jobs, **layout}
     parts = [([file], {"file": file}) for file in files] if by_file else [(files, {})]
     return [
         Result(group | dict(zip(by, key, strict=True)), prevalence)
@@ -148,7 +149,8 @@ def _answers(
     model: Quantifier, files: list[str], by: Sequence[str], options: dict[str, Any], watch: Watch
 ) -> Iterator[tuple[tuple, Prevalence]]:
     if not isinstance(model, CountingQuantifier):
-        layout = {name: options[name] for name in options if name not in ("engine", "on_error")}
+        counting = ("engine", "on_error", "n_jobs")
+        layout = {name: options[name] for name in options if name not in counting}
         if (options["engine"], options["on_error"]) != ("auto", "raise"):
             raise ValueError(
                 f"{type(model).__name__} needs all rows in memory at once: leave --engine and "

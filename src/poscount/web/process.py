@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from multiprocessing.connection import Connection
 from typing import Any
@@ -16,8 +15,6 @@ def enter(messages: Connection, task: dict[str, Any], limits: dict[str, int]) ->
     def say(message: dict[str, Any]) -> None:
         messages.send_bytes(json.dumps(message).encode())
 
-    # The other cores are for other workers, and every thread would take of its memory.
-    os.environ["LOKY_MAX_CPU_COUNT"] = "1"
     _limit(**limits)
     say(worker.run(task, lambda step, fraction: say({"step": step, "fraction": fraction})))
 

@@ -12,13 +12,13 @@ FIELDS = {
     "features": "the ticks at the columns",
     "exclude": "the ticks at the columns",
     "scorer": "the setting Scorer",
-    "method pat": "the method PAT",
+    "method": "the method",
     "confidence": "the setting Confidence",
     "bootstrap": "the setting Replicates",
     "by": "the setting One answer for each",
     "trust": "the setting Scorer",
 }
-_NAMES = {"no-header": "header", "exclude": "features", "trust": "scorer", "method pat": "method"}
+_NAMES = {"no-header": "header", "exclude": "features", "trust": "scorer"}
 _OPTION = re.compile(rf"--({'|'.join(FIELDS)})\b")
 
 

@@ -104,6 +104,8 @@ def _estimate(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
             task["data"],
             by=task["by"],
             by_file=task["by_file"],
+            # The other cores are for others, and every thread would take of the memory.
+            n_jobs=1,
             layout=task["layout"],
             watch=_watch(model, task, report_step),
         )
@@ -138,8 +140,8 @@ def _write(model: Quantifier, results: list[Result], task: dict[str, Any]) -> No
     if len(results) <= _MOST_DRAWN:
         figure = PrevalenceDisplay.from_results(results, truth=truth).figure_
         figure.savefig(folder / "prevalence.svg", metadata={"Date": None})
-        figure.savefig(folder / "prevalence.png", dpi=150)
         picture = png(figure)
+        (folder / "prevalence.png").write_bytes(picture)
         plt.close(figure)
     answer = _answer(model, results, task, truth, drawn=picture is not None)
     with open(folder / "result.csv", "w", newline="", encoding="utf-8") as file:

@@ -9,7 +9,7 @@ import { showDownloads, showResult } from "./result.js";
 const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
 
 let methods = [];
-let running = null; // address of the estimate on its way
+let cancelled = false; // whether the estimate on its way is to be stopped
 
 async function start() {
   watchFiles();
@@ -129,23 +129,23 @@ async function estimate() {
   try {
     const base = `sessions/${currentSession().session}/estimates`;
     const { id } = await ask("POST", base, request);
-    running = `${base}/${id}`;
-    await follow(running);
+    await follow(`${base}/${id}`);
   } catch (error) {
     say("status", "");
     showError(error);
   } finally {
-    running = null;
     working(false);
   }
 }
 
 async function follow(path) {
   for (;;) {
-    const told = await ask("GET", path);
-    if (running !== path) {
+    if (cancelled) {
+      await ask("DELETE", path);
+      say("status", "Cancelled.");
       return;
     }
+    const told = await ask("GET", path);
     if (told.state === "failed") {
       say("status", "");
       showError(told.error);
@@ -178,18 +178,15 @@ function showStep({ state, step, fraction, position }) {
   }
 }
 
-async function cancel() {
-  const path = running;
-  running = null;
-  try {
-    await ask("DELETE", path);
-    say("status", "Cancelled.");
-  } catch (error) {
-    showError(error);
-  }
+// Whoever follows the estimate stops it before the next question.
+function cancel() {
+  cancelled = true;
+  byId("cancel").disabled = true;
 }
 
 function working(busy) {
+  cancelled = false;
+  byId("cancel").disabled = false;
   byId("estimate").disabled = busy;
   byId("cancel").hidden = !busy;
   byId("progress").hidden = !busy;
