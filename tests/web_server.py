@@ -17,7 +17,7 @@ class Web:
 
     def __init__(self, address, app):
         self.address, self.app = address, app
-        self.http = httpx.Client(base_url=address, timeout=120, trust_env=False)
+        self.http = httpx.Client(base_url=address, timeout=300, trust_env=False)
 
     @property
     def service(self):
@@ -72,7 +72,7 @@ class Visit:
         return answer.json()["id"]
 
     def wait(self, estimate, *, until=("done", "failed", "cancelled")):
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             told = self.http.get(f"{self.base}/estimates/{estimate}").json()
             if told["state"] in until:

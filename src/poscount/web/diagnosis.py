@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,17 @@ def check_assumptions(
     return {
         "rows": f"Looked at: {seen}.",
         "findings": findings,
-        "unchecked": about["unchecked"],
+        "unchecked": [{**told, "reason": _reason(told["reason"])} for told in about["unchecked"]],
         "command": recipes.diagnosing(task),
     }
+
+
+def _reason(reason: str) -> str:
+    """Say in the words of the page what is missing.
+
+    Examples
+    --------
+    >>> _reason("give a second sample (reference=, --reference).")
+    'give a second sample (--reference of the command poscount diagnose).'
+    """
+    return re.sub(r"\(\w+=, (--\w+)\)", r"(\1 of the command poscount diagnose)", reason)

@@ -26,8 +26,8 @@ DOUBTS = (
     "Do not believe it if something else looks just like a typical positive in all chosen columns: "
     "it is counted as positive, and the number is too high. Columns that tell the two apart help.",
     "The interval knows nothing of these two: it is about chance only.",
-    "If you can, check one sample by hand, or compare with another method on this page: answers "
-    "that differ by more than their intervals are a reason to doubt.",
+    "If you can, check one sample by hand, or compare with another method: answers that differ "
+    "by more than their intervals are a reason to doubt.",
 )
 
 _CSS = """
@@ -57,6 +57,8 @@ def headline(results: Sequence[Result]) -> str:
         return sentence(results[0])
     low = min(results, key=lambda result: result.prevalence)
     high = max(results, key=lambda result: result.prevalence)
+    if _percent(low.prevalence) == _percent(high.prevalence):
+        return f"In all {len(results)} groups the share of positives is {_percent(low.prevalence)}."
     return (
         f"In {len(results)} groups the share of positives goes from {_percent(low.prevalence)} "
         f"({label(low)}) to {_percent(high.prevalence)} ({label(high)})."
@@ -112,15 +114,16 @@ def html(answer: dict[str, Any], picture: bytes | None) -> str:
         for kind in answer["warnings"]
     ]
     parts = [
-        f'<p class="big">{escape(answer["headline"])}</p>\n<div class="wide"><table>\n',
+        f'<p class="big">{escape(answer["headline"])}</p>\n',
+        '<div class="wide" tabindex="0"><table>\n',
         f"<tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr>\n{rows}</table></div>\n",
         "" if picture is None else picture_element(picture, answer["picture"]),
         f"<h2>What was noticed</h2>{_list(noticed) or '<p>No warning was raised.</p>'}\n",
         f"<h2>What it means</h2>{_list(map(escape, answer['meaning']))}\n",
         f"<h2>When not to believe it</h2>{_list(map(escape, answer['doubts']))}\n",
         f"<h2>How it was made</h2><p>{escape(answer['made'])}</p>\n",
-        f"<h3>On the command line</h3><pre>{escape(answer['command'])}</pre>\n",
-        f"<h3>In Python</h3><pre>{escape(answer['python'])}</pre>\n",
+        f"<h3>On the command line</h3>{_code(answer['command'])}\n",
+        f"<h3>In Python</h3>{_code(answer['python'])}\n",
         f'<p class="note">poscount {__version__}</p>\n',
     ]
     return whole_page("Share of positives", "".join(parts), _CSS)
@@ -135,9 +138,14 @@ def _cells(entry: dict[str, Any], answer: dict[str, Any]) -> str:
         *([_percent(entry["truth"])] if answer["truth"] else []),
         f"{entry['count']:,.0f}",
         f"{entry['n_unlabeled']:,}",
-        " ".join(caution["code"] for caution in entry["warnings"]),
+        " ".join(caution["code"] for caution in entry["warnings"]) or "none",
     ]
     return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+
+
+def _code(text: str) -> str:
+    # What scrolls must be reached by the keyboard, too.
+    return f'<pre tabindex="0">{escape(text)}</pre>'
 
 
 def _list(items: Any) -> str:

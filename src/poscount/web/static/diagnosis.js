@@ -64,7 +64,7 @@ function showDiagnosis({ rows, findings, unchecked: missing, command }) {
   say("unfound-title", `${fine.length} checks found nothing wrong, ${missing.length} could not be made`);
   byId("unfound-list").replaceChildren(
     ...fine.map(findingItem),
-    ...missing.map(({ title, reason }) => element("li", `Not checked: ${title}. ${reason}`)),
+    ...missing.map(({ title, reason }) => element("li", `Not checked: ${title}: ${reason}`)),
   );
   byId("unfound").hidden = fine.length + missing.length === 0;
 }
