@@ -182,7 +182,13 @@ def test_csv_gz_and_parquet_and_several_files_give_one_answer(visit):
     assert [entry["n_unlabeled"] for entry in separate] == [4000, 4070]
 
 
-@pytest.mark.parametrize("method", METHODS)
+QUICK = ("rcq", "pat", "dedpul", "minimum")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in METHODS],
+)
 def test_every_method_on_offer_answers_as_in_python(visit, method):
     rng = np.random.default_rng(3)
     positives = numbers(rng, 60)
@@ -466,13 +472,19 @@ def upload_and_answer(web, k, repeats, failures):
         failures.append(error)
 
 
-@pytest.mark.parametrize("repeats", [12, pytest.param(250, marks=pytest.mark.slow)])
-def test_twenty_people_at_once_all_get_their_own_answer(web, repeats):
+@pytest.mark.parametrize(
+    ("people", "repeats"),
+    [
+        pytest.param(6, 12, id="six people"),
+        pytest.param(20, 250, id="twenty people", marks=pytest.mark.slow),
+    ],
+)
+def test_many_people_at_once_all_get_their_own_answer(web, people, repeats):
     # About 0.5 MB each, and about 10 MB each.
     failures = []
     threads = [
         threading.Thread(target=upload_and_answer, args=(web, k, repeats, failures))
-        for k in range(20)
+        for k in range(people)
     ]
     for thread in threads:
         thread.start()

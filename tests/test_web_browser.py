@@ -221,7 +221,7 @@ def test_columns_and_methods_can_be_chosen(page):
 
 def test_every_kind_of_bad_file_is_explained_beside_its_field(wary_page):
     page = wary_page
-    roles = itertools.cycle(["positives", "unlabeled"])
+    roles = itertools.cycle(["unlabeled", "positives"])
     for role, (name, (content, _)) in zip(roles, BAD_FILES.items(), strict=False):
         page.set_input_files(f"#{role}", made_up(name, content))
         error = page.locator(".error", has_text=f"{name}: ")
