@@ -97,9 +97,10 @@ BAD_FILES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("role", "name"), zip(itertools.cycle(["positives", "unlabeled"]), BAD_FILES, strict=False)
-)
+ROLES = itertools.cycle(["positives", "unlabeled"])
+
+
+@pytest.mark.parametrize(("role", "name"), list(zip(ROLES, BAD_FILES, strict=False)))
 def test_a_bad_file_is_refused_with_a_sentence_that_names_it(web, visit, role, name):
     content, words = BAD_FILES[name]
     kept = web.files()
