@@ -132,8 +132,10 @@ def count_sources(
             ledger.stopped = True
             raise
 
+    n_workers = effective_n_jobs(n_jobs)
     try:
-        run(work, effective_n_jobs(n_jobs))
+        # One more, because one of them is reading.
+        run(work, n_workers + (n_workers > 1))
     finally:
         parts.close()
     return ledger.result()

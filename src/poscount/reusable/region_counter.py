@@ -115,7 +115,7 @@ class RegionCounter(CountingQuantifier):
                 features = next(above).view(np.uint8)
                 for more in above:
                     features += more.view(np.uint8)
-                yield rows, np.vstack([features, *_nearest((product - self.offsets_).T.copy())])
+                yield rows, np.vstack([features, *_nearest(product - self.offsets_[:, np.newaxis])])
 
     def _tally(self, block: Any, groups: np.ndarray | None, n_groups: int) -> np.ndarray:
         n_entries = N_SCORE_CELLS * self._layout.n_columns
