@@ -17,8 +17,9 @@ from poscount.validation import InputError
 
 AnyCounts = Counts | GroupedCounts
 
-# Sums of many groups are made of so many parts at a time.
+# Sums of many groups are made of so many parts at a time, or of so many bytes.
 _BUNCH = 16
+_BUNCH_BYTES = 2**27
 
 
 class Source(NamedTuple):
@@ -149,7 +150,8 @@ class _Sum:
 
     def add(self, parts: Iterable[AnyCounts]) -> None:
         self.parts += parts
-        if len(self.parts) >= _BUNCH:
+        size = sum(part.cells.nbytes for part in self.parts)
+        if len(self.parts) >= _BUNCH or (len(self.parts) > 1 and size > _BUNCH_BYTES):
             self.parts = [add_up(self.parts)]
 
 

@@ -70,7 +70,8 @@ def count_files(
         return f"poscount reads {', '.join(columns)} of {len(files)} file(s), in batches."
     bar = _Bar(files, progress)
     # A batch has a price of its own, above all with groups, but must not fill the memory.
-    batch_rows = min(4 * BLOCK_ROWS, max(1024, _BATCH_VALUES // len(columns)))
+    values = _BATCH_VALUES * (4 if by else 1)
+    batch_rows = min(4 * BLOCK_ROWS, max(1024, values // len(columns)))
     kinds: dict[str, tuple[str, str]] = {}
 
     def tables(file: str) -> Iterator[Any]:
