@@ -16,7 +16,7 @@ ABOUT = About(
     "dedpul-disagrees",
     "Agreement with a third method",
     "distance of DEDPUL and RCQ, beyond the usual, in units of RCQ's uncertainty",
-    0.05,
+    0.015,
     "which of the methods is wrong, nor what misleads all of them",
 )
 # DEDPUL's answers for clean samples are a little smaller than RCQ's, in the middle.
