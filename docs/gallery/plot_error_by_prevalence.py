@@ -1,0 +1,43 @@
+"""
+Error by prevalence: classify and count beside quantifiers
+==========================================================
+
+Counting what a detector accepts errs by p FNR - (1 - p) FPR: a straight line in p that is right
+at one prevalence only. PAT and RCQ have no such line.
+"""
+
+import numpy as np
+from sklearn.ensemble import IsolationForest
+
+from poscount import PAT, RCQ
+from poscount.experiments import artificial_prevalences
+from poscount.plotting import Curve, CurvesDisplay
+
+rng = np.random.default_rng(0)
+positives = rng.normal(size=(400, 4))
+rows = np.vstack([rng.normal(size=(3000, 4)), rng.normal(size=(3000, 4)) * 1.5 + 2])
+is_positive = np.arange(6000) < 3000
+
+detector = IsolationForest(contamination=0.1, random_state=0).fit(positives)
+answers = {
+    "classify and count": lambda sample: (detector.predict(sample) == 1).mean(),
+    "PAT": PAT(random_state=0).fit(positives).quantify,
+    "RCQ": RCQ(random_state=0).fit(positives).quantify,
+}
+samples = list(
+    artificial_prevalences(
+        rows, is_positive, n_rows=1000, prevalences=np.linspace(0, 1, 11), random_state=0
+    )
+)
+truth = 100 * np.array([sample.truth for sample in samples])
+curves = [
+    Curve(name, truth, 100 * np.array([answer(sample.rows) for sample in samples]) - truth)
+    for name, answer in answers.items()
+]
+
+CurvesDisplay.from_panels(
+    {"overlapping normal distributions": curves},
+    xlabel="true share of positives (%)",
+    ylabel="estimate - truth (points)",
+    title="Error by prevalence, one sample of 1,000 rows each",
+)
