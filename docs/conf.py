@@ -35,7 +35,7 @@ autosummary_generate = True
 # The tables of parameters have the types, in words.
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
-numpydoc_validation_checks = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "SS01", "SS06"}
+numpydoc_validation_checks = {"GL06", "GL07", "GL08", "PR02", "PR03", "SS01", "SS06"}
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",

@@ -8,7 +8,7 @@ count; the others look at the positives and the sample together, every time.
 
 import time
 
-from poscount import BBE, DEDPUL, PAT, RCQ, TIcE
+from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ, TIcE
 from poscount.datasets import load_example
 from poscount.plotting import DotsDisplay
 
@@ -23,7 +23,7 @@ def cpu_seconds(model, sample):
 
 
 seconds = {}
-for method in (PAT, RCQ, TIcE, BBE, DEDPUL):
+for method in (PAT, RCQ, TIcE, BBE, DEDPUL, TRCQ):
     model = method(random_state=0).fit(positives)
     model.quantify(nights["2026-01-12"])  # what is made once, is made now
     seconds[method.__name__] = {name: cpu_seconds(model, rows) for name, rows in nights.items()}
