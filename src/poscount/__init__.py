@@ -36,6 +36,11 @@ _PLACES = {
     "InputError": "poscount.validation",
     "FileError": "poscount.container",
     "load": "poscount.registry",
+    "Comparison": "poscount.diagnostics.comparison",
+    "Diagnosis": "poscount.diagnostics.diagnosis",
+    "Finding": "poscount.diagnostics.finding",
+    "compare_samples": "poscount.diagnostics.comparison",
+    "diagnose": "poscount.diagnostics.diagnosis",
     "estimate_contamination": "poscount.contamination",
     "label_frequency": "poscount.prevalence",
     "joint_prior": "poscount.prevalence",
@@ -47,6 +52,9 @@ if TYPE_CHECKING:
     from poscount.container import FileError
     from poscount.contamination import estimate_contamination
     from poscount.counts import Counts, GroupedCounts
+    from poscount.diagnostics.comparison import Comparison, compare_samples
+    from poscount.diagnostics.diagnosis import Diagnosis, diagnose
+    from poscount.diagnostics.finding import Finding
     from poscount.ensemble import Minimum
     from poscount.prevalence import (
         Caution,
@@ -87,9 +95,12 @@ __all__ = [
     "TRCQ",
     "AlphaMax",
     "Caution",
+    "Comparison",
     "Counts",
+    "Diagnosis",
     "ExTIcE",
     "FileError",
+    "Finding",
     "GroupedCounts",
     "InputError",
     "Interval",
@@ -100,6 +111,8 @@ __all__ = [
     "Prevalence",
     "RanFocE",
     "TIcE",
+    "compare_samples",
+    "diagnose",
     "estimate_contamination",
     "joint_prior",
     "label_frequency",

@@ -155,6 +155,11 @@ class Quantifier(BaseEstimator):
     def _takes(self) -> Takes:
         return Takes()
 
+    def _feature_name(self, j: int) -> str:
+        """Name of a feature; x0, x1, ... where there are none."""
+        names = getattr(self, "feature_names_in_", None)
+        return f"x{j}" if names is None else str(names[j])
+
     def _sample(self, sample: Any) -> Rows:
         check_is_fitted(self)
         return sample_rows(self, sample, self._takes())

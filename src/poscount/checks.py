@@ -12,10 +12,19 @@ from sklearn.base import BaseEstimator
 from poscount.prevalence import Caution, Interval
 from poscount.scorers import Mahalanobis
 
+# Beyond these numbers there is a warning.
+WIDEST_INTERVAL = 0.24
+WIDEST_GAP = 0.12
+LARGEST_EXCESS = 1.65
+LARGEST_DISAGREEMENT = 1.1
+LARGEST_CORE_DIFFERENCE, CORE_FALSE_ALARMS = 1.8, 0.03
+LARGEST_BIAS = 0.05
+LARGEST_TIE = 0.05
+
 
 def wide_interval(interval: Interval) -> list[Caution]:
     """Warn when the interval is too wide for the number to be of use."""
-    if interval.width <= 0.24:
+    if interval.width <= WIDEST_INTERVAL:
         return []
     return [
         Caution(
@@ -33,7 +42,7 @@ def wide_gap(gap: float) -> list[Caution]:
     A statement about precision, not an alarm: the mean error was 2 points for gaps of .05 to .08,
     5 for .12 to .16 and 6 for .20 to .30.
     """
-    if gap <= 0.12:
+    if gap <= WIDEST_GAP:
         return []
     return [
         Caution(
@@ -59,7 +68,7 @@ def crowded_core(excess: float, consequence: str = "the estimate is too high") -
     Of the statistic, `core_excess`, 1.65 gives at most 5 false alarms in 100 samples of positives
     alone, and about 1 in 100 over samples of all prevalences.
     """
-    if excess <= 1.65:
+    if excess <= LARGEST_EXCESS:
         return []
     return [
         Caution(
@@ -151,13 +160,13 @@ def shifted_core(
 
     Where few cuts are to be had the limit is higher (`core_limit`).
     """
-    if difference <= core_limit(freedom, 1.8, 0.03):
+    if difference <= core_limit(freedom, LARGEST_CORE_DIFFERENCE, CORE_FALSE_ALARMS):
         return []
     return [
         Caution(
             "core-differs",
             f"the rows that look most like positives are not spread as the positives are. "
-            f"{_two_readings(if_overlap, if_drift)} One clean sample in 30 gives as much.",
+            f"{two_readings(if_overlap, if_drift)} One clean sample in 30 gives as much.",
             difference,
         )
     ]
@@ -165,19 +174,20 @@ def shifted_core(
 
 def disagreement(statistic: float, if_overlap: float, if_drift: float) -> list[Caution]:
     """Warn when PAT is farther above RCQ than chance explains: (PAT - RCQ) / gap > 1.1."""
-    if statistic <= 1.1:
+    if statistic <= LARGEST_DISAGREEMENT:
         return []
     return [
         Caution(
             "pat-disagrees",
-            f"PAT finds more than chance explains. {_two_readings(if_overlap, if_drift)} One clean "
+            f"PAT finds more than chance explains. {two_readings(if_overlap, if_drift)} One clean "
             "sample in 20 gives as much.",
             statistic,
         )
     ]
 
 
-def _two_readings(if_overlap: float, if_drift: float) -> str:
+def two_readings(if_overlap: float, if_drift: float) -> str:
+    """The two explanations that one sample leaves open, each with its number."""
     return (
         f"Either negatives overlap with part of the positives, then {if_overlap:.3f} stands; or "
         f"the positives have drifted, then PAT's {min(1.0, if_drift):.3f} is nearer."
@@ -212,12 +222,11 @@ def few_positives(scorer: BaseEstimator, n_labeled: int) -> list[Caution]:
     right up to a fifth and an upper bound beyond, and a shrunk covariance takes nearly all of the
     bias away.
     """
-    if not isinstance(scorer, Mahalanobis) or scorer.covariance != "empirical":
+    if not has_plain_covariance(scorer):
         return []
-    d, m = scorer.rank_, n_labeled - math.ceil(n_labeled / 10)
-    too_far = [n / max(n - d - 2, 0.5) for n in (m, n_labeled)]
-    bias = 0.8 * math.sqrt(d / 2) * math.log(too_far[0] / too_far[1])
-    if bias <= 0.05:
+    d = scorer.rank_
+    bias = covariance_bias(d, n_labeled)
+    if bias <= LARGEST_BIAS:
         return []
     return [
         Caution(
@@ -228,6 +237,24 @@ def few_positives(scorer: BaseEstimator, n_labeled: int) -> list[Caution]:
             bias,
         )
     ]
+
+
+def has_plain_covariance(scorer: BaseEstimator) -> bool:
+    """Whether a scorer is the Mahalanobis distance with a covariance that is not shrunk."""
+    return isinstance(scorer, Mahalanobis) and scorer.covariance == "empirical"
+
+
+def covariance_bias(n_features: int, n_labeled: int) -> float:
+    """Share of itself by which PAT is too high with a plain covariance; see `few_positives`.
+
+    Examples
+    --------
+    >>> round(covariance_bias(20, 50), 2), round(covariance_bias(20, 500), 3)
+    (0.23, 0.013)
+    """
+    m = n_labeled - math.ceil(n_labeled / 10)
+    too_far = [n / max(n - n_features - 2, 0.5) for n in (m, n_labeled)]
+    return 0.8 * math.sqrt(n_features / 2) * math.log(too_far[0] / too_far[1])
 
 
 def few_positives_for_rcq(n_labeled: int, fewest: int) -> list[Caution]:
@@ -256,7 +283,7 @@ def largest_tie(training_scores: np.ndarray, edges: np.ndarray) -> float:
 
 def tied_scores(largest: float) -> list[Caution]:
     """Warn when so many positives share a score that the shares between the edges are wrong."""
-    if largest <= 0.05:
+    if largest <= LARGEST_TIE:
         return []
     return [
         Caution(

@@ -12,7 +12,7 @@ import typer
 
 from poscount import __version__, registry
 from poscount.cli import datasets
-from poscount.cli.formats import Format
+from poscount.cli.formats import Format, TextFormat
 from poscount.cli.many_values import ManyValues
 
 app = typer.Typer(
@@ -284,6 +284,44 @@ def plan(
         n_unlabeled=rows,
     )
     output.show_plan(found, output_format)
+
+
+@app.command()
+def diagnose(
+    model: ModelFile,
+    data: Data,
+    positives: Annotated[
+        str | None,
+        typer.Option(help="The file that the model was fitted on.", show_default=False),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="A second sample of another prevalence: tells overlap from drift.",
+            show_default=False,
+        ),
+    ] = None,
+    output_format: Annotated[
+        TextFormat, typer.Option("--format", help="How to print the findings.")
+    ] = TextFormat.text,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", help="HTML page to write, too.", show_default=False),
+    ] = None,
+    trust: Trust = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    no_header: NoHeader = False,
+) -> None:
+    """Look for reasons to doubt an estimate: overlap, drift, too few rows, copies."""
+    from poscount.cli import diagnosing
+
+    fitted = registry.load(model, trusted=_names(trust) or [])
+    layout = _layout(delimiter, decimal, no_header)
+    found = diagnosing.diagnose(fitted, data, positives, reference, layout)
+    if output is not None:
+        found.to_html(output)
+    typer.echo(found.to_json() if output_format == TextFormat.json else str(found))
 
 
 @app.command()

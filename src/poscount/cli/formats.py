@@ -11,3 +11,10 @@ class Format(StrEnum):
     table = "table"
     json = "json"
     csv = "csv"
+
+
+class TextFormat(StrEnum):
+    """How a report is printed."""
+
+    text = "text"
+    json = "json"

@@ -117,7 +117,7 @@ def _answers(
                 f"{type(model).__name__} needs all rows in memory at once: leave --engine and "
                 "--on-error out, or use a reusable method such as pat."
             )
-        sample = _read_sample(model, files, by, layout)
+        sample = read_sample(model, files, layout, by)
         if by:
             yield from model.quantify_groups(sample, by).items()
         else:
@@ -129,9 +129,10 @@ def _answers(
         yield (), model.estimate(count(model, files, options))
 
 
-def _read_sample(
-    model: Quantifier, files: list[str], by: Sequence[str], layout: dict[str, Any]
+def read_sample(
+    model: Quantifier, files: list[str], layout: dict[str, Any], by: Sequence[str] = ()
 ) -> Any:
+    """Read the columns that a model wants, and those to group by, of all files together."""
     tables = [
         read_table(
             file, columns=wanted_columns(model, by), numeric=model.numeric_features_, **layout

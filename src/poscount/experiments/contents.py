@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import re
 
@@ -12,6 +11,7 @@ from poscount.experiments.figures import Picture
 from poscount.experiments.results import Results
 from poscount.experiments.sections import Section, beside_the_paper, failures, what_was_run
 from poscount.experiments.time_and_thresholds import threshold_section, time_section
+from poscount.page import picture_element, whole_page
 
 TITLE = "Quantification from positives alone: results"
 
@@ -19,10 +19,6 @@ TITLE = "Quantification from positives alone: results"
 _MOST_ROWS = 400
 
 _CSS = """
-:root { color-scheme: light dark; --line: #c8c8c8; --soft: #f3f3f3; --quiet: #555; }
-@media (prefers-color-scheme: dark) { :root { --line: #555; --soft: #262626; --quiet: #aaa; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.2rem 0.6rem; border-bottom: 1px solid var(--line); text-align: right;
@@ -35,10 +31,6 @@ td:first-child.text { min-width: 6.5rem; overflow-wrap: break-word; position: st
 tbody tr:nth-child(even) { background: var(--soft); }
 small { font-size: 0.75rem; color: var(--quiet); }
 .caption { font-weight: 600; margin: 1.5rem 0 0.3rem; }
-.note { color: var(--quiet); font-size: 0.85rem; margin: 0.3rem 0; max-width: 50rem; }
-details { margin: 1rem 0; } summary { cursor: pointer; }
-figure { margin: 1.5rem 0; } figcaption { color: var(--quiet); font-size: 0.85rem; }
-img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
 """
 
 
@@ -78,12 +70,8 @@ def page(sections: list[Section]) -> str:
     links = "\n".join(
         f'<li><a href="#{_anchor(s.title)}">{html.escape(s.title)}</a></li>' for s in sections
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8" />\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1" />\n'
-        f"<title>{TITLE}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n<h1>{TITLE}</h1>\n"
-        f"<nav><ul>\n{links}\n</ul></nav>\n{''.join(map(_chapter, sections))}</body>\n</html>\n"
-    )
+    chapters = "".join(map(_chapter, sections))
+    return whole_page(TITLE, f"<nav><ul>\n{links}\n</ul></nav>\n{chapters}", _CSS)
 
 
 def _chapter(section: Section) -> str:
@@ -91,12 +79,7 @@ def _chapter(section: Section) -> str:
     parts += [f"<p>{html.escape(text)}</p>\n" for text in section.text]
     for item in section.items:
         if isinstance(item, Picture):
-            data = base64.b64encode(item.png).decode()
-            title = html.escape(item.title)
-            parts.append(
-                f'<figure><img alt="{title}" src="data:image/png;base64,{data}" />'
-                f"<figcaption>{title}</figcaption></figure>\n"
-            )
+            parts.append(picture_element(item.png, item.title))
         elif len(item.rows) > _MOST_ROWS:
             name = html.escape(f"csv/{item.name}.csv")
             title = html.escape(item.title)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 
 from poscount.experiments.results import Curves, dataset_order, label, method_order
 from poscount.experiments.significance import LEVEL, Ranking
 from poscount.plotting import CriticalDifferenceDisplay, Curve, CurvesDisplay, DotsDisplay
+from poscount.plotting.png import png
 from poscount.plotting.style import COLOURS, pyplot
 
 _PREVALENCE = "true share of positives (%)"
@@ -141,11 +140,6 @@ def seconds(times: pd.DataFrame) -> Picture:
 
 
 def _picture(display: Any, name: str, title: str) -> Picture:
-    out = io.BytesIO()
-    # No date and no version in the file: the same results give the same bytes.
-    display.figure_.savefig(out, format="png", dpi=110, metadata={"Software": None})
+    picture = Picture(name, title, png(display.figure_))
     pyplot().close(display.figure_)
-    small = io.BytesIO()
-    # 64 colours are enough for lines and letters, and take a third of the room.
-    Image.open(out).convert("RGB").quantize(64).save(small, format="png", optimize=True)
-    return Picture(name, title, small.getvalue())
+    return picture

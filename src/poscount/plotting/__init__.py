@@ -8,8 +8,10 @@ from poscount.plotting.curves import Curve, CurvesDisplay
 from poscount.plotting.dots import DotsDisplay
 from poscount.plotting.pat_curve import PATCurveDisplay
 from poscount.plotting.prevalences import PrevalenceDisplay
+from poscount.plotting.regions import RegionDisplay
 from poscount.plotting.sample_sizes import SampleSizeDisplay
 from poscount.plotting.score_distributions import ScoreDistributionDisplay
+from poscount.plotting.shares import SharesDisplay
 
 __all__ = [
     "CriticalDifferenceDisplay",
@@ -18,6 +20,8 @@ __all__ = [
     "DotsDisplay",
     "PATCurveDisplay",
     "PrevalenceDisplay",
+    "RegionDisplay",
     "SampleSizeDisplay",
     "ScoreDistributionDisplay",
+    "SharesDisplay",
 ]

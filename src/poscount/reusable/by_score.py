@@ -106,7 +106,7 @@ class ScoreQuantifier(CountingQuantifier):
         interval = Interval(float(low), float(high), self.confidence)
         cautions = [
             *checks.wide_interval(interval),
-            *self._cautions(cells, n_rows),
+            *self._cautions(cells),
             *checks.few_positives(self.scorer_, self.n_labeled_),
             *checks.singular_covariance(self.scorer_, getattr(self, "feature_names_in_", None)),
             *checks.tied_scores(self.largest_tie_),
@@ -162,7 +162,7 @@ class ScoreQuantifier(CountingQuantifier):
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         """Prevalence for each row of `cells`; `shares` is one row for all, or one for each."""
 
-    def _cautions(self, cells: np.ndarray, n_rows: int) -> list[Caution]:
+    def _cautions(self, cells: np.ndarray) -> list[Caution]:
         return []
 
     def _details(self, cells: np.ndarray) -> dict[str, Any]:

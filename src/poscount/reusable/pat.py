@@ -104,12 +104,16 @@ class PAT(ScoreQuantifier):
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         return np.median(np.minimum(1.0, tail_ratios(cells, shares)), axis=-1)
 
-    def _cautions(self, cells: np.ndarray, n_rows: int) -> list[Caution]:
+    def _cautions(self, cells: np.ndarray) -> list[Caution]:
+        return checks.crowded_core(self._core_excess(cells))
+
+    def _core_excess(self, cells: np.ndarray) -> float:
         uncapped = float(np.median(tail_ratios(cells, self.shares_)))
-        return checks.crowded_core(checks.core_excess(uncapped, self.n_labeled_, n_rows))
+        return checks.core_excess(uncapped, self.n_labeled_, int(cells.sum()))
 
     def _details(self, cells: np.ndarray) -> dict[str, Any]:
-        return {"q": self.quantiles_, "curve": np.minimum(1.0, tail_ratios(cells, self.shares_))}
+        curve = np.minimum(1.0, tail_ratios(cells, self.shares_))
+        return {"q": self.quantiles_, "curve": curve, "O": self._core_excess(cells)}
 
 
 def tail_ratios(cells: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -236,13 +236,14 @@ class RCQ(RegionCounter):
             details=details,
         )
 
+    def _where(self, rule: RegionRule, region: int) -> str:
+        names = [self._feature_name(j) for j in self.features_.tolist()]
+        return rule.layout.words(int(rule.regions[region]), names, self.cuts_)
+
     def _region(self, rule: RegionRule, found: Findings, i: int) -> dict[str, Any]:
-        names = getattr(self, "feature_names_in_", None)
-        names = [f"x{j}" if names is None else str(names[j]) for j in self.features_.tolist()]
         decision = found.decision
-        region = int(rule.regions[decision.region[i]])
         return {
-            "where": rule.layout.words(region, names, self.cuts_),
+            "where": self._where(rule, int(decision.region[i])),
             "share": float(decision.its_share[i]),
             "ratio": float(decision.its_ratio[i]),
             "low": float(decision.its_low[i]),

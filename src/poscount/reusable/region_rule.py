@@ -147,6 +147,8 @@ class RegionRule:
         Bands and cuts, as flat indices, that hold neither too few nor too many positives.
     positives_in_cuts : ndarray of shape (n_bands, n_cuts)
         Positives in every band and cut.
+    in_positives : ndarray
+        Positives in each of the regions.
     """
 
     def __init__(self, layout: Layout, binned: np.ndarray, seed: int, exponent: int = 2) -> None:
@@ -160,15 +162,14 @@ class RegionRule:
         # A band above the .1 quantile is meant to be in, whatever the last bit says.
         enough = (share >= SMALLEST_SHARE - 1e-9) & (share <= LARGEST_SHARE + 1e-9)
         self.regions = np.flatnonzero(enough)
+        self.in_positives = self.positives_in_cuts.ravel()[self.regions]
         self._nulls: dict[int, float] = {}
 
     def find(self, tables: np.ndarray, n_rows: np.ndarray) -> Findings:
         """Prevalences of samples from their tables, of shape (n_samples, cells, columns)."""
-        n_labeled = len(self.cells)
         in_cuts = self.layout.in_cuts(tables)
         counted = in_cuts.reshape(len(tables), -1)[:, self.regions]
-        in_positives = self.positives_in_cuts.ravel()[self.regions]
-        decision = decide(counted, n_rows[:, np.newaxis], in_positives, n_labeled)
+        decision = decide(counted, n_rows[:, np.newaxis], self.in_positives, len(self.cells))
         points = [grid_point(int(n)) for n in n_rows]
         null = np.array([self.null_ratio(point) for point in points])
         return Findings(
@@ -192,9 +193,18 @@ class RegionRule:
 
     def ratios(self, tables: np.ndarray, n_rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weighted ratio of samples, with weights that somebody else has chosen."""
-        counted = self.layout.in_cuts(tables).reshape(len(tables), -1)[:, self.regions]
-        in_positives = self.positives_in_cuts.ravel()[self.regions]
-        return counted @ weights / n_rows / (in_positives @ weights / len(self.cells))
+        counted = self._counted(tables)
+        return counted @ weights / n_rows / (self.in_positives @ weights / len(self.cells))
+
+    def bounds(
+        self, tables: np.ndarray, n_rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ratio, lower and upper bound of every region, for each sample (see `bounds`)."""
+        counted = self._counted(tables)
+        return bounds(counted, n_rows[:, np.newaxis], self.in_positives, len(self.cells))
+
+    def _counted(self, tables: np.ndarray) -> np.ndarray:
+        return self.layout.in_cuts(tables).reshape(len(tables), -1)[:, self.regions]
 
     def null_ratio(self, point: int) -> float:
         """Mean ratio of samples of positives alone, in which it ought to be 1.
@@ -214,7 +224,7 @@ class RegionRule:
             [_redraw(n_labeled, n, generator) for n in (n_labeled, n_unlabeled)]
         )
         tables = self.layout.tabulate(self.cells, self.bins, weights)
-        counted = self.layout.in_cuts(tables).reshape(len(tables), -1)[:, self.regions]
+        counted = self._counted(tables)
         # Half a row less than none or all, so that every region has a ratio and a spread.
         in_positives = np.clip(counted[:N_PAIRS], 0.5, n_labeled - 0.5)
         n_rows = np.full((N_PAIRS, 1), n_unlabeled)

@@ -44,10 +44,11 @@ class Comparison:
     reading: str
 
     def __str__(self) -> str:
-        low, high = 100 * self.interval.low, 100 * self.interval.high
+        sign, more = (1, "more") if self.difference >= 0 else (-1, "fewer")
+        low, high = sorted(100 * sign * end for end in (self.interval.low, self.interval.high))
         return (
-            f"The first sample has {100 * self.difference:+.1f} points more positives "
-            f"({low:+.1f} to {high:+.1f}); {_SENTENCES[self.reading]}"
+            f"The first sample has {100 * abs(self.difference):.1f} points {more} positives "
+            f"({low:.1f} to {high:.1f}); {_SENTENCES[self.reading]}"
         )
 
 

@@ -1,0 +1,92 @@
+"""Agreement with a method of another kind: DEDPUL, which learns from both sets of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poscount.diagnostics.evidence import MOST_ROWS, NOT_NUMBERS, Evidence
+from poscount.diagnostics.finding import About, Drawing, Finding, Unchecked, severity_above
+from poscount.plotting import PrevalenceDisplay
+from poscount.prevalence import Prevalence
+from poscount.scorers import Mahalanobis
+from poscount.threads import one_blas_thread
+from poscount.transductive.dedpul import DEDPUL
+
+ABOUT = About(
+    "dedpul-disagrees",
+    "Agreement with a third method",
+    "distance of DEDPUL and RCQ in points",
+    0.05,
+    "which of the methods is wrong, nor what misleads all of them",
+)
+NOTICE, WARNING = 8.0, 15.0
+# In standard deviations of the positives.
+FARTHEST = 6.0
+
+
+def dedpul_disagrees(evidence: Evidence) -> Finding | Unchecked:
+    """Compare the answer with that of DEDPUL."""
+    if evidence.positives is None:
+        return ABOUT.unchecked(evidence.no_positives)
+    if evidence.sample is None:
+        return ABOUT.unchecked(NOT_NUMBERS)
+    if evidence.regions is None:
+        return ABOUT.unchecked(evidence.no_regions)
+    scorer = evidence.regions.scorer_
+    other = (
+        DEDPUL(random_state=evidence.model.seed_)
+        .fit(_curved(evidence.positives_part, scorer))
+        .quantify(_curved(evidence.sample_part, scorer))
+    )
+    p = float(evidence.regional)
+    distance = 100 * abs(other - p)
+    severity = severity_above(distance, NOTICE, WARNING)
+    part = f" (on {MOST_ROWS:,} of the rows)" if len(evidence.sample) > MOST_ROWS else ""
+    sentence = f"RCQ finds {p:.3f}, PAT {_pat(evidence):.3f} and DEDPUL {other:.3f}{part}: "
+    plot = _plot(evidence, other)
+    if severity == "ok":
+        sentence += "no farther apart than is usual."
+        return ABOUT.found(severity, distance, WARNING, sentence, plot=plot)
+    if other < p:
+        sentence += "a classifier tells more of the rows from positives than the regions do."
+        advice = "the share may be smaller than RCQ says; try TRCQ, and report the range."
+    else:
+        sentence += "a classifier cannot tell some rows from positives that the regions can."
+        advice = "look at the overlap and drift findings; report the range if they warn, too."
+    return ABOUT.found(severity, distance, WARNING, sentence, advice, plot)
+
+
+def _curved(rows: np.ndarray, scorer: Mahalanobis) -> np.ndarray:
+    """Features and their squares, in the directions in which the positives are not correlated.
+
+    With the squares DEDPUL's logistic regression can put negatives all around the positives.
+    """
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+        white = (rows - scorer.location_) @ scorer.whitening_
+    # Far is far: what overflows must not decide about the others.
+    white = np.clip(np.nan_to_num(white, nan=FARTHEST), -FARTHEST, FARTHEST)
+    return np.hstack([white, white**2])
+
+
+def _pat(evidence: Evidence) -> float:
+    return min(1.0, evidence.regional.details["pat"])
+
+
+def _plot(evidence: Evidence, other: Prevalence) -> Drawing:
+    pat = Prevalence(
+        _pat(evidence),
+        n_labeled=evidence.answer.n_labeled,
+        n_unlabeled=evidence.answer.n_unlabeled,
+        method="PAT",
+    )
+    answers = {"RCQ": evidence.regional, "PAT": pat, "DEDPUL": other}
+    answers[evidence.answer.method] = evidence.answer
+    return Drawing(
+        PrevalenceDisplay.from_predictions,
+        {
+            "prevalences": list(answers.values()),
+            "labels": list(answers),
+            "title": "What different methods find",
+        },
+        size=(5.0, 3.8),
+    )

@@ -1,0 +1,54 @@
+"""One HTML page that needs nothing beside it: what the reports of poscount share."""
+
+from __future__ import annotations
+
+import base64
+import html
+
+_CSS = """
+:root { color-scheme: light dark; --line: #c8c8c8; --soft: #f3f3f3; --quiet: #555; }
+@media (prefers-color-scheme: dark) { :root { --line: #555; --soft: #262626; --quiet: #aaa; } }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem; }
+.note { color: var(--quiet); font-size: 0.85rem; margin: 0.3rem 0; max-width: 50rem; }
+details { margin: 1rem 0; } summary { cursor: pointer; }
+figure { margin: 1.5rem 0; } figcaption { color: var(--quiet); font-size: 0.85rem; }
+img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
+"""
+
+
+def whole_page(title: str, body: str, css: str = "") -> str:
+    """Write a page.
+
+    Parameters
+    ----------
+    title : str
+        Plain text, also the first heading.
+    body : str
+        HTML.
+    css : str
+        Rules beside those that all pages share.
+    """
+    title = html.escape(title)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8" />\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1" />\n'
+        f"<title>{title}</title>\n<style>{_CSS}{css}</style>\n</head>\n<body>\n"
+        f"<h1>{title}</h1>\n{body}</body>\n</html>\n"
+    )
+
+
+def picture_element(png: bytes, title: str) -> str:
+    """Write a figure element that holds the picture itself.
+
+    Parameters
+    ----------
+    png : bytes
+    title : str
+        Plain text below it, also for those who cannot see it.
+    """
+    data, title = base64.b64encode(png).decode(), html.escape(title)
+    return (
+        f'<figure><img alt="{title}" src="data:image/png;base64,{data}" />'
+        f"<figcaption>{title}</figcaption></figure>\n"
+    )
