@@ -1,5 +1,6 @@
 """The site: ``python -m sphinx -W --keep-going -n docs docs/_build`` builds it, offline."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -65,3 +66,14 @@ html_theme_options = {
     "footer_end": ["sphinx-version"],
 }
 html_sidebars = {"index": []}
+
+
+def files_are_downloads(app, docname, source):
+    """Let links to files that are no pages of the site lead to the files themselves."""
+    pattern = r"\]\((\.\./(?:benchmarks|examples)/\w+\.\w+|(?:reproduction/)?report\.md)\)"
+    source[0] = re.sub(pattern, r"](path:\1)", source[0])
+
+
+def setup(app):
+    """Tell Sphinx."""
+    app.connect("source-read", files_are_downloads)
