@@ -56,7 +56,7 @@ def test_what_is_not_run_is_listed_here():
 def test_only_installing_is_left_out():
     block = "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/poscount demo"
     assert without_installation(block) == "poscount demo"
-    assert without_installation("poscount fit a.csv \\\n  -o b\n") == "poscount fit a.csv   -o b"
+    assert without_installation("poscount fit a \\\n-o b\n") == "poscount fit a  -o b"
 
 
 @pytest.mark.parametrize("page", BLOCKS)
