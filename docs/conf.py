@@ -66,7 +66,10 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
-html_sidebars = {"index": []}
+# Pages without pages below them.
+ALONE = "index tutorial theory faq reproduction/README adding-a-method changelog"
+html_sidebars = {page: [] for page in ALONE.split()}
+html_context = {"default_mode": "auto"}
 
 
 def files_are_downloads(app, docname, source):

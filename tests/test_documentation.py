@@ -20,9 +20,7 @@ GALLERY = sorted((ROOT / "docs" / "gallery").glob("plot_*.py"))
 # still answer is asked by ``python -m sphinx -b linkcheck docs docs/_build/links``.
 LINKS = {
     "https://arxiv.org/abs/2004.10356",
-    # written by Sphinx and its gallery
-    "https://www.sphinx-doc.org/",
-    "https://sphinx-gallery.github.io",
+    "https://www.sphinx-doc.org/",  # in the foot of every page
 }
 LOADING = {"audio", "embed", "iframe", "img", "script", "source", "track", "video"}
 STARTS_WITH_A_HOST = re.compile(r"(?:[a-z]+:)?//", re.IGNORECASE)
