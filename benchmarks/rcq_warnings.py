@@ -44,12 +44,20 @@ def samples(
     labeled, drawn = draw(dataset, place, 0)
     *_, last = drawn
     pool = generator.permutation(last.rows)  # all of them positives
+    others = dataset.features[~dataset.is_positive]
+    for kind, p, sample in spoilt(pool, others, generator):
+        yield kind, p, labeled, sample
+
+
+def spoilt(
+    pool: np.ndarray, others: np.ndarray, generator: np.random.Generator
+) -> Iterator[tuple[tuple[str, float], float, np.ndarray]]:
+    """Kind, prevalence and sample, from positives and from negatives that are moved away."""
     spread = pool.std(axis=0)
     spread[spread == 0] = 1
     centred = (pool - pool.mean(axis=0)) / spread
     first = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
     upper = first > np.median(first)
-    others = dataset.features[~dataset.is_positive]
     for kind, strength in KINDS:
         for p in PREVALENCES:
             size = len(pool) // 2
@@ -67,7 +75,7 @@ def samples(
             elif kind == "inside":
                 noise = pool[generator.integers(len(pool), size=n_strange)]
                 far[:n_strange] = pool.mean(axis=0) + 0.5 * (noise - pool.mean(axis=0))
-            yield (kind, strength), p, labeled, np.vstack([positives, far])
+            yield (kind, strength), p, np.vstack([positives, far])
 
 
 def main() -> None:

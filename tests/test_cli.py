@@ -467,3 +467,48 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch, refused, model, tmp_
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     sentence = refused("quantify", model, TRAP, "--plot", tmp_path / "p.png")
     assert 'pip install "poscount[plot]"' in sentence
+
+
+# Diagnose
+
+
+@pytest.fixture(scope="module")
+def diagnosis():
+    example = load_example("pyarrow")
+    return poscount.diagnose(reference(), example.trap, positives=example.positives)
+
+
+def test_diagnose_prints_the_findings(poscount_, model, diagnosis):
+    outcome = poscount_("diagnose", model, TRAP, "--positives", POSITIVES)
+    assert outcome.status == 0
+    assert outcome.out == f"{diagnosis}\n"
+    assert diagnosis.severity == "ok"
+
+
+def test_diagnose_gives_json_and_a_page(poscount_, model, tmp_path, diagnosis):
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "report.html"
+    outcome = poscount_(
+        *("diagnose", model, TRAP, "--positives", POSITIVES),
+        *("--format", "json", "-o", page),
+    )
+    assert outcome.results() == diagnosis.to_dict()
+    assert page.read_text(encoding="utf-8") == diagnosis.to_html()
+
+
+def test_diagnose_with_a_reference(poscount_, model):
+    content = poscount_(
+        *("diagnose", model, TRAP, "--reference", TRAP, "--format", "json")
+    ).results()
+    codes = {finding["code"]: finding["severity"] for finding in content["findings"]}
+    assert codes["second-sample"] == "ok"
+    assert "dedpul-disagrees" in {record["code"] for record in content["unchecked"]}
+
+
+def test_diagnose_refuses_in_one_sentence(refused, model, tmp_path):
+    assert "not only at counts" in refused("diagnose", model, tmp_path / "a.counts")
+    assert "no such file" in refused("diagnose", model, tmp_path / "a.csv")
+    sentence = refused("diagnose", model, TRAP, "--positives", TRAP)
+    assert "8070 positives, but the model was fitted on 400" in sentence
+    sentence = refused("diagnose", model, TRAP, "-o", tmp_path / "no" / "report.html")
+    assert "no such directory" in sentence

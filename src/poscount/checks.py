@@ -275,10 +275,17 @@ def few_positives_for_rcq(n_labeled: int, fewest: int) -> list[Caution]:
 
 
 def largest_tie(training_scores: np.ndarray, edges: np.ndarray) -> float:
-    """Largest share of the positives whose score is exactly that of an edge."""
+    """Largest share of the positives whose score is exactly that of an edge.
+
+    Examples
+    --------
+    >>> largest_tie(np.array([1.0, 2.0, 2.0, 3.0]), np.array([1.0, 2.0]))
+    0.5
+    """
     ordered = np.sort(training_scores)
     ties = np.searchsorted(ordered, edges, "right") - np.searchsorted(ordered, edges, "left")
-    return float(ties.max() / len(ordered))
+    # One positive alone shares its score with nobody.
+    return float(ties.max() / len(ordered)) if ties.max() > 1 else 0.0
 
 
 def tied_scores(largest: float) -> list[Caution]:

@@ -20,6 +20,7 @@ ABOUT = About(
 FEWEST_ROWS = 20
 # With as many rows to be expected, none is seen in one sample of 150.
 EXPECTED_ROWS = 5.0
+MOSTLY = 0.5
 
 
 def constant_features(evidence: Evidence) -> Finding | Unchecked:
@@ -73,8 +74,8 @@ def _constant_in_positives(evidence: Evidence) -> np.ndarray:
 
 
 def _should_vary(evidence: Evidence, value: np.ndarray) -> np.ndarray:
-    """Whether the positives of the sample alone would be expected to show other values."""
+    """Whether the positives have other values so often that the sample should show some."""
     if evidence.positives is None:
         return np.zeros(len(value), bool)
     others = (evidence.positives_part != value).mean(axis=0)
-    return others * evidence.answer.count > EXPECTED_ROWS
+    return (others > MOSTLY) | (others * evidence.answer.count > EXPECTED_ROWS)

@@ -15,11 +15,15 @@ from poscount.transductive.dedpul import DEDPUL
 ABOUT = About(
     "dedpul-disagrees",
     "Agreement with a third method",
-    "distance of DEDPUL and RCQ in points",
+    "distance of DEDPUL and RCQ, beyond the usual, in units of RCQ's uncertainty",
     0.05,
     "which of the methods is wrong, nor what misleads all of them",
 )
-NOTICE, WARNING = 8.0, 15.0
+# DEDPUL's answers for clean samples are a little smaller than RCQ's, in the middle.
+USUAL = -0.25
+NOTICE, WARNING = 0.85, 1.05
+# Below it, chance in DEDPUL counts for more than in RCQ.
+SMALLEST_GAP = 0.05
 # In standard deviations of the positives.
 FARTHEST = 6.0
 
@@ -35,52 +39,50 @@ def dedpul_disagrees(evidence: Evidence) -> Finding | Unchecked:
     scorer = evidence.regions.scorer_
     other = (
         DEDPUL(random_state=evidence.model.seed_)
-        .fit(_curved(evidence.positives_part, scorer))
-        .quantify(_curved(evidence.sample_part, scorer))
+        .fit(_with_distance(evidence.positives_part, scorer))
+        .quantify(_with_distance(evidence.sample_part, scorer))
     )
     p = float(evidence.regional)
-    distance = 100 * abs(other - p)
+    units = (other - p) / max(evidence.regional.details["gap"], SMALLEST_GAP)
+    distance = abs(units - USUAL)
     severity = severity_above(distance, NOTICE, WARNING)
     part = f" (on {MOST_ROWS:,} of the rows)" if len(evidence.sample) > MOST_ROWS else ""
-    sentence = f"RCQ finds {p:.3f}, PAT {_pat(evidence):.3f} and DEDPUL {other:.3f}{part}: "
+    sentence = f"RCQ finds {p:.3f} and DEDPUL finds {other:.3f}{part}"
     plot = _plot(evidence, other)
     if severity == "ok":
-        sentence += "no farther apart than is usual."
+        sentence += ", no farther apart than is usual."
         return ABOUT.found(severity, distance, WARNING, sentence, plot=plot)
-    if other < p:
-        sentence += "a classifier tells more of the rows from positives than the regions do."
+    if units < USUAL:
+        sentence += ": a classifier tells more of the rows from positives than RCQ's regions do."
         advice = "the share may be smaller than RCQ says; try TRCQ, and report the range."
     else:
-        sentence += "a classifier cannot tell some rows from positives that the regions can."
+        sentence += ": a classifier cannot tell some rows from positives that RCQ's regions can."
         advice = "look at the overlap and drift findings; report the range if they warn, too."
     return ABOUT.found(severity, distance, WARNING, sentence, advice, plot)
 
 
-def _curved(rows: np.ndarray, scorer: Mahalanobis) -> np.ndarray:
-    """Features and their squares, in the directions in which the positives are not correlated.
+def _with_distance(rows: np.ndarray, scorer: Mahalanobis) -> np.ndarray:
+    """Features without their correlations, and the distance from the positives.
 
-    With the squares DEDPUL's logistic regression can put negatives all around the positives.
+    With the distance, DEDPUL's logistic regression can see negatives all around the positives.
     """
     with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
         white = (rows - scorer.location_) @ scorer.whitening_
     # Far is far: what overflows must not decide about the others.
     white = np.clip(np.nan_to_num(white, nan=FARTHEST), -FARTHEST, FARTHEST)
-    return np.hstack([white, white**2])
-
-
-def _pat(evidence: Evidence) -> float:
-    return min(1.0, evidence.regional.details["pat"])
+    return np.column_stack([white, np.sqrt((white**2).sum(axis=1))])
 
 
 def _plot(evidence: Evidence, other: Prevalence) -> Drawing:
     pat = Prevalence(
-        _pat(evidence),
+        min(1.0, evidence.regional.details["pat"]),
         n_labeled=evidence.answer.n_labeled,
         n_unlabeled=evidence.answer.n_unlabeled,
         method="PAT",
     )
     answers = {"RCQ": evidence.regional, "PAT": pat, "DEDPUL": other}
-    answers[evidence.answer.method] = evidence.answer
+    if evidence.answer.method != "RCQ":
+        answers["this model"] = evidence.answer
     return Drawing(
         PrevalenceDisplay.from_predictions,
         {

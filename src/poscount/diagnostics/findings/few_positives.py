@@ -25,6 +25,8 @@ def few_positives(evidence: Evidence) -> Finding:
     advice = "label more positives."
     scorer = getattr(evidence.model, "scorer_", None)
     if scorer is not None and checks.has_plain_covariance(scorer):
+        # With fewer than this there is no covariance at all.
+        needed = max(needed, scorer.rank_ + 3)
         while checks.covariance_bias(scorer.rank_, needed) > checks.LARGEST_BIAS:
             needed += 1
         if n < needed:

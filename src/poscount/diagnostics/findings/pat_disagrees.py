@@ -10,7 +10,7 @@ from poscount.diagnostics.findings.core_differs import ADVICE
 ABOUT = About(
     "pat-disagrees",
     "Agreement of PAT and RCQ",
-    "distance in units of RCQ's own uncertainty, G",
+    "distance of PAT and RCQ in units of RCQ's uncertainty, G",
     0.048,
     "whatever misleads both, such as negatives spread exactly as the positives are",
 )

@@ -16,7 +16,7 @@ ABOUT = About(
     0.0,
     "errors that come from overlap or drift: the interval is about chance alone",
 )
-WARNING = 0.5
+WARNING = 0.4
 
 
 def wide_interval(evidence: Evidence) -> Finding | Unchecked:
@@ -26,6 +26,8 @@ def wide_interval(evidence: Evidence) -> Finding | Unchecked:
         name = evidence.answer.method
         return ABOUT.unchecked(f"{name} has given no interval: fit {name}(bootstrap=200), or RCQ.")
     severity = severity_above(interval.width, checks.WIDEST_INTERVAL, WARNING)
+    if severity == "ok" and any(c.code == ABOUT.code for c in evidence.answer.warnings):
+        severity = "notice"  # RCQ looks at its gap instead
     sentence = (
         f"The {100 * interval.level:g} % interval goes from {100 * interval.low:.1f} to "
         f"{100 * interval.high:.1f} %, {100 * interval.width:.0f} points"

@@ -1,0 +1,498 @@
+"""The assumption report: nothing to report of clean data, and each fault by its name."""
+
+import html.parser
+import json
+import pickle
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.ensemble import IsolationForest
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import OneClassSVM
+
+import poscount
+from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
+from poscount.diagnostics.evidence import MOST_ROWS
+from poscount.diagnostics.findings import CHECKS
+from poscount.diagnostics.row_codes import copies, row_codes
+from poscount.validation import Rows, Takes
+from test_checks_rcq import halves, separate
+
+pytestmark = pytest.mark.usefixtures("global_generator_untouched")
+
+D = 5
+
+
+def mixture(rng, n_positive, n_negative, first=0.5):
+    return np.vstack([halves(rng, n_positive, first), separate(rng, n_negative)])
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return halves(np.random.default_rng(1), 300)
+
+
+@pytest.fixture(scope="module")
+def clean():
+    return mixture(np.random.default_rng(2), 360, 540)
+
+
+@pytest.fixture(scope="module")
+def rcq(learned):
+    return RCQ(random_state=0).fit(learned)
+
+
+def by_code(diagnosis):
+    return {finding.code: finding for finding in diagnosis.findings}
+
+
+def severity(diagnosis, code):
+    return by_code(diagnosis)[code].severity
+
+
+def warned(diagnosis):
+    return {f.code for f in diagnosis.findings if f.severity == "warning"}
+
+
+def rows(array):
+    return Rows(np.asarray(array, float), None, Takes())
+
+
+# Clean data
+
+
+@pytest.mark.parametrize("model", [RCQ(random_state=0), PAT(random_state=0), TRCQ(random_state=0)])
+def test_of_clean_data_nothing_is_said(model, learned, clean):
+    reference = mixture(np.random.default_rng(3), 150, 750)
+    diagnosis = diagnose(model.fit(learned), clean, positives=learned, reference=reference)
+    assert diagnosis.severity == "ok"
+    assert diagnosis.prevalence == model.quantify(clean)
+    assert len(diagnosis.findings) + len(diagnosis.unchecked) == len(CHECKS)
+    assert len({finding.code for finding in diagnosis.findings}) == len(diagnosis.findings)
+    assert not [u for u in diagnosis.unchecked if u.code != "tied-scores"]
+
+
+def test_every_finding_says_what_it_must(rcq, learned, clean):
+    for finding in diagnose(rcq, clean, positives=learned).findings:
+        assert 0 <= finding.false_alarm_rate <= 0.05
+        assert finding.cannot_detect
+        assert len(finding.title.split()) <= 7
+        assert finding.sentence.endswith(".")
+        assert f"It cannot see {finding.cannot_detect}." in str(finding)
+
+
+def test_all_numbers_are_those_of_the_model(rcq, clean):
+    found, details = by_code(diagnose(rcq, clean)), rcq.quantify(clean).details
+    assert found["core-differs"].number == details["H"]
+    assert found["pat-disagrees"].number == details["G"]
+    assert found["overlap"].number == details["O"]
+    assert found["few-positives"].number == 300
+
+
+def test_twice_the_same(rcq, learned, clean):
+    one, two = (diagnose(rcq, clean, positives=learned) for _ in range(2))
+    assert one == two
+    assert one.to_html() == two.to_html()
+
+
+# Faults by construction
+
+
+def test_overlap(rcq, learned):
+    rng = np.random.default_rng(4)
+    sample = np.vstack([halves(rng, 300), halves(rng, 700, first=0.0)])
+    diagnosis = diagnose(rcq, sample, positives=learned)
+    assert {"core-differs", "pat-disagrees"} <= warned(diagnosis)
+    finding = by_code(diagnosis)["core-differs"]
+    details = diagnosis.prevalence.details
+    for number in (diagnosis.prevalence, min(1.0, details["pat"])):
+        assert f"{number:.3f}" in finding.sentence
+    crowded = diagnose(rcq, halves(rng, 900) * 0.5)
+    assert "overlap" in warned(crowded)
+
+
+def test_a_second_sample_tells_overlap_from_drift(rcq):
+    rng = np.random.default_rng(5)
+
+    def overlapping(n_positive, n_negative):
+        return np.vstack([halves(rng, n_positive), halves(rng, n_negative, first=0.0)])
+
+    found = diagnose(rcq, overlapping(500, 500), reference=overlapping(150, 850))
+    finding = by_code(found)["second-sample"]
+    assert (finding.severity, finding.advice) == ("warning", "trust RCQ rather than PAT.")
+    assert finding.number > finding.threshold
+    found = diagnose(rcq, mixture(rng, 700, 300, 0.15), reference=mixture(rng, 200, 800, 0.15))
+    finding = by_code(found)["second-sample"]
+    assert finding.severity == "warning"
+    assert finding.advice.startswith("trust PAT rather than RCQ")
+    found = diagnose(rcq, mixture(rng, 500, 500, 0.15), reference=mixture(rng, 500, 500, 0.15))
+    assert "too close to tell" in by_code(found)["second-sample"].advice
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_border_that_only_a_classifier_sees(seed):
+    """Negatives are rows whose 15 features add up to more than 0: no single feature tells."""
+    rng = np.random.default_rng(seed)
+    learned, others = rng.normal(size=(400, 15)), rng.normal(size=(2000, 15))
+    sample = np.vstack([rng.normal(size=(300, 15)), others[others.sum(axis=1) > 0][:700]])
+    model = RCQ(random_state=0).fit(learned)
+    finding = by_code(diagnose(model, sample, positives=learned))["dedpul-disagrees"]
+    assert finding.severity == "warning"
+    assert "TRCQ" in finding.advice
+    found = {
+        m[1]: float(m[2]) for m in re.finditer(r"(RCQ|DEDPUL) finds ([\d.]+)", finding.sentence)
+    }
+    assert found["RCQ"] == pytest.approx(float(model.quantify(sample)), abs=6e-4)
+    assert abs(found["DEDPUL"] - 0.3) < abs(found["RCQ"] - 0.3)
+
+
+def test_negatives_all_around_are_no_disagreement():
+    """No straight border tells them from the positives; the distance does."""
+    rng = np.random.default_rng(13)
+    learned = rng.normal(size=(300, 4))
+    around = rng.normal(size=(600, 4))
+    around *= 8 / np.linalg.norm(around, axis=1, keepdims=True)
+    sample = np.vstack([rng.normal(size=(400, 4)), around])
+    found = diagnose(RCQ(random_state=0).fit(learned), sample, positives=learned)
+    assert severity(found, "dedpul-disagrees") == "ok"
+
+
+@pytest.mark.parametrize("n", [12, 19, 30, 300])
+def test_few_positives(n, learned, clean):
+    diagnosis = diagnose(RCQ(random_state=0).fit(learned[:n]), clean)
+    expected = "warning" if n < 20 else "notice" if n < 60 else "ok"
+    assert severity(diagnosis, "few-positives") == expected
+    unchecked = {u.code for u in diagnosis.unchecked}
+    assert ("core-differs" in unchecked) == (n < 20)
+
+
+def test_few_positives_for_a_plain_covariance():
+    rng = np.random.default_rng(7)
+    learned, sample = rng.normal(size=(100, 20)), rng.normal(size=(500, 20))
+    plain = diagnose(PAT(random_state=0).fit(learned), sample)
+    finding = by_code(plain)["few-positives"]
+    assert finding.severity == "warning"
+    assert "ledoit-wolf" in finding.advice
+    # As few as make the bias of `checks.few_positives` just small enough.
+    enough = int(finding.threshold)
+    more = rng.normal(size=(enough, 20))
+    codes = [
+        {c.code for c in PAT(random_state=0).fit(part).quantify(sample).warnings}
+        for part in (more, more[:-1])
+    ]
+    assert ["few-positives" in found for found in codes] == [False, True]
+
+
+def test_few_rows(rcq, clean):
+    assert severity(diagnose(rcq, clean), "wide-interval") == "ok"
+    some = clean[np.random.default_rng(8).permutation(len(clean))]
+    assert severity(diagnose(rcq, some[:40]), "wide-interval") == "notice"
+    assert severity(diagnose(rcq, some[:4]), "wide-interval") == "warning"
+    assert by_code(diagnose(rcq, some[:1]))["wide-interval"].number <= 1
+
+
+def test_copies(rcq, learned, clean):
+    twice = np.vstack([clean, clean])
+    found = diagnose(rcq, twice, positives=learned)
+    assert by_code(found)["duplicate-rows"].number == pytest.approx(0.5)
+    assert warned(found) & {"duplicate-rows", "duplicate-positives"} == {"duplicate-rows"}
+    doubled = np.vstack([learned[:150], learned[:150]])
+    model = RCQ(random_state=0).fit(doubled)
+    found = diagnose(model, clean, positives=doubled)
+    assert by_code(found)["duplicate-positives"].number == pytest.approx(0.5)
+    assert "duplicate-positives" in warned(found)
+    found = diagnose(rcq, np.vstack([clean, learned]), positives=learned)
+    assert by_code(found)["positives-in-sample"].number == 1
+    assert "positives-in-sample" in warned(found)
+    found = diagnose(rcq, np.vstack([clean, learned[:30]]), positives=learned)
+    assert by_code(found)["positives-in-sample"].number == pytest.approx(0.1)
+    assert severity(found, "positives-in-sample") == "notice"
+
+
+def test_coarse_values_are_no_copies():
+    rng = np.random.default_rng(9)
+    learned, sample = rng.integers(0, 4, size=(300, 2)), rng.integers(0, 4, size=(600, 2))
+    found = by_code(diagnose(RCQ(random_state=0).fit(learned), sample, positives=learned))
+    for code in ("duplicate-rows", "duplicate-positives", "positives-in-sample"):
+        assert found[code].severity == "notice"
+        assert found[code].number > 0.9
+        assert "coarse" in found[code].sentence
+
+
+def test_constants(learned, clean):
+    lost = clean.copy()
+    lost[:, 2] = 7.0
+    frame = pd.DataFrame(learned, columns=list("abcde"))
+    model = RCQ(random_state=0).fit(frame)
+    sample = pd.DataFrame(lost, columns=list("abcde"))
+    finding = by_code(diagnose(model, sample, positives=frame))["constant-features"]
+    assert finding.severity == "warning"
+    assert finding.sentence.startswith("c has one value")
+    # Who does not know the positives cannot say that it ought to vary.
+    assert severity(diagnose(model, sample), "constant-features") == "notice"
+    flat = np.column_stack([learned, np.ones(len(learned))])
+    wide = np.column_stack([clean, np.arange(len(clean))])
+    finding = by_code(diagnose(RCQ(random_state=0).fit(flat), wide))["constant-features"]
+    assert finding.severity == "notice"
+    assert finding.sentence == "constant in the positives: x5."
+
+
+def test_a_rare_value_may_be_absent(learned, clean):
+    rare = (np.arange(len(learned)) < 3).astype(float)
+    model = RCQ(random_state=0).fit(np.column_stack([learned, rare]))
+    sample = np.column_stack([clean, np.zeros(len(clean))])
+    found = diagnose(model, sample, positives=np.column_stack([learned, rare]))
+    assert severity(found, "constant-features") == "notice"
+
+
+def test_repeated_columns_and_filled_in_values(learned, clean):
+    repeated = np.column_stack([learned, learned[:, 0] + learned[:, 1]])
+    filled = np.column_stack([clean, clean[:, 0] + clean[:, 1]])
+    filled[::5, 3] = -999.0
+    model = PAT(random_state=0).fit(repeated)
+    found = by_code(diagnose(model, filled))
+    assert (found["repeated-columns"].severity, found["repeated-columns"].number) == ("notice", 1)
+    finding = found["repeated-values"]
+    assert (finding.severity, finding.number) == ("notice", pytest.approx(0.2))
+    assert "x3 = -999 (20 % of the sample)" in finding.sentence
+
+
+def test_tied_scores(learned, clean):
+    coarse = np.round(learned[:, :1] / 3)
+    found = diagnose(PAT(random_state=0).fit(coarse), np.round(clean[:, :1] / 3))
+    assert "tied-scores" in warned(found)
+
+
+# Whatever comes in
+
+
+def test_what_a_model_does_not_keep_is_not_checked(learned, clean):
+    diagnosis = diagnose(PAT(random_state=0).fit(learned), clean)
+    unchecked = {u.code: u.reason for u in diagnosis.unchecked}
+    assert "positives=" in unchecked["dedpul-disagrees"]
+    assert "positives=" in unchecked["core-differs"]
+    assert "reference=" in unchecked["second-sample"]
+    assert "NOT CHECKED" in str(diagnosis)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DEDPUL(random_state=0),
+        ODIn(random_state=0),
+        PAT(IsolationForest(n_estimators=20), random_state=0),
+        Minimum([PAT(), DEDPUL()], random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_every_kind_of_model(model, learned, clean):
+    diagnosis = diagnose(model.fit(learned), clean, positives=learned)
+    assert not {"core-differs", "dedpul-disagrees"} & {u.code for u in diagnosis.unchecked}
+    assert diagnosis.severity == "ok"
+
+
+def test_a_transductive_model_knows_its_positives(learned, clean):
+    diagnosis = diagnose(DEDPUL(random_state=0).fit(learned), clean)
+    assert severity(diagnosis, "core-differs") == "ok"
+    assert {u.code for u in diagnosis.unchecked} == {
+        "wide-interval",
+        "second-sample",
+        "tied-scores",
+    }
+
+
+def test_rows_that_are_not_numbers(learned, clean):
+    holes = clean.copy()
+    holes[3, 1] = np.nan
+    model = PAT(make_pipeline(SimpleImputer(), OneClassSVM()), random_state=0).fit(learned)
+    found = diagnose(model, holes, positives=learned)
+    assert "missing values" in {u.code: u.reason for u in found.unchecked}["duplicate-rows"]
+    found = diagnose(model, clean, positives=learned)
+    assert severity(found, "duplicate-rows") == "ok"
+    thin = PAT(OneClassSVM(), random_state=0).fit(sparse.csr_array(learned))
+    found = diagnose(thin, sparse.csr_array(clean), positives=sparse.csr_array(learned))
+    assert {f.code for f in found.findings} == {
+        "few-positives",
+        "wide-interval",
+        "overlap",
+        "tied-scores",
+    }
+
+
+def test_frames_by_name(make_frame):
+    rng = np.random.default_rng(10)
+    learned, sample = halves(rng, 200, d=3), mixture(rng, 200, 300)[:, :3]
+    model = RCQ(random_state=0).fit(make_frame(learned))
+    frame = make_frame(sample)
+    given = diagnose(model, frame, positives=make_frame(learned), reference=frame)
+    plain = diagnose(RCQ(random_state=0).fit(learned), sample, positives=learned, reference=sample)
+    assert [f.number for f in given.findings] == [f.number for f in plain.findings]
+    assert given.severity == "ok"
+
+
+def test_wrong_input(rcq, learned, clean):
+    with pytest.raises(InputError, match="299 positives, but the model was fitted on 300"):
+        diagnose(rcq, clean, positives=learned[1:])
+    with pytest.raises(InputError, match="The sample has no rows"):
+        diagnose(rcq, clean[:0])
+    with pytest.raises(InputError, match="The reference has no rows"):
+        diagnose(rcq, clean, reference=clean[:0])
+    with pytest.raises(ValueError, match="4 features"):
+        diagnose(rcq, clean, reference=clean[:, :4])
+
+
+def test_large_samples_are_asked_in_part(rcq, learned):
+    rng = np.random.default_rng(11)
+    sample = mixture(rng, MOST_ROWS // 2, MOST_ROWS // 2 + 1)
+    found = by_code(diagnose(rcq, sample, positives=learned))
+    assert "(on 10,000 of the rows)" in found["dedpul-disagrees"].sentence
+    assert found["dedpul-disagrees"].severity == "ok"
+
+
+def test_any_finite_numbers(rcq, learned):
+    huge = np.full((50, D), 1e308)
+    huge[::2] = 0.0
+    found = diagnose(rcq, huge, positives=learned, reference=learned)
+    json.loads(found.to_json())
+
+
+# Rows by their codes
+
+
+def test_row_codes_tell_rows_apart():
+    rng = np.random.default_rng(12)
+    values = rng.integers(-2, 3, size=(2000, 4)).astype(float)
+    values[values == 0] = rng.choice([0.0, -0.0], (values == 0).sum())
+    codes = row_codes(rows(values))
+    plain = {tuple(row) for row in values.tolist()}
+    assert len(np.unique(codes)) == len(plain)
+    assert copies(codes) == 1 - len(plain) / 2000
+    # Neither the order of the values nor that of the columns is lost.
+    assert row_codes(rows([[1, 2]])) != row_codes(rows([[2, 1]]))
+    distinct = rng.normal(size=(3000, 2))
+    assert copies(row_codes(rows(distinct))) == 0
+
+
+# Text, JSON, HTML
+
+
+def test_json_holds_everything_but_pictures(rcq, learned, clean):
+    diagnosis = diagnose(rcq, clean, positives=learned)
+    content = json.loads(diagnosis.to_json())
+    assert content == diagnosis.to_dict()
+    assert set(content) == {"severity", "prevalence", "findings", "unchecked"}
+    assert content["prevalence"] == diagnosis.prevalence.to_dict()
+    for record, finding in zip(content["findings"], diagnosis.findings, strict=True):
+        assert poscount.Finding(**record) == finding
+
+
+def test_text_has_the_worst_first(rcq, clean):
+    text = str(diagnose(rcq, np.vstack([clean, clean])))
+    words = re.findall(r"^(WARNING|NOTICE|OK|NOT CHECKED)", text, re.MULTILINE)
+    assert words == sorted(words, key=["WARNING", "NOTICE", "OK", "NOT CHECKED"].index)
+    assert words[0] == "WARNING"
+    assert repr(rcq.quantify(np.vstack([clean, clean]))) in text
+
+
+class Addresses(html.parser.HTMLParser):
+    """Everything in a page that a browser might fetch or run."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attributes):
+        names = dict(attributes)
+        self.found += [tag] if tag in ("script", "link", "iframe", "object", "base") else []
+        self.found += [names[n] for n in ("src", "href", "srcset", "data", "action") if n in names]
+        self.found += [n for n in names if n.startswith("on")]
+
+
+def test_the_page_needs_nothing_and_runs_nothing(learned, clean, tmp_path):
+    pytest.importorskip("matplotlib")
+    names = ["<script>alert(1)</script>", "a & b", '"quoted"', "$x^2$", "e"]
+    frame, sample = (pd.DataFrame(x, columns=names) for x in (learned, clean))
+    lost = sample.copy()
+    lost[names[0]] = 1.0
+    model = RCQ(random_state=0).fit(frame)
+    path = tmp_path / "report.html"
+    page = diagnose(model, lost, positives=frame, reference=sample).to_html(path)
+    assert path.read_text(encoding="utf-8") == page
+    parser = Addresses()
+    parser.feed(page)
+    assert parser.found
+    assert all(address.startswith("data:image/png;base64,") for address in parser.found)
+    assert "&lt;script&gt;" in page
+    assert "url(" not in page
+    assert "@import" not in page
+    # Every element is closed in its place.
+    ET.fromstring(page.removeprefix("<!DOCTYPE html>\n"))
+    assert [path] == list(tmp_path.iterdir())
+
+
+def test_the_page_says_what_the_text_says(rcq, learned, clean):
+    pytest.importorskip("matplotlib")
+    diagnosis = diagnose(rcq, np.vstack([clean, clean]), positives=learned)
+    text = " ".join(ET.fromstring(diagnosis.to_html().partition("\n")[2]).itertext())
+    for finding in diagnosis.findings:
+        for part in (finding.title, finding.sentence, finding.advice, finding.figures):
+            assert part in text
+    assert "Warning: Copies in the sample" in text
+
+
+def test_no_figure_is_left_open(rcq, learned, clean):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.close("all")
+    diagnosis = diagnose(rcq, clean, positives=learned, reference=clean)
+    diagnosis.to_html()
+    assert plt.get_fignums() == []
+    drawn = {f.code for f in diagnosis.findings if f.plot is not None}
+    assert drawn == {"wide-interval", "core-differs", "second-sample", "dedpul-disagrees"}
+    _, ax = plt.subplots()
+    by_code(diagnosis)["core-differs"].plot(ax)
+    assert ax.get_title()
+    plt.close("all")
+
+
+def test_a_diagnosis_travels(rcq, learned, clean):
+    diagnosis = diagnose(rcq, clean, positives=learned)
+    copy = pickle.loads(pickle.dumps(diagnosis))
+    assert copy == diagnosis
+    assert copy.to_html() == diagnosis.to_html()
+
+
+# The page of the documentation
+
+
+def tables(text):
+    """Rows of all Markdown tables, by the heading of their first column."""
+    found = {}
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        head, _, *lines = (
+            [cell.strip() for cell in r.strip("|\n").split("|")] for r in table.splitlines()
+        )
+        found.setdefault(head[0], []).append([dict(zip(head, line, strict=True)) for line in lines])
+    return found
+
+
+def test_the_documentation_has_the_measured_rates(rcq, learned, clean):
+    text = (Path(__file__).parents[1] / "docs" / "diagnostics.md").read_text(encoding="utf-8")
+    by_name = [{row["code"].strip("`"): row for row in t} for t in tables(text)["code"]]
+    findings = by_code(diagnose(rcq, clean, positives=learned, reference=clean))
+    (thresholds, blind, measured) = by_name
+    assert set(thresholds) == set(blind) == set(findings)
+    for code, finding in findings.items():
+        assert blind[code]["cannot see"] == finding.cannot_detect
+        if code == "second-sample":
+            continue
+        warnings = [float(measured[code][s].split()[0]) for s in ("simulated", "real")]
+        assert 100 * finding.false_alarm_rate == pytest.approx(max(warnings))
+    pairs = [row for row in tables(text)["kind"][1] if row["kind"] == "clean"]
+    rate = np.mean([float(row["`second-sample`"]) for row in pairs])
+    assert 100 * findings["second-sample"].false_alarm_rate == pytest.approx(rate, abs=0.5)
