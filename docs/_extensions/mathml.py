@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import escape
 from typing import Any
 
 from docutils import nodes
@@ -11,13 +13,20 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
+# docutils puts the index of a letter with a hat below the letter, as if it were a limit.
+_HAT_AND_INDEX = re.compile(
+    r"<munderover>\s*(<mi>\w</mi>)\s*(<mi>\w+</mi>)\s*"
+    r'(<mo stretchy="false">[ˆˉ]</mo>)\s*</munderover>'
+)
+
 
 def _mathml(node: nodes.Element, formula: str, as_block: bool) -> str:
     try:
-        return tex2mathml(formula, as_block=as_block)
+        drawn = tex2mathml(formula, as_block=as_block)
     except MathError as error:
         logger.warning("%s in the formula %s", error, formula, location=node)
-        return f"<code>{nodes.fully_normalize_name(formula)}</code>"
+        return f"<code>{escape(formula)}</code>"
+    return _HAT_AND_INDEX.sub(r"<msub><mover accent='true'>\1\3</mover>\2</msub>", drawn)
 
 
 def visit_inline(translator: Any, node: nodes.math) -> None:

@@ -25,8 +25,9 @@ samples = [
     np.vstack([around(0, int(500 * p)), around(5, int(500 * p)), around(5, int(1000 * (1 - p)))])
     for p in shares
 ]
-models = [PAT(random_state=0).fit(positives), RCQ(random_state=0).fit(positives)]
-for model in models:
+
+
+def draw(model):
     PrevalenceDisplay.from_predictions(
         [model.quantify(sample) for sample in samples],
         [f"{100 * p:.0f} %" for p in shares],
@@ -35,7 +36,18 @@ for model in models:
         xlabel="true share of positives",
     )
 
-# %%
-# The region that decided about the second sample, in words:
 
-print(models[1].quantify(samples[1]).details["region"])
+draw(PAT(random_state=0).fit(positives))
+
+# %%
+# The same samples, by RCQ:
+
+rcq = RCQ(random_state=0).fit(positives)
+draw(rcq)
+
+# %%
+# The region that decided about the second sample:
+
+region = rcq.quantify(samples[1]).details["region"]
+print(f"{region['where']}: {region['share']:.0%} of the positives are there")
+print(f"ratio {region['ratio']:.2f}, at most {region['high']:.2f}")
