@@ -21,6 +21,15 @@ class InputError(ValueError):
     `row` counts from 0. In the message the rows of an array or a frame do so too, as their index
     does; the rows of a file count from 1, as in a spreadsheet, the header not counted.
 
+    Parameters
+    ----------
+    problem : str
+        What is wrong, and what to do.
+    source, column : str, optional
+        The file and the column that have it.
+    row : int, optional
+        The row that has it.
+
     Examples
     --------
     >>> print(InputError("'abc' is not a number.", source="trap.csv", column="size", row=4))

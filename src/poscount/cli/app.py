@@ -393,7 +393,7 @@ def _show_quantified(
     layout: dict[str, Any],
     output_format: Format,
     plot: str | None,
-    **counting: str,
+    **counting: Any,
 ) -> None:
     from poscount.cli import output
     from poscount.cli.progress import progress_bar
