@@ -34,7 +34,7 @@ def products(
     kind: Any = matrix.dtype
     n_features, n_columns = matrix.shape
     # A multiple of 64, so that no row is left to a kernel for the rest.
-    size = min(8192, max(64, 2**18 // n_features // 64 * 64))
+    size = min(4096, max(64, 2**17 // n_features // 64 * 64))
     centred = np.zeros((n_features, size), kind)
     product = np.empty((n_columns, size), kind)
     transposed = np.ascontiguousarray(matrix.T)
