@@ -1,7 +1,7 @@
 """How often the findings of `diagnose` are false alarms, and what they see.
 
-python benchmarks/diagnostics.py                               # simulated positives, two minutes
-python benchmarks/diagnostics.py --pools 100 --datasets A C L P R W vowels q-g
+python benchmarks/diagnostics.py                               # simulated positives, a minute
+python benchmarks/diagnostics.py --pools 60 --datasets A C L P R W vowels q-g
 
 Simulated positives have 2 to 40 features and are Gaussian, skewed, heavy-tailed, of two clusters,
 or rounded; 60 to 400 of them are labelled, and samples have 200 to 2,000 rows. Of real sets the
@@ -17,14 +17,16 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 
 import paper_data  # noqa: F401 (it says where the data are)
 from poscount import RCQ, Diagnosis, diagnose
 from poscount.datasets import load
 from poscount.diagnostics.finding import SEVERITIES
+from poscount.diagnostics.findings.second_sample import ADVICE
 from poscount.experiments.protocols import Place, draw
 from poscount.seeds import stream
-from rcq_warnings import spoilt
+from rcq_warnings import spoilt, spread_and_half
 
 CLEAN_PREVALENCES = (0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 PAIRS = ((0.7, 0.3), (0.5, 0.1), (0.9, 0.5), (0.3, 0.3))
@@ -41,8 +43,7 @@ class Pool(NamedTuple):
 
     def far(self) -> np.ndarray:
         """The negatives, moved away."""
-        spread = self.positives.std(axis=0)
-        return self.negatives + 20 * np.where(spread == 0, 1, spread)
+        return self.negatives + 20 * spread_and_half(self.positives)[0]
 
 
 def simulated_pools(n: int, seed: int) -> Iterator[Pool]:
@@ -148,9 +149,8 @@ def pairs(
     pool: Pool, rng: np.random.Generator
 ) -> Iterator[tuple[str, tuple[float, float], np.ndarray, np.ndarray]]:
     """Kind, prevalences, sample and reference."""
-    centred = pool.positives - pool.positives.mean(axis=0)
-    first = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
-    upper, lower = pool.positives[first > 0], pool.positives[first <= 0]
+    is_upper = spread_and_half(pool.positives)[1]
+    upper, lower = pool.positives[is_upper], pool.positives[~is_upper]
     size = min(len(upper), len(lower), len(pool.negatives)) // 2
     for pair in PAIRS:
         for kind in ("clean", "overlap", "drift"):
@@ -165,17 +165,60 @@ def pairs(
             yield kind, pair, both[0], both[1]
 
 
+class Record(NamedTuple):
+    """The findings of one sample: which table and line they belong to, and severities by code."""
+
+    table: str
+    key: tuple
+    severities: dict[str, str]
+    reading: str
+
+
+def record(table: str, key: tuple, diagnosis: Diagnosis) -> Record:
+    severities = {finding.code: finding.severity for finding in diagnosis.findings}
+    return Record(table, key, severities, reading_of(diagnosis))
+
+
+def reading_of(diagnosis: Diagnosis) -> str:
+    advice = [f.advice for f in diagnosis.findings if f.code == "second-sample"]
+    return next((name for name, text in ADVICE.items() if text in advice), "clean")
+
+
+def records_of(i: int, pool: Pool, seed: int, with_faults: bool) -> list[Record]:
+    """Diagnose everything that is drawn from one pool."""
+    rng = stream(seed, f"diagnostics {i}")
+    model = RCQ(random_state=i).fit(pool.labeled)
+    found = [
+        record("clean", (source,), diagnose(model, sample, positives=pool.labeled))
+        for source, _, sample in clean(pool, rng)
+    ]
+    if not with_faults:
+        return found
+    for (kind, strength), p, sample in spoilt(pool.positives, pool.negatives, rng):
+        if kind != "clean":
+            diagnosis = diagnose(model, sample, positives=pool.labeled)
+            found.append(record("faults", (kind, strength, p), diagnosis))
+    for kind, labeled, sample in damaged(pool, rng):
+        learned = RCQ(random_state=i).fit(labeled)
+        found.append(record("damage", (kind,), diagnose(learned, sample, positives=labeled)))
+    for kind, pair, sample, reference in pairs(pool, rng):
+        diagnosis = diagnose(model, sample, reference=reference)
+        found.append(record("pairs", (kind, pair), diagnosis))
+    return found
+
+
 class Tally:
     """Severities of all codes, by what was done to the sample."""
 
-    def __init__(self) -> None:
+    def __init__(self, records: list[Record], table: str) -> None:
         self.n: Counter[tuple] = Counter()
         self.found: dict[tuple, Counter[tuple[str, str]]] = defaultdict(Counter)
-
-    def add(self, key: tuple, diagnosis: Diagnosis) -> None:
-        """Count the findings of one sample."""
-        self.n[key] += 1
-        self.found[key].update((f.code, f.severity) for f in diagnosis.findings)
+        self.readings: dict[tuple, Counter[str]] = defaultdict(Counter)
+        for each in records:
+            if each.table == table:
+                self.n[each.key] += 1
+                self.found[each.key].update(each.severities.items())
+                self.readings[each.key][each.reading] += 1
 
     def share(self, key: tuple, code: str, severity: str) -> float:
         """In percent."""
@@ -211,7 +254,7 @@ def print_clean(tally: Tally) -> None:
     )
 
 
-def print_power(tally: Tally) -> None:
+def print_faults(tally: Tally) -> None:
     print("**Overlap and drift**: share (%) of samples with each warning.\n")
     print_rows(
         ["kind", "strength", "p", *(f"`{code}`" for code in DOUBTS), "samples"],
@@ -238,25 +281,18 @@ def print_damage(tally: Tally) -> None:
     print_rows(["damage", "seen by at least a fifth", "samples"], rows)
 
 
-def print_pairs(tally: Tally, readings: dict[tuple, Counter[str]]) -> None:
+def print_pairs(tally: Tally) -> None:
     print("**With a reference**: share (%) of pairs with each reading, and with the warning.\n")
     names = ("overlap", "drift", "close", "clean")
     print_rows(
         ["kind", "p of both", *names, "`second-sample`", "pairs"],
         [
             [kind, f"{pair[0]:g}, {pair[1]:g}"]
-            + [f"{100 * readings[kind, pair][name] / n:.0f}" for name in names]
+            + [f"{100 * tally.readings[kind, pair][name] / n:.0f}" for name in names]
             + [f"{tally.share((kind, pair), 'second-sample', 'warning'):.0f}", str(n)]
             for (kind, pair), n in tally.n.items()
         ],
     )
-
-
-def reading_of(diagnosis: Diagnosis) -> str:
-    from poscount.diagnostics.findings.second_sample import ADVICE
-
-    advice = next(f.advice for f in diagnosis.findings if f.code == "second-sample")
-    return next((name for name, text in ADVICE.items() if text == advice), "clean")
 
 
 def main() -> None:
@@ -266,33 +302,23 @@ def main() -> None:
     parser.add_argument("--pools", type=int, default=30, help="simulated sets of positives")
     parser.add_argument("--datasets", nargs="*", default=[])
     parser.add_argument("--repetitions", type=int, default=1, help="of the real sets")
+    parser.add_argument("--every", type=int, default=3, help="faults go into every n-th set")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     arguments = parser.parse_args()
-    faultless, power, damage, two = Tally(), Tally(), Tally(), Tally()
-    readings: dict[tuple, Counter[str]] = defaultdict(Counter)
     pools = [
         *simulated_pools(arguments.pools, arguments.seed),
         *real_pools(arguments.datasets, arguments.repetitions, arguments.seed),
     ]
-    for i, pool in enumerate(pools):
-        rng = stream(arguments.seed, f"diagnostics {i}")
-        model = RCQ(random_state=i).fit(pool.labeled)
-        for source, _, sample in clean(pool, rng):
-            faultless.add((source,), diagnose(model, sample, positives=pool.labeled))
-        for (kind, strength), p, sample in spoilt(pool.positives, pool.negatives, rng):
-            if kind != "clean":
-                power.add((kind, strength, p), diagnose(model, sample, positives=pool.labeled))
-        for kind, labeled, sample in damaged(pool, rng):
-            learned = RCQ(random_state=i).fit(labeled)
-            damage.add((kind,), diagnose(learned, sample, positives=labeled))
-        for kind, pair, sample, reference in pairs(pool, rng):
-            found = diagnose(model, sample, reference=reference)
-            two.add((kind, pair), found)
-            readings[kind, pair][reading_of(found)] += 1
-    print_clean(faultless)
-    print_power(power)
-    print_damage(damage)
-    print_pairs(two, readings)
+    parts = Parallel(n_jobs=arguments.jobs)(
+        delayed(records_of)(i, pool, arguments.seed, i % arguments.every == 0)
+        for i, pool in enumerate(pools)
+    )
+    records = [each for part in parts for each in part]
+    print_clean(Tally(records, "clean"))
+    print_faults(Tally(records, "faults"))
+    print_damage(Tally(records, "damage"))
+    print_pairs(Tally(records, "pairs"))
 
 
 if __name__ == "__main__":

@@ -49,15 +49,20 @@ def samples(
         yield kind, p, labeled, sample
 
 
-def spoilt(
-    pool: np.ndarray, others: np.ndarray, generator: np.random.Generator
-) -> Iterator[tuple[tuple[str, float], float, np.ndarray]]:
-    """Kind, prevalence and sample, from positives and from negatives that are moved away."""
+def spread_and_half(pool: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Spread of each feature, and which rows are above the median of the first component."""
     spread = pool.std(axis=0)
     spread[spread == 0] = 1
     centred = (pool - pool.mean(axis=0)) / spread
     first = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
-    upper = first > np.median(first)
+    return spread, first > np.median(first)
+
+
+def spoilt(
+    pool: np.ndarray, others: np.ndarray, generator: np.random.Generator
+) -> Iterator[tuple[tuple[str, float], float, np.ndarray]]:
+    """Kind, prevalence and sample, from positives and from negatives that are moved away."""
+    spread, upper = spread_and_half(pool)
     for kind, strength in KINDS:
         for p in PREVALENCES:
             size = len(pool) // 2

@@ -307,6 +307,13 @@ def test_a_transductive_model_knows_its_positives(learned, clean):
     }
 
 
+def test_dedpul_is_not_asked_about_little(rcq, learned, clean):
+    some = clean[:: len(clean) // 150]
+    found = diagnose(rcq, some, positives=learned)
+    reasons = {u.code: u.reason for u in found.unchecked}
+    assert reasons["dedpul-disagrees"] == "DEDPUL is asked from 60 positives and 200 rows on."
+
+
 def test_rows_that_are_not_numbers(learned, clean):
     holes = clean.copy()
     holes[3, 1] = np.nan

@@ -110,6 +110,9 @@ def test_a_row_scores_the_same_wherever_it_stands(n_features):
     whole = scorer.score_samples(rows)
     for start, stop in [(0, 1), (1, 3), (5, 100), (17, 2999), (2047, 2050)]:
         assert np.array_equal(scorer.score_samples(rows[start:stop]), whole[start:stop])
+    assert np.array_equal(scorer.score_samples(np.asfortranarray(rows)), whole)
+    order = np.random.default_rng(1).permutation(len(rows))
+    assert np.array_equal(scorer.score_samples(rows[order]), whole[order])
 
 
 def test_directions_without_spread_do_not_count(positives):

@@ -257,15 +257,20 @@ class CountingQuantifier(Quantifier):
         return self._estimate(cells, np.bincount(codes, minlength=n_groups))
 
     def _count(self, rows: Rows, codes: np.ndarray | None, n_groups: int) -> np.ndarray:
-        def tally(start: int, stop: int) -> np.ndarray:
+        def tally(start: int, stop: int, counted: np.ndarray) -> None:
             groups = None if codes is None else codes[start:stop]
-            return self._tally(rows.block(start, stop), groups, n_groups)
+            self._tally(rows.block(start, stop), groups, counted)
 
-        return _sum_over_blocks(tally, len(rows), effective_n_jobs(self.n_jobs))
+        shape = (n_groups, self._n_cells)
+        return _sum_over_blocks(tally, shape, len(rows), effective_n_jobs(self.n_jobs))
+
+    @property
+    @abstractmethod
+    def _n_cells(self) -> int: ...
 
     @abstractmethod
-    def _tally(self, block: Any, groups: np.ndarray | None, n_groups: int) -> np.ndarray:
-        """Count a block: an int64 array of shape (n_groups, n_cells)."""
+    def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
+        """Add the rows of a block to `counted`, an int64 array of shape (n_groups, n_cells)."""
 
     @abstractmethod
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:
@@ -397,25 +402,29 @@ def _grouping(frame: Any, by: str | Sequence[str]) -> tuple[nw.DataFrame, tuple[
 
 
 def _sum_over_blocks(
-    tally: Callable[[int, int], np.ndarray], n_rows: int, n_workers: int
+    tally: Callable[[int, int, np.ndarray], None],
+    shape: tuple[int, int],
+    n_rows: int,
+    n_workers: int,
 ) -> np.ndarray:
-    # One block even when there are no rows: it knows the shape of the answer.
-    starts = range(0, max(n_rows, 1), BLOCK_ROWS)
-    n_workers = min(n_workers, len(starts))
+    starts = range(0, n_rows, BLOCK_ROWS)
+    n_workers = max(min(n_workers, len(starts)), 1)
 
     errors: list[InputError] = []
 
     def work(worker: int) -> np.ndarray:
-        total = np.zeros(1, np.int64)
+        counted = np.zeros(shape, np.int64)
         try:
             for start in starts[worker::n_workers]:
-                total = total + tally(start, min(start + BLOCK_ROWS, n_rows))
+                tally(start, min(start + BLOCK_ROWS, n_rows), counted)
         except InputError as error:
             errors.append(error)
-        return total
+        return counted
 
-    parts = run(work, n_workers)
+    total, *others = run(work, n_workers)
     if errors:
         # Which worker failed first is chance; the first bad row is not.
         raise min(errors, key=lambda error: -1 if error.row is None else error.row)
-    return np.sum(parts, axis=0)
+    for counted in others:
+        total += counted
+    return total

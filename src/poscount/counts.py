@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -199,15 +199,20 @@ class GroupedCounts:
                 "These counts belong to different models or groupings: count both with the same "
                 "fitted model and grouping columns."
             )
-        where: dict[tuple[Hashable, ...], int] = {}
-        rows = [[where.setdefault(key, len(where)) for key in part.keys] for part in parts]
-        cells = np.zeros((len(where), first.cells.shape[1]), np.int64)
-        n = np.zeros(len(where), np.int64)
+        skipped = tuple(file for part in parts for file in part.skipped)
+        rows: list[Any]
+        if all(part.keys == first.keys for part in parts):
+            keys, rows = first.keys, [slice(None)] * len(parts)
+        else:
+            where: dict[tuple[Hashable, ...], int] = {}
+            rows = [[where.setdefault(key, len(where)) for key in part.keys] for part in parts]
+            keys = list(where)
+        cells = np.zeros((len(keys), first.cells.shape[1]), np.int64)
+        n = np.zeros(len(keys), np.int64)
         for part, at in zip(parts, rows, strict=True):
             cells[at] += part.cells
             n[at] += part.n
-        skipped = tuple(file for part in parts for file in part.skipped)
-        return cls(first.by, list(where), cells, n, first.model, skipped)
+        return cls(first.by, keys, cells, n, first.model, skipped)
 
     def in_order(self) -> GroupedCounts:
         """Put the groups into the order of their keys, as `count_by` has them."""

@@ -28,6 +28,13 @@ def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: int) -> floa
 def joint_prior(prevalence: float, n_labeled: int, n_unlabeled: int) -> float:
     """Share of positives among labelled and unlabeled rows together.
 
+    Parameters
+    ----------
+    prevalence : float
+        Share of positives in the unlabeled sample.
+    n_labeled, n_unlabeled : int
+        Number of labelled positives and of unlabeled rows.
+
     Examples
     --------
     >>> joint_prior(0.25, n_labeled=100, n_unlabeled=100)
@@ -41,6 +48,13 @@ def prevalence_from_label_frequency(
 ) -> float:
     """Prevalence in the sample from the label frequency, clipped to [0, 1].
 
+    Parameters
+    ----------
+    label_frequency : float
+        Share of all positives that carry a label.
+    n_labeled, n_unlabeled : int
+        Number of labelled positives and of unlabeled rows.
+
     Examples
     --------
     >>> prevalence_from_label_frequency(0.25, n_labeled=100, n_unlabeled=1200)
@@ -51,6 +65,13 @@ def prevalence_from_label_frequency(
 
 def prevalence_from_joint_prior(joint_prior: float, n_labeled: int, n_unlabeled: int) -> float:
     """Prevalence in the sample from the share of positives over everything, clipped to [0, 1].
+
+    Parameters
+    ----------
+    joint_prior : float
+        Share of positives among labelled and unlabeled rows together.
+    n_labeled, n_unlabeled : int
+        Number of labelled positives and of unlabeled rows.
 
     Examples
     --------
@@ -64,6 +85,13 @@ def prevalence_from_joint_prior(joint_prior: float, n_labeled: int, n_unlabeled:
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A range that holds the true prevalence of the sample with probability `level`.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends.
+    level : float
+        The probability that is promised, such as 0.95.
 
     Examples
     --------

@@ -52,6 +52,11 @@ SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
 def method(name: str) -> type[BaseEstimator]:
     """Class of a quantifier by its name.
 
+    Parameters
+    ----------
+    name : str
+        Key of `METHODS`.
+
     Examples
     --------
     >>> method("pat").__name__
@@ -64,6 +69,11 @@ def method(name: str) -> type[BaseEstimator]:
 
 def scorer(name: str) -> BaseEstimator:
     """Scorer by its name, ready to be fitted.
+
+    Parameters
+    ----------
+    name : str
+        Key of `SCORERS`.
 
     Examples
     --------

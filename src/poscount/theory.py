@@ -35,7 +35,7 @@ def pat_error_mean(
     :math:`N_+ \sim \mathrm{Binomial}(|U_+|, 1 - q)`, the estimate is
     :math:`p' = N_+ / (|U| (1 - q))`, and
 
-    .. math:: E|p - p'| = \sum_{i=0}^{|U_+|} \frac{\big| |U_+| (1 - q) - i \big|}{|U| (1 - q)}
+    .. math:: E|p - p'| = \sum_{i=0}^{|U_+|} \frac{\left| |U_+| (1 - q) - i \right|}{|U| (1 - q)}
               P(N_+ = i).
 
     The sum is computed exactly, by De Moivre's closed form of the binomial mean absolute deviation,

@@ -21,6 +21,15 @@ class InputError(ValueError):
     `row` counts from 0. In the message the rows of an array or a frame do so too, as their index
     does; the rows of a file count from 1, as in a spreadsheet, the header not counted.
 
+    Parameters
+    ----------
+    problem : str
+        What is wrong, and what to do.
+    source, column : str, optional
+        The file and the column that have it.
+    row : int, optional
+        The row that has it.
+
     Examples
     --------
     >>> print(InputError("'abc' is not a number.", source="trap.csv", column="size", row=4))
@@ -158,17 +167,24 @@ class Rows:
         return part.to_pandas() if part.implementation.is_pyarrow() else part.to_native()
 
     def _numbers(self, rows: slice) -> np.ndarray:
-        columns = list(self.data[rows].iter_columns())
-        keep = all(column.dtype == nw.Float32 for column in columns)
-        block = np.empty((rows.stop - rows.start, len(columns)), np.float32 if keep else np.float64)
-        for j, column in enumerate(columns):
+        keep = all(dtype == nw.Float32 for dtype in self.data.schema.values())
+        kind = np.float32 if keep else np.float64
+        # Column by column in memory too: a scatter into rows costs as much as reading the file.
+        block = np.empty((self.data.shape[1], rows.stop - rows.start), kind)
+        part = self.data[rows]
+        if part.implementation.is_pyarrow() and not _has_nulls(part.to_native()):
+            # Wrapping the columns of a batch would cost more than copying them.
+            for values, column in zip(block, part.to_native().itercolumns(), strict=True):
+                values[:] = column.to_numpy()
+            return block.T
+        for values, column in zip(block, part.iter_columns(), strict=True):
             if column.null_count():
                 # As NaN, which is then found together with everything else that is not finite.
-                block[:, j] = np.nan
-                block[~column.is_null().to_numpy(), j] = column.drop_nulls().to_numpy()
+                values[:] = np.nan
+                values[~column.is_null().to_numpy()] = column.drop_nulls().to_numpy()
             else:
-                block[:, j] = column.to_numpy()
-        return block
+                values[:] = column.to_numpy()
+        return block.T
 
     def _check_no_infinity(self, rows: slice) -> None:
         part = self.data[rows]
@@ -197,6 +213,10 @@ class Rows:
             value = block[row, column]
             what = "NaN or a missing value" if np.isnan(value) else "infinity"
             raise _not_finite(what, self.names, column, start + row)
+
+
+def _has_nulls(table: Any) -> bool:
+    return any(column.null_count for column in table.itercolumns())
 
 
 def _not_finite(what: str, names: Sequence[str] | None, column: int, row: int) -> InputError:
@@ -286,8 +306,9 @@ def _frame_rows(frame: nw.DataFrame, names: tuple[str, ...], accepts: Takes) -> 
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise InputError("this column is named twice among the features.", column=min(twice))
+    there = set(frame.columns)
     for name in names:
-        if name not in frame.columns:
+        if name not in there:
             raise InputError(
                 f"this column is missing; the columns here are {', '.join(frame.columns)}.",
                 column=name,

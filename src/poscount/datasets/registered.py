@@ -87,7 +87,13 @@ def register(
 
 
 def unregister(name: str) -> None:
-    """Forget a registered data set; its file is not touched."""
+    """Forget a registered data set; its file is not touched.
+
+    Parameters
+    ----------
+    name : str
+        What it was registered as.
+    """
     known = registered()
     if name not in known:
         shown = ", ".join(known) or "none"

@@ -132,7 +132,7 @@ def diagnose(
     >>> sample = np.vstack([around(0, 150), around(3, 150), around(3, 700)])
     >>> diagnosis = diagnose(RCQ(random_state=0).fit(positives), sample)
     >>> [finding.code for finding in diagnosis.findings if finding.severity == "warning"]
-    ['core-differs', 'pat-disagrees', 'overlap']
+    ['core-differs', 'pat-disagrees']
     """
     evidence = gather(model, sample, positives, reference)
     found = [check(evidence) for check in CHECKS]

@@ -17,8 +17,9 @@ from poscount.validation import InputError
 
 AnyCounts = Counts | GroupedCounts
 
-# Sums of many groups are made of so many parts at a time.
+# Sums of many groups are made of so many parts at a time, or of so many bytes.
 _BUNCH = 16
+_BUNCH_BYTES = 2**27
 
 
 class Source(NamedTuple):
@@ -132,8 +133,10 @@ def count_sources(
             ledger.stopped = True
             raise
 
+    n_workers = effective_n_jobs(n_jobs)
     try:
-        run(work, effective_n_jobs(n_jobs))
+        # One more, because one of them is reading.
+        run(work, n_workers + (n_workers > 1))
     finally:
         parts.close()
     return ledger.result()
@@ -147,7 +150,8 @@ class _Sum:
 
     def add(self, parts: Iterable[AnyCounts]) -> None:
         self.parts += parts
-        if len(self.parts) >= _BUNCH:
+        size = sum(part.cells.nbytes for part in self.parts)
+        if len(self.parts) >= _BUNCH or (len(self.parts) > 1 and size > _BUNCH_BYTES):
             self.parts = [add_up(self.parts)]
 
 

@@ -13,13 +13,16 @@ def parquet_batches(
     path: str, choose: Choose, batch_rows: int, progress: Progress | None
 ) -> Iterator[Any]:
     """Yield the chosen columns of a Parquet file."""
-    with pyarrow().parquet.ParquetFile(path, page_checksum_verification=True) as file:
+    # Through a small buffer: the columns of a whole row group may be large.
+    buffered = {"buffer_size": 2**16, "pre_buffer": False}
+    with pyarrow().parquet.ParquetFile(path, page_checksum_verification=True, **buffered) as file:
         schema, total = file.schema_arrow, file.metadata.num_rows
         chosen = choose(schema.names)
         if total == 0:
             yield one_batch(schema.empty_table().select(chosen))
         done = 0
-        for batch in file.iter_batches(batch_rows, columns=chosen):
+        # Our threads read and count side by side; more would only get into each other's way.
+        for batch in file.iter_batches(batch_rows, columns=chosen, use_threads=False):
             yield batch.select(chosen)
             done += batch.num_rows
             if progress:

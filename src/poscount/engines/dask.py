@@ -12,13 +12,11 @@ from poscount.engines.batches import (
     AnyCounts,
     add_up,
     at_place,
-    complete,
     count_batch,
     in_order,
     wanted_columns,
 )
-from poscount.engines.file_set import count_one_file, merge_parts
-from poscount.engines.files import expand
+from poscount.engines.file_set import FilePart, FileTask, merge_parts
 from poscount.engines.versions import check_version
 from poscount.validation import InputError
 
@@ -61,29 +59,12 @@ def count_collection(
     return in_order(dask().compute(_tree(counted, add_up))[0])
 
 
-def count_files(
-    model: CountingQuantifier,
-    paths: Sequence[str],
-    by: Sequence[str],
-    *,
-    skip: bool = False,
-    explain: bool = False,
-    **layout: Any,
-) -> Any:
-    """Count files on the workers, which must see them; a task reads a file.
-
-    The arguments are those of `poscount.engines.file_set.count_files`.
-    """
-    files = expand(paths)
-    wanted_columns(model, by)
-    if explain:
-        return f"Dask counts {len(files)} file(s) and adds {_WIDTH} sums at a time up."
+def add_files(task: FileTask, files: list[str]) -> FilePart:
+    """Let the workers count files."""
     delayed = dask().delayed
-    shipped = delayed(model, traverse=False)
-    counted = [
-        delayed(_count_file)(shipped, file, tuple(by), skip, layout, __version__) for file in files
-    ]
-    return complete(*dask().compute(_tree(counted, merge_parts))[0])
+    shipped = delayed(task, traverse=False)
+    counted = [delayed(_count_file)(shipped, file, __version__) for file in files]
+    return dask().compute(_tree(counted, merge_parts))[0]
 
 
 def dask() -> Any:
@@ -112,13 +93,6 @@ def _count_partition(
         raise at_place(error, f"partition {number}") from error
 
 
-def _count_file(
-    model: CountingQuantifier,
-    file: str,
-    by: tuple[str, ...],
-    skip: bool,
-    layout: dict[str, Any],
-    version: str,
-) -> Any:
+def _count_file(task: FileTask, file: str, version: str) -> FilePart:
     check_version(version, "Dask")
-    return count_one_file(model, file, by, skip, layout)
+    return task.count_file(file)

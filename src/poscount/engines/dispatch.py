@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from poscount.base import CountingQuantifier
 from poscount.engines.arrow import Progress
 from poscount.engines.batches import Source, count_sources
-from poscount.engines.file_set import count_files
+from poscount.engines.file_set import count_files, count_on_workers
 from poscount.validation import as_frame
 
 Engine = Literal["auto", "duckdb", "dask", "spark"]
@@ -144,11 +145,11 @@ def _on_files(engine: Engine) -> Callable[..., Any]:
     if engine == "dask":
         from poscount.engines import dask
 
-        return dask.count_files
+        return functools.partial(count_on_workers, "Dask", dask.add_files)
     if engine == "spark":
         from poscount.engines import spark
 
-        return spark.count_files
+        return functools.partial(count_on_workers, "Spark", spark.add_files)
     return count_files
 
 

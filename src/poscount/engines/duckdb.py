@@ -29,8 +29,8 @@ from poscount.engines.hive import partition_values
 from poscount.engines.score_sql import ScoreSQL, literal, quoted, score_sql
 from poscount.validation import BLOCK_ROWS, InputError
 
-# Up to so many features SQL takes less time (benchmarks/engines.py push-down).
-MOST_FEATURES = 8
+# Up to so many features SQL takes no more time (benchmarks/engines.py push-down).
+MOST_FEATURES = 4
 
 # Their values as DOUBLE are those that numpy gets.
 _EXACT = {

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from poscount.base import CountingQuantifier
 from poscount.counts import Skipped
 from poscount.engines.arrow import Progress, pyarrow
-from poscount.engines.batches import AnyCounts, Source, add_up, count_sources, wanted_columns
+from poscount.engines.batches import (
+    AnyCounts,
+    Source,
+    add_up,
+    complete,
+    count_sources,
+    wanted_columns,
+)
 from poscount.engines.files import expand, read_batches
 from poscount.validation import BLOCK_ROWS, InputError
+
+_BATCH_VALUES = 2**21
 
 
 def count_files(
@@ -60,8 +69,9 @@ def count_files(
     if explain:
         return f"poscount reads {', '.join(columns)} of {len(files)} file(s), in batches."
     bar = _Bar(files, progress)
-    # A group costs once per batch.
-    batch_rows = 4 * BLOCK_ROWS if by else BLOCK_ROWS
+    # A batch has a price of its own, above all with groups, but must not fill the memory.
+    values = _BATCH_VALUES * (4 if by else 1)
+    batch_rows = min(4 * BLOCK_ROWS, max(1024, values // len(columns)))
     kinds: dict[str, tuple[str, str]] = {}
 
     def tables(file: str) -> Iterator[Any]:
@@ -88,16 +98,51 @@ class FilePart(NamedTuple):
     skipped: tuple[Skipped, ...] = ()
 
 
-def count_one_file(
-    model: CountingQuantifier, file: str, by: Sequence[str], skip: bool, layout: dict[str, Any]
-) -> FilePart:
-    """Count one file, where a worker has one to itself."""
-    try:
-        return FilePart(count_files(model, [file], by, n_jobs=1, **layout))
-    except InputError as error:
-        if not skip:
-            raise
-        return FilePart(None, (Skipped(file, str(error).removeprefix(f"{file}: ")),))
+class FileTask(NamedTuple):
+    """What a worker needs to count files."""
+
+    model: CountingQuantifier
+    by: tuple[str, ...]
+    skip: bool
+    layout: dict[str, Any]
+
+    def count_file(self, file: str) -> FilePart:
+        """Count one file, where a worker has one to itself."""
+        try:
+            return FilePart(count_files(self.model, [file], self.by, n_jobs=1, **self.layout))
+        except InputError as error:
+            if not self.skip:
+                raise
+            return FilePart(None, (Skipped(file, str(error).removeprefix(f"{file}: ")),))
+
+
+def count_on_workers(
+    cluster: str,
+    run: Callable[[FileTask, list[str]], FilePart],
+    model: CountingQuantifier,
+    paths: Sequence[str],
+    by: Sequence[str],
+    *,
+    skip: bool = False,
+    explain: bool = False,
+    **layout: Any,
+) -> Any:
+    """Count files on the workers of a cluster, which must see them; each reads a file at a time.
+
+    The other arguments are those of `count_files`.
+
+    Parameters
+    ----------
+    cluster : str
+        Its name.
+    run : callable
+        Lets the workers count the files, and adds their reports up.
+    """
+    files = expand(paths)
+    wanted_columns(model, by)
+    if explain:
+        return f"{cluster} counts {len(files)} file(s), a task each, and adds them up."
+    return complete(*run(FileTask(model, tuple(by), skip, layout), files))
 
 
 def merge_parts(parts: Iterable[FilePart]) -> FilePart:

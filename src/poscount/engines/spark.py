@@ -17,13 +17,11 @@ from poscount.engines.batches import (
     AnyCounts,
     add_up,
     at_place,
-    complete,
     count_batch,
     in_order,
     wanted_columns,
 )
-from poscount.engines.file_set import count_one_file, merge_parts
-from poscount.engines.files import expand
+from poscount.engines.file_set import FilePart, FileTask, merge_parts
 from poscount.validation import InputError
 
 # In the column of cells: how many rows there were.
@@ -81,37 +79,22 @@ def count_frame(
     return _counts(model, found, tuple(by), keys)
 
 
-def count_files(
-    model: CountingQuantifier,
-    paths: Sequence[str],
-    by: Sequence[str],
-    *,
-    skip: bool = False,
-    explain: bool = False,
-    **layout: Any,
-) -> Any:
-    """Count files on the workers, which must see them; a task reads a file.
-
-    The arguments are those of `poscount.engines.file_set.count_files`.
-    """
+def add_files(task: FileTask, files: list[str]) -> FilePart:
+    """Let the workers count files."""
     _spark()
     from pyspark.sql import SparkSession
 
-    files = expand(paths)
-    wanted_columns(model, by)
-    if explain:
-        return f"Spark counts {len(files)} file(s), a task each."
     session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-    options = (model, tuple(by), skip, layout)
-    task = _task("count_listed_files", {"part": "binary"}, *options)
     names = session.createDataFrame([(file,) for file in files], "file string")
     found = (
         names.repartition(len(files), "file")
-        .mapInArrow(task, "part binary, problem string")
+        .mapInArrow(
+            _task("count_listed_files", {"part": "binary"}, task), "part binary, problem string"
+        )
         .toArrow()
     )
     _raise_problems(found["problem"])
-    return complete(*merge_parts(pickle.loads(part) for part in found["part"].to_pylist()))
+    return merge_parts(pickle.loads(part) for part in found["part"].to_pylist())
 
 
 def _spark() -> tuple[Any, Any]:
@@ -211,18 +194,12 @@ def count_partition(
     yield _rows(add_up(parts), kinds)
 
 
-def count_listed_files(
-    batches: Iterable[Any],
-    model: CountingQuantifier,
-    by: tuple[str, ...],
-    skip: bool,
-    layout: dict[str, Any],
-) -> Iterator[Any]:
+def count_listed_files(batches: Iterable[Any], task: FileTask) -> Iterator[Any]:
     """Count files on a worker that gets a list of them."""
     pa = pyarrow()
     for batch in batches:
         for file in batch.column(0).to_pylist():
-            part = pickle.dumps(count_one_file(model, file, by, skip, layout))
+            part = pickle.dumps(task.count_file(file))
             blank = pa.nulls(1, pa.string())
             yield pa.RecordBatch.from_arrays([pa.array([part]), blank], names=["part", "problem"])
 

@@ -72,16 +72,17 @@ class ScoreQuantifier(CountingQuantifier):
         meta = {"method": type(self).__name__, "features": names.tolist(), **precision}
         return container.digest(meta, {"edges": self.edges_, "shares": self.shares_, **scorer})
 
-    def _tally(self, block: Any, groups: np.ndarray | None, n_groups: int) -> np.ndarray:
+    @property
+    def _n_cells(self) -> int:
+        return len(self.shares_)
+
+    def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
         cells = self._cells_of(block)
         if groups is not None:
-            cells = groups * len(self.shares_) + cells
-        counted = np.bincount(cells, minlength=n_groups * len(self.shares_))
-        return counted.reshape(n_groups, len(self.shares_))
+            cells = groups * self._n_cells + cells
+        counted += np.bincount(cells, minlength=counted.size).reshape(counted.shape)
 
     def _cells_of(self, block: Any) -> np.ndarray:
-        if block.shape[0] == 0:
-            return np.empty(0, np.intp)
         return np.searchsorted(self.edges_, score(self.scorer_, block))
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:

@@ -115,15 +115,16 @@ class RegionCounter(CountingQuantifier):
                 features = next(above).view(np.uint8)
                 for more in above:
                     features += more.view(np.uint8)
-                yield rows, np.vstack([features, *_nearest((product - self.offsets_).T.copy())])
+                yield rows, np.vstack([features, *_nearest(product - self.offsets_[:, np.newaxis])])
 
-    def _tally(self, block: Any, groups: np.ndarray | None, n_groups: int) -> np.ndarray:
-        n_entries = N_SCORE_CELLS * self._layout.n_columns
-        counted = np.zeros((n_groups, n_entries + len(PAT_SHARES)), np.int64)
-        if len(block) == 0:
-            return counted
+    @property
+    def _n_cells(self) -> int:
+        return N_SCORE_CELLS * self._layout.n_columns + len(PAT_SHARES)
+
+    def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
+        n_entries = self._n_cells - len(PAT_SHARES)
         flat = counted.reshape(-1)
-        starts = np.zeros(len(block), np.intp) if groups is None else groups * counted.shape[1]
+        starts = np.zeros(len(block), np.intp) if groups is None else groups * self._n_cells
         between = np.searchsorted(self.edges_, score(self.scorer_, block))
         np.add.at(flat, starts + n_entries + np.maximum(between - _N_BELOW, 0), 1)
         first = _CELL[between].astype(np.uint16) * np.uint16(self._layout.n_columns)
@@ -134,7 +135,6 @@ class RegionCounter(CountingQuantifier):
                 flat[:n_entries] += np.bincount(entries.ravel(), minlength=n_entries)
             else:
                 np.add.at(flat, starts[rows] + entries, 1)
-        return counted
 
     @property
     def _layout(self) -> Layout:

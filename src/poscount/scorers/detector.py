@@ -47,6 +47,9 @@ def score(scorer: BaseEstimator, block: Any) -> np.ndarray:
     """Score a validated block of rows: the higher, the more like a positive."""
     if isinstance(scorer, Mahalanobis):
         return scorer._score_block(block)
+    if type(block) is np.ndarray:
+        # In one order of memory, on which the last bit of a product depends.
+        block = np.ascontiguousarray(block)
     if _rises_with_abnormality(scorer):
         scores = -scorer.decision_function(block)
     elif hasattr(scorer, "score_samples"):

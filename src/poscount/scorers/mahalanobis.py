@@ -131,7 +131,8 @@ class Mahalanobis(BaseEstimator):
         squares = np.empty(len(X), kind)
         with np.errstate(over="ignore", invalid="ignore"):
             for rows, white in products(X, location, whitening):
-                np.einsum("ij,ij->i", white, white, out=squares[rows])
+                np.square(white, out=white)
+                np.add.reduce(white, axis=0, out=squares[rows])
         # The values are finite, so only an overflow can give NaN: the row is far away.
         squares[np.isnan(squares)] = np.inf
         return -np.sqrt(squares, dtype=np.float64)

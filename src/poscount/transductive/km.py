@@ -239,8 +239,8 @@ class KM1(_KM):
     has negative parts. How far it is from being one is measured between kernel means,
 
     .. math:: d(\lambda) = \min_{v \ge 0,\ \sum v = 1}
-              \Big\| \lambda \bar\varphi_U + (1 - \lambda) \bar\varphi_L
-              - \sum_i v_i \varphi(x_i) \Big\|
+              \left\| \lambda \bar\varphi_U + (1 - \lambda) \bar\varphi_L
+              - \sum_i v_i \varphi(x_i) \right\|
 
     over all rows of L and U. d is flat first and then rises; :math:`\lambda` is found by
     bisection to 0.04 where its slope (forward difference over 0.02) exceeds a threshold, and

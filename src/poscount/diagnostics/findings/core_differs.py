@@ -11,7 +11,7 @@ ABOUT = About(
     "core-differs",
     "Spread of the typical rows",
     "spread of the core, H",
-    0.03,
+    0.025,
     "negatives spread exactly as the positives are, and often not overlap at a prevalence "
     "above 0.7",
 )

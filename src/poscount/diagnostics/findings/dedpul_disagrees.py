@@ -16,7 +16,7 @@ ABOUT = About(
     "dedpul-disagrees",
     "Agreement with a third method",
     "distance of DEDPUL and RCQ, beyond the usual, in units of RCQ's uncertainty",
-    0.05,
+    0.015,
     "which of the methods is wrong, nor what misleads all of them",
 )
 # DEDPUL's answers for clean samples are a little smaller than RCQ's, in the middle.
@@ -24,6 +24,8 @@ USUAL = -0.25
 NOTICE, WARNING = 0.85, 1.05
 # Below it, chance in DEDPUL counts for more than in RCQ.
 SMALLEST_GAP = 0.05
+# With fewer, chance alone keeps the two apart; the limits were measured from here on.
+FEWEST_POSITIVES, FEWEST_ROWS = 60, 200
 # In standard deviations of the positives.
 FARTHEST = 6.0
 
@@ -36,6 +38,10 @@ def dedpul_disagrees(evidence: Evidence) -> Finding | Unchecked:
         return ABOUT.unchecked(NOT_NUMBERS)
     if evidence.regions is None:
         return ABOUT.unchecked(evidence.no_regions)
+    if len(evidence.positives) < FEWEST_POSITIVES or len(evidence.sample) < FEWEST_ROWS:
+        return ABOUT.unchecked(
+            f"DEDPUL is asked from {FEWEST_POSITIVES} positives and {FEWEST_ROWS} rows on."
+        )
     scorer = evidence.regions.scorer_
     other = (
         DEDPUL(random_state=evidence.model.seed_)

@@ -10,7 +10,7 @@ ABOUT = About(
     "overlap",
     "Crowding among the typical rows",
     "excess of the core, O",
-    0.01,
+    0.006,
     "overlap in a sample with many other negatives, which leave room",
 )
 

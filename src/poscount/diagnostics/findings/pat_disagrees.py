@@ -11,7 +11,7 @@ ABOUT = About(
     "pat-disagrees",
     "Agreement of PAT and RCQ",
     "distance of PAT and RCQ in units of RCQ's uncertainty, G",
-    0.048,
+    0.025,
     "whatever misleads both, such as negatives spread exactly as the positives are",
 )
 WARNING = 1.3

@@ -11,7 +11,7 @@ ABOUT = About(
     "second-sample",
     "Overlap or drift, by a second sample",
     "difference of the two cores",
-    0.03,
+    0.045,
     "anything if both samples have the same prevalence: overlap then looks like drift",
 )
 ADVICE = {

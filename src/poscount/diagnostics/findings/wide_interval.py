@@ -13,7 +13,7 @@ ABOUT = About(
     "wide-interval",
     "Precision",
     "width of the interval",
-    0.0,
+    0.019,
     "errors that come from overlap or drift: the interval is about chance alone",
 )
 WARNING = 0.4

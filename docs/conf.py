@@ -1,0 +1,83 @@
+"""The site: ``python -m sphinx -W --keep-going -n docs docs/_build`` builds it, offline."""
+
+import re
+import sys
+from pathlib import Path
+
+import poscount
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+project = "poscount"
+author = "The poscount developers"
+copyright = author
+version = release = poscount.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "mathml",
+]
+exclude_patterns = ["_build", "reproduction/report.md", "gallery", "Thumbs.db"]
+templates_path = ["_templates"]
+nitpicky = True
+# A name in single backticks is a link if it has a page, and otherwise stays what it is: most are
+# parameters, and objects of other libraries, whose inventories are on the network.
+default_role = "autolink"
+nitpick_ignore_regex = [("py:obj", ".*")]
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+html_math_renderer = "mathml"
+
+autosummary_generate = True
+# The tables of parameters have the types, in words.
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_validation_checks = {"GL06", "GL07", "GL08", "PR02", "PR03", "SS01", "SS06"}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    # That page would load its style and scripts from another host.
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"poscount {version}"
+html_static_path = ["_static"]
+html_css_files = ["poscount.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "poscount"},
+    "navigation_with_keys": False,
+    "show_nav_level": 1,
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+}
+# Pages without pages below them.
+ALONE = "index tutorial theory faq reproduction/README adding-a-method changelog"
+html_sidebars = {page: [] for page in ALONE.split()}
+html_context = {"default_mode": "auto"}
+
+
+def files_are_downloads(app, docname, source):
+    """Let links to files that are no pages of the site lead to the files themselves."""
+    pattern = r"\]\((\.\./(?:benchmarks|examples)/\w+\.\w+|(?:reproduction/)?report\.md)\)"
+    source[0] = re.sub(pattern, r"](path:\1)", source[0])
+
+
+def setup(app):
+    """Tell Sphinx."""
+    app.connect("source-read", files_are_downloads)

@@ -1,0 +1,94 @@
+"""Numbers that pages quote are those of the committed results that they name."""
+
+import csv
+import re
+
+import pytest
+
+from doc_blocks import ROOT
+
+DOCS = ROOT / "docs"
+SETS = ("A", "C", "L", "P", "R", "W", "q-g", "vowels")
+
+
+def rows_of(path, heading):
+    """Rows of the first Markdown table below a heading, by their first cell."""
+    text = path.read_text(encoding="utf-8").split(f"{heading}\n", 1)[1]
+    table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE).group()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    header, *body = [row for row in rows if not set("".join(row)) <= set("-: ")]
+    return {
+        row[0].strip("`").partition("`")[0]: dict(zip(header, row, strict=True)) for row in body
+    }
+
+
+def committed(name):
+    with open(DOCS / "reproduction" / "csv" / name, newline="", encoding="utf-8") as file:
+        return {row["method"]: row for row in csv.DictReader(file)}
+
+
+def test_the_scorers_of_pat():
+    names = {
+        "Mahalanobis": "PAT",
+        "Mahalanobis, shrunk": "PAT, shrunk",
+        "one-class SVM": "PAT, one-class SVM",
+        "local outlier factor": "PAT, LOF",
+        "isolation forest": "PAT, isolation forest",
+    }
+    quoted, found = rows_of(DOCS / "pat.md", "## The score"), committed("errors-1.csv")
+    assert set(quoted) == set(names)
+    for name, row in quoted.items():
+        assert [row[key] for key in SETS] == [f"{float(found[names[name]][k]):.1f}" for k in SETS]
+
+
+def test_how_often_intervals_hold():
+    quoted = rows_of(DOCS / "intervals.md", "## How often it holds")
+    found = committed("intervals-1.csv")
+    assert len(quoted) == 4
+    for name, row in quoted.items():
+        held = [float(found[name][key]) for key in SETS]
+        width = [float(found[name][f"{key} width"]) for key in SETS]
+        assert [row[key] for key in SETS] == [f"{share:.0f}" for share in held]
+        assert row["mean"] == f"{sum(held) / len(held):.1f}"
+        assert row["width, points"] == f"{sum(width) / len(width):.1f}"
+
+
+@pytest.mark.parametrize(
+    ("column", "heading"),
+    [
+        ("eight real sets", "## Experiment #1"),
+        ("one sub-class at a time", "## Experiment #3: one negative sub-class at a time"),
+        ("constructed overlaps", "## Constructed overlaps"),
+    ],
+)
+def test_the_table_that_helps_to_choose(column, heading):
+    quoted = rows_of(DOCS / "choosing.md", "## Measured")
+    found = rows_of(DOCS / "rcq-results.md", heading)["mean"]
+    for name, row in quoted.items():
+        assert row[column] == found.get(name.lower(), "")
+
+
+def test_the_other_tasks():
+    quoted = rows_of(DOCS / "choosing.md", "## Measured")
+    found = rows_of(
+        DOCS / "rcq-results.md", "## Every other class of P, L, A and vowels as the positive one"
+    )
+    assert {name: quoted[name]["51 other tasks"] for name in quoted if name.lower() in found} == {
+        name: found[name.lower()]["mean of the method"] for name in quoted if name.lower() in found
+    }
+    assert {row["mean of RCQ"] for row in found.values()} == {quoted["RCQ"]["51 other tasks"]}
+
+
+def test_the_pu_methods_are_those_of_the_readme():
+    readme = rows_of(ROOT / "README.md", "## Methods")
+    quoted = rows_of(DOCS / "pu-methods.md", "# The PU methods")
+    for name, row in quoted.items():
+        assert row["MAE"].replace(", ", " / ") == readme[name]["MAE"]
+        assert row["CPU s"] == readme[name]["CPU s"]
+    assert len(quoted) == 12
+
+
+def test_seconds_of_the_table_that_helps_to_choose():
+    readme = rows_of(ROOT / "README.md", "## Methods")
+    for name, row in rows_of(DOCS / "choosing.md", "## Measured").items():
+        assert row["CPU s a sample"] == readme[name]["CPU s"]

@@ -1,0 +1,160 @@
+"""The site builds without a warning, its links lead somewhere, and it needs no other host."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+import poscount
+from poscount import datasets, engines, experiments, plotting
+
+ROOT = Path(__file__).parents[1]
+GALLERY = sorted((ROOT / "docs" / "gallery").glob("plot_*.py"))
+# What pages link to outside of the site: each once. There is no network in the tests; whether they
+# still answer is asked by ``python -m sphinx -b linkcheck docs docs/_build/links``.
+LINKS = {
+    "https://arxiv.org/abs/2004.10356",
+    "https://www.sphinx-doc.org/",  # in the foot of every page
+}
+LOADING = {"audio", "embed", "iframe", "img", "script", "source", "track", "video"}
+STARTS_WITH_A_HOST = re.compile(r"(?:[a-z]+:)?//", re.IGNORECASE)
+
+
+class Page(HTMLParser):
+    """What a page loads, what it links to, and what can be linked to in it."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.loads, self.links, self.anchors = set(), set(), set()
+        self.text = path.read_text(encoding="utf-8")
+        self.feed(self.text)
+
+    def handle_starttag(self, tag, attributes):
+        given = {name: value or "" for name, value in attributes}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.add(given["href"])
+        elif tag == "link" and given.get("rel") not in {"canonical", "next", "prev", "search"}:
+            self.loads.add(given.get("href", ""))
+        elif tag in LOADING:
+            sources = given.get("srcset", "").split(",")
+            self.loads |= {given.get("src", ""), *(each.strip() for each in sources)}
+        elif tag == "object":
+            self.loads.add(given.get("data", ""))
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    """Build the site from a copy, so that the gallery runs anew, and once."""
+    for library in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme", "sphinx_gallery"):
+        pytest.importorskip(library)
+    folder = tmp_path_factory.mktemp("documentation")
+    generated = shutil.ignore_patterns("_build", "auto_gallery", "generated")
+    for name in ("docs", "examples", "benchmarks"):
+        shutil.copytree(ROOT / name, folder / name, ignore=generated)
+    shutil.copy(ROOT / "CHANGELOG.md", folder)
+    command = ["-W", "--keep-going", "-n", "-q", "-b", "html", "docs", "site"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *command],
+        cwd=folder,
+        env=os.environ
+        | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done, folder / "site"
+
+
+@pytest.fixture(scope="module")
+def site(build):
+    return build[1]
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {
+        path: Page(path) for path in sorted(site.rglob("*.html")) if "_downloads" not in str(path)
+    }
+
+
+def test_the_site_builds_without_a_warning(build):
+    done, site = build
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert (site / "index.html").exists()
+
+
+def test_no_page_loads_anything_from_another_host(site, pages):
+    for path, page in pages.items():
+        assert not [load for load in page.loads if STARTS_WITH_A_HOST.match(load)], path
+    for path in site.rglob("*.css"):
+        style = path.read_text(encoding="utf-8")
+        named = re.findall(r"url\(\s*[\"']?([^)\"']+)|@import\s+[\"']([^\"']+)", style)
+        assert not [name for pair in named for name in pair if STARTS_WITH_A_HOST.match(name)], path
+
+
+def test_the_check_sees_what_a_page_loads(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text('<script src="https://cdn.example/x.js"></script><a href="#x">x</a>')
+    page = Page(path)
+    assert page.loads == {"https://cdn.example/x.js", ""}
+    assert page.links == {"#x"}
+
+
+def test_links_inside_the_site_lead_somewhere(pages):
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            target, anchor = urldefrag(link)
+            if STARTS_WITH_A_HOST.match(link) or link.startswith("mailto:"):
+                continue
+            place = (path.parent / unquote(target)).resolve() if target else path
+            known = pages.get(place)
+            if not place.exists() or (anchor and known and unquote(anchor) not in known.anchors):
+                broken.append((path.name, link))
+    assert broken == []
+
+
+def test_links_to_other_hosts_are_known(pages):
+    found = {
+        urldefrag(link).url
+        for page in pages.values()
+        for link in page.links
+        if STARTS_WITH_A_HOST.match(link)
+    }
+    assert found == LINKS
+    assert all(link.startswith("https://") for link in found)
+
+
+def test_formulas_are_drawn_by_the_browser(site, pages):
+    theory = pages[site / "theory.html"].text
+    assert theory.count("<math") > 30
+    assert "$$" not in theory
+    assert not [path for path, page in pages.items() if "MathJax" in page.text]
+
+
+def test_everything_public_has_a_page(site):
+    public = {
+        f"{module.__name__}.{name}"
+        for module in (poscount, datasets, engines, experiments, plotting)
+        for name in module.__all__
+        if callable(getattr(module, name))
+    }
+    assert public <= {path.stem for path in (site / "generated").glob("*.html")}
+
+
+@pytest.mark.parametrize("name", [name for name in plotting.__all__ if name.endswith("Display")])
+def test_every_display_is_in_the_gallery(name):
+    assert any(name in path.read_text(encoding="utf-8") for path in GALLERY)
+
+
+def test_every_example_of_the_gallery_has_a_picture(site):
+    for path in GALLERY:
+        assert (site / "_images" / f"sphx_glr_{path.stem}_001.png").exists()
