@@ -428,6 +428,22 @@ def test_every_option_in_a_sentence_of_the_library_has_a_field():
     assert not [option for option in options if "--" in for_the_page(f"pass {option} .")]
 
 
+def test_the_commands_of_the_documentation_run(web, tmp_path):
+    page = (Path(__file__).parents[1] / "docs" / "web.md").read_text()
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    begin, end = (block for block in blocks if "curl" in block)
+    done = 'curl -s $address/sessions/$session/estimates/$id | grep -q \'"state":"done"\''
+    wait = f"until {done}; do sleep 0.1; done"
+    (tmp_path / "positives.csv").write_bytes(POSITIVES)
+    (tmp_path / "trap.csv.gz").write_bytes(TRAP)
+    script = f"{begin}\n{wait}\n{end}".replace("http://127.0.0.1:8000", web.address)
+    environment = {**os.environ, "no_proxy": "*"}
+    subprocess.run(["bash", "-euc", script], cwd=tmp_path, env=environment, check=True, timeout=300)
+    lines = (tmp_path / "poscount-result.csv").read_text().splitlines()
+    assert len(lines) == 10
+    assert lines[0].startswith("night,prevalence,low,high")
+
+
 # One server, many people
 
 
