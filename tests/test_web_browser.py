@@ -333,7 +333,7 @@ def test_everything_works_with_the_keyboard_alone(page):
 
     # Listening from the start: the browser must know of it before the key is pressed.
     choosers = []
-    page.on("filechooser", choosers.append)
+    page.on("filechooser", lambda chooser: choosers.append(chooser))
     for role, file in (("positives", POSITIVES), ("unlabeled", TRAP)):
         go_to(role)
         page.keyboard.press("Space")
