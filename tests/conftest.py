@@ -123,6 +123,17 @@ def global_generator_untouched():
     assert before[1] == after[1]
 
 
+@pytest.fixture(scope="session")
+def web():
+    """A server of the page with its usual limits."""
+    for module in ("fastapi", "uvicorn", "python_multipart", "httpx"):
+        pytest.importorskip(module)
+    from web_server import served
+
+    with served() as web:
+        yield web
+
+
 @pytest.fixture
 def data_home(tmp_path, monkeypatch):
     """An empty data directory of its own."""

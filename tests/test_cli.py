@@ -411,6 +411,21 @@ def test_missing_things_are_named(refused, poscount_, model, tmp_path, trap):
     assert "nowhere" in refused("fit", POSITIVES, "-o", tmp_path / "nowhere" / "m.poscount")
 
 
+@pytest.mark.parametrize(
+    ("name", "options"), [("prevalence", ()), ("seed", ()), ("file", ("--by-file",))]
+)
+def test_a_group_cannot_have_the_name_of_a_column_of_the_result(
+    refused, poscount_, model, tmp_path, trap, name, options
+):
+    names = [name if column == "night" else column for column in trap.column_names]
+    data = tmp_path / "trap.csv"
+    write_csv(data, trap.rename_columns(names))
+    sentence = refused("quantify", model, data, "--by", name, *options)
+    assert f"column {name!r}: the result has a column of this name" in sentence
+    # A file column is in the way of nothing unless each file gets an answer.
+    assert name != "file" or poscount_("quantify", model, data, "--by", name).status == 0
+
+
 def test_too_few_positives(refused, tmp_path):
     lines = Path(POSITIVES).read_text().splitlines()
     few = tmp_path / "few.csv"

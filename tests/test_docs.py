@@ -18,6 +18,9 @@ LIBRARIES = {
 NOT_RUN = {
     ("README.md", "CI itself runs it"),
     ("docs/reproduction/README.md", "it takes many hours."),
+    # The tests of the page start a server and make the same requests.
+    ("docs/web.md", "it needs the server above."),
+    ("docs/web.md", "the server runs until it is stopped."),
 }
 
 

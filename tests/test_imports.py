@@ -71,6 +71,13 @@ def test_no_import_brings_what_is_optional():
     assert not HEAVY & (modules_after("from poscount import *") - classifiers)
 
 
+def test_the_web_server_leaves_the_library_to_its_workers():
+    pytest.importorskip("fastapi")
+    modules = modules_after("import poscount.cli.app, poscount.web.server")
+    assert "uvicorn" in modules
+    assert not ({"numpy", "scipy", "sklearn", "narwhals", *HEAVY} - {"typer"}) & modules
+
+
 @pytest.mark.parametrize("name", poscount.__all__)
 def test_every_public_name_is_there(name):
     value = getattr(poscount, name)

@@ -32,8 +32,8 @@ ROOMS = [
     "diagnostics",
     "experiments",
     "interop",
-    "cli",
     "web",
+    "cli",
 ]
 
 SOURCE = Path(poscount.__file__).parent

@@ -7,7 +7,10 @@ import html
 
 _CSS = """
 :root { color-scheme: light dark; --line: #c8c8c8; --soft: #f3f3f3; --quiet: #555; }
-@media (prefers-color-scheme: dark) { :root { --line: #555; --soft: #262626; --quiet: #aaa; } }
+:root { background: #fff; color: #1a1a1a; }
+@media (prefers-color-scheme: dark) {
+  :root { --line: #555; --soft: #262626; --quiet: #aaa; background: #141414; color: #eee; }
+}
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.3rem; margin-top: 2.5rem; }
 .note { color: var(--quiet); font-size: 0.85rem; margin: 0.3rem 0; max-width: 50rem; }
@@ -34,7 +37,7 @@ def whole_page(title: str, body: str, css: str = "") -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8" />\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1" />\n'
         f"<title>{title}</title>\n<style>{_CSS}{css}</style>\n</head>\n<body>\n"
-        f"<h1>{title}</h1>\n{body}</body>\n</html>\n"
+        f"<main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
     )
 
 

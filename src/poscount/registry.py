@@ -32,6 +32,9 @@ METHODS = {
     "minimum": "poscount.ensemble:Minimum",
 }
 
+# What the command line and the web page use when nobody says otherwise.
+DEFAULT_METHOD = "rcq"
+
 # The detectors of scikit-learn see standardised features, because their answers depend on scale.
 SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "mahalanobis": ("poscount.scorers.mahalanobis:Mahalanobis", {}),

@@ -5,6 +5,7 @@ Only typer is imported here, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from poscount import __version__, registry
 from poscount.cli import datasets
 from poscount.cli.formats import Format, TextFormat
 from poscount.cli.many_values import ManyValues
+from poscount.cli.serve import serve
 
 app = typer.Typer(
     name="poscount",
@@ -126,7 +128,7 @@ def demo(
 def fit(
     positives: Positives,
     output: Annotated[str, typer.Option("-o", "--output", help="Model file to write.")],
-    method: MethodName = "rcq",
+    method: MethodName = registry.DEFAULT_METHOD,
     scorer: ScorerName = None,
     features: Features = None,
     exclude: Exclude = None,
@@ -137,18 +139,15 @@ def fit(
     no_header: NoHeader = False,
 ) -> None:
     """Learn from a file of positives, and write a model file."""
-    from poscount.cli import models
+    from poscount.engines import from_files
 
-    layout = _layout(delimiter, decimal, no_header)
-    model = models.fit(
+    model = from_files.fit(
         positives,
         method,
-        scorer=scorer,
+        options={"scorer": scorer, "confidence": confidence, "random_state": random_state},
         features=_names(features),
         exclude=_names(exclude),
-        confidence=confidence,
-        random_state=random_state,
-        layout=layout,
+        layout=_layout(delimiter, decimal, no_header),
     )
     model.save(output)
     names = ", ".join(model.feature_names_in_)
@@ -171,27 +170,18 @@ def quantify(
     no_header: NoHeader = False,
 ) -> None:
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
-    from poscount.cli import models, output
-
     fitted = registry.load(model, trusted=_names(trust) or [])
     layout = _layout(delimiter, decimal, no_header)
-    results = models.quantify(
-        fitted,
-        data,
-        by=_names(by) or [],
-        by_file=by_file,
-        engine=engine,
-        on_error=on_error,
-        layout=layout,
+    _show_quantified(
+        fitted, data, by, by_file, layout, output_format, plot, engine=engine, on_error=on_error
     )
-    output.show(results, output_format, plot)
 
 
 @app.command()
 def estimate(
     positives: Positives,
     data: Data,
-    method: MethodName = "rcq",
+    method: MethodName = registry.DEFAULT_METHOD,
     scorer: ScorerName = None,
     features: Features = None,
     exclude: Exclude = None,
@@ -207,22 +197,27 @@ def estimate(
     no_header: NoHeader = False,
 ) -> None:
     """Learn and estimate in one go, with any method."""
-    from poscount.cli import models, output
+    from poscount.engines import from_files
 
     layout = _layout(delimiter, decimal, no_header)
-    fitted = models.fit(
+    options = {
+        "scorer": scorer,
+        "confidence": confidence,
+        "bootstrap": bootstrap,
+        "random_state": random_state,
+    }
+    if bootstrap is not None:
+        # Replicates take long: on all cores, and with their progress where somebody looks on.
+        options |= {"n_jobs": -1, "verbose": 10 if sys.stderr.isatty() else 0}
+    fitted = from_files.fit(
         positives,
         method,
-        scorer=scorer,
+        options=options,
         features=_names(features),
         exclude=_names(exclude),
-        confidence=confidence,
-        bootstrap=bootstrap,
-        random_state=random_state,
         layout=layout,
     )
-    results = models.quantify(fitted, data, by=_names(by) or [], by_file=by_file, layout=layout)
-    output.show(results, output_format, plot)
+    _show_quantified(fitted, data, by, by_file, layout, output_format, plot)
 
 
 @app.command()
@@ -236,10 +231,12 @@ def count(
     no_header: NoHeader = False,
 ) -> None:
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
-    from poscount.cli import models
+    from poscount.cli.progress import progress_bar
+    from poscount.engines import from_files
 
     fitted = registry.load(model, trusted=_names(trust) or [])
-    counts = models.count(fitted, data, _layout(delimiter, decimal, no_header))
+    layout = _layout(delimiter, decimal, no_header)
+    counts = from_files.count(fitted, data, layout, watch=progress_bar)
     counts.save(output)
     typer.echo(f"{output}: counts of {counts.n} rows.")
 
@@ -250,11 +247,14 @@ def merge(
     output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
 ) -> None:
     """Add counts files up; `poscount quantify MODEL FILE` turns the sum into a prevalence."""
-    from poscount.cli import models
+    from poscount.engines import from_files
 
-    total = models.merge(counts)
+    total = from_files.merge(counts)
     total.save(output)
     typer.echo(f"{output}: counts of {total.n} rows from {len(counts)} files.")
+
+
+app.command()(serve)
 
 
 @app.command()
@@ -383,6 +383,32 @@ def reproduce(
         dask=dask,
         retry_failed=retry_failed,
     )
+
+
+def _show_quantified(
+    fitted: Any,
+    data: list[str],
+    by: str | None,
+    by_file: bool,
+    layout: dict[str, Any],
+    output_format: Format,
+    plot: str | None,
+    **counting: str,
+) -> None:
+    from poscount.cli import output
+    from poscount.cli.progress import progress_bar
+    from poscount.engines import from_files
+
+    results = from_files.quantify(
+        fitted,
+        data,
+        by=_names(by) or [],
+        by_file=by_file,
+        layout=layout,
+        watch=progress_bar,
+        **counting,
+    )
+    output.show(results, output_format, plot)
 
 
 def _names(text: str | None) -> list[str] | None:

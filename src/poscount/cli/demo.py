@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 
-from poscount.cli import models, output
+from poscount import registry
+from poscount.cli import output
 from poscount.datasets import example_path
+from poscount.engines import from_files
 from poscount.prevalence import Prevalence
 
 
 def run(picture: str) -> None:
     """Fit on the embedded positives, count every night, print and draw."""
     positives, trap = str(example_path("positives.csv")), str(example_path("trap.csv.gz"))
-    model = models.fit(positives, "rcq", random_state=0, layout={})
-    results = models.quantify(model, [trap], by=["night"], layout={})
+    model = from_files.fit(
+        positives, registry.DEFAULT_METHOD, options={"random_state": 0}, layout={}
+    )
+    results = from_files.quantify(model, [trap], by=["night"], layout={})
     with open(example_path("truth.csv"), newline="") as file:
         truth = [int(row["positives"]) / int(row["rows"]) for row in csv.DictReader(file)]
     print(

@@ -7,9 +7,9 @@ from typing import Any
 
 from poscount import diagnostics
 from poscount.base import Quantifier
-from poscount.cli.models import read_sample
 from poscount.diagnostics import Diagnosis
 from poscount.engines.files import expand
+from poscount.engines.from_files import read_sample
 
 
 def diagnose(

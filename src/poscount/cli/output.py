@@ -7,9 +7,8 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
-from poscount.cli.models import Result
+from poscount.engines.results import Result, write_csv
 from poscount.prevalence import Prevalence
 from poscount.theory import Plan
 
@@ -19,9 +18,9 @@ def show(results: Sequence[Result], form: str, plot: str | None) -> None:
     if plot is not None:
         draw(results, plot)
     if form == "json":
-        print(json.dumps([_record(result) for result in results], indent=2, default=str))
+        print(json.dumps([result.record() for result in results], indent=2, default=str))
     elif form == "csv":
-        _print_csv(results)
+        write_csv(results, sys.stdout)
     else:
         print_table(results)
 
@@ -59,51 +58,27 @@ def print_table(results: Sequence[Result], truth: Sequence[float] | None = None)
     for head in [*heads, *(["truth"] if truth else []), "positives", "rows"]:
         table.add_column(head, justify="right")
     table.add_column("warnings")
-    for i, (group, p) in enumerate(results):
+    for i, result in enumerate(results):
+        group, p = result
         cells = [*(str(value) for value in group.values()), f"{p:.3f}", _interval(p)]
         if truth:
             cells.append(f"{truth[i]:.3f}")
-        codes = " ".join(caution.code for caution in p.warnings)
-        table.add_row(*cells, f"{p.count:.0f}", str(p.n_unlabeled), codes)
+        table.add_row(*cells, f"{p.count:.0f}", str(p.n_unlabeled), result.codes)
     # No wrapping where nobody looks at a terminal: a table in a file keeps its lines.
     Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
     cautions = {c.code: c for result in results for c in result.prevalence.warnings}
     for caution in cautions.values():
         print(f"warning, {caution}")
     first = results[0].prevalence
-    print(f"{first.method}, {first.n_labeled} positives, seed {first.details.get('seed')}")
+    print(f"{first.method}, {first.n_labeled} positives, seed {results[0].seed}")
 
 
 def draw(results: Sequence[Result], path: str, truth: Sequence[float] | None = None) -> None:
     """Draw prevalences with their intervals into a picture file."""
-    from poscount.plotting.prevalences import PrevalenceDisplay, group_label
+    from poscount.plotting import PrevalenceDisplay
 
-    names = list(results[0].group)
-    display = PrevalenceDisplay.from_predictions(
-        [result.prevalence for result in results],
-        [group_label(result.group.values()) or "sample" for result in results],
-        truth=truth,
-        xlabel=", ".join(names),
-        title=f"Share of positives, {results[0].prevalence.method}",
-    )
-    display.figure_.savefig(path, dpi=150)
+    PrevalenceDisplay.from_results(results, truth=truth).figure_.savefig(path, dpi=150)
 
 
 def _interval(p: Prevalence) -> str:
     return f"[{p.interval.low:.3f}, {p.interval.high:.3f}]" if p.interval else "none"
-
-
-def _record(result: Result) -> dict[str, Any]:
-    seed = result.prevalence.details.get("seed")
-    return {**result.group, **result.prevalence.to_dict(), "seed": seed}
-
-
-def _print_csv(results: Sequence[Result]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    heads = ["prevalence", "low", "high", "level", "count", "n_unlabeled", "n_labeled", "method"]
-    writer.writerow([*results[0].group, *heads, "warnings", "seed"])
-    for group, p in results:
-        ends = (p.interval.low, p.interval.high, p.interval.level) if p.interval else ("", "", "")
-        codes = " ".join(caution.code for caution in p.warnings)
-        numbers = [p, *ends, p.count, p.n_unlabeled, p.n_labeled, p.method]
-        writer.writerow([*group.values(), *numbers, codes, p.details.get("seed")])

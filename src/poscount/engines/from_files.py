@@ -1,55 +1,63 @@
-"""From files to models and results."""
+"""From files to models and results: what the command line and the web page have in common."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
-from poscount import engines, registry
+from poscount import registry
 from poscount.base import CountingQuantifier, Quantifier
-from poscount.cli.columns import choose_features
-from poscount.cli.progress import progress_bar
 from poscount.counts import Counts
-from poscount.engines.arrow import pyarrow
+from poscount.engines.arrow import Progress, pyarrow
 from poscount.engines.batches import wanted_columns
+from poscount.engines.columns import choose_features
+from poscount.engines.dispatch import count as count_rows
 from poscount.engines.files import expand, read_table
+from poscount.engines.results import RESERVED, Result
 from poscount.prevalence import Prevalence
 from poscount.validation import InputError
 
+Watch = Callable[[str], AbstractContextManager[Progress | None]]
 
-class Result(NamedTuple):
-    """A prevalence, and what it is the prevalence of: column names and values."""
 
-    group: dict[str, Any]
-    prevalence: Prevalence
+def _unwatched(title: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 def fit(
     path: str,
     method: str,
     *,
-    scorer: str | None = None,
+    options: Mapping[str, Any],
     features: list[str] | None = None,
     exclude: list[str] | None = None,
-    confidence: float | None = None,
-    bootstrap: int | None = None,
-    random_state: int,
     layout: dict[str, Any],
 ) -> Quantifier:
-    """Fit a method on a file of positives."""
+    """Fit a method on a file of positives.
+
+    Parameters
+    ----------
+    path : str
+        A file, glob or directory.
+    method : str
+        Its name in the registry.
+    options : mapping
+        Parameters of the method, the scorer by its name; None leaves one at its default.
+    features, exclude : list of str, optional
+        Columns to use, and not to use.
+    layout : dict
+        How CSV files are written, as in `poscount.engines.files.read_batches`.
+    """
     kind = registry.method(method)
-    asked = {"scorer": scorer, "confidence": confidence, "bootstrap": bootstrap}
-    parameters: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
-    for name in set(parameters) - set(kind().get_params(deep=False)):
-        other = ", or take --method pat" if name == "scorer" else ""
-        raise ValueError(f"The method {method} has no use for --{name}: leave it out{other}.")
-    if scorer is not None:
-        parameters["scorer"] = registry.scorer(scorer)
-    if bootstrap is not None:
-        # Replicates take long: on all cores, and with their progress where somebody looks on.
-        parameters |= {"n_jobs": -1, "verbose": 10 if sys.stderr.isatty() else 0}
-    parameters["random_state"] = random_state
+    parameters = {name: value for name, value in options.items() if value is not None}
+    known = kind().get_params(deep=False)
+    for name in parameters:
+        if name not in known:
+            other = ", or take --method pat" if name == "scorer" else ""
+            raise ValueError(f"The method {method} has no use for --{name}: leave it out{other}.")
+    if "scorer" in parameters:
+        parameters["scorer"] = registry.scorer(parameters["scorer"])
     table = _concatenated([read_table(file, **layout) for file in expand([path])], path)
     chosen = choose_features(table, features, exclude or [], path)
     try:
@@ -66,23 +74,53 @@ def quantify(
     by_file: bool = False,
     engine: str = "auto",
     on_error: str = "raise",
+    n_jobs: int = -1,
     layout: dict[str, Any],
+    watch: Watch = _unwatched,
 ) -> list[Result]:
-    """Estimate prevalences: of everything together, of each file, of each group."""
+    """Estimate prevalences: of everything together, of each file, of each group.
+
+    Parameters
+    ----------
+    model : Quantifier
+    paths : sequence of str
+        Files of rows, globs, directories or counts files.
+    by : sequence of str
+        Columns whose values make the groups.
+    by_file : bool
+        Whether each file is a sample of its own.
+    engine, on_error, n_jobs
+        As in `poscount.engines.count`.
+    layout : dict
+        As in `fit`.
+    watch : callable
+        Called with a title for all that is counted in one go; gives a context with a progress
+        function or None in it.
+    """
+    for name in by:
+        if name in RESERVED or (by_file and name == "file"):
+            raise InputError(
+                "the result has a column of this name; rename yours, or choose another with --by.",
+                column=name,
+            )
     files = _files(paths)
     if by and any(_is_counts(file) for file in files):
         raise ValueError("Counts files know no groups: leave --by out, or give the data instead.")
-    options = {"engine": engine, "on_error": on_error, **layout}
+    options = {"engine": engine, "on_error": on_error, "n_jobs": n_jobs, **layout}
     parts = [([file], {"file": file}) for file in files] if by_file else [(files, {})]
     return [
         Result(group | dict(zip(by, key, strict=True)), prevalence)
         for part, group in parts
-        for key, prevalence in _answers(model, part, by, options)
+        for key, prevalence in _answers(model, part, by, options, watch)
     ]
 
 
 def count(
-    model: Quantifier, paths: Sequence[str], options: dict[str, Any], by: Sequence[str] = ()
+    model: Quantifier,
+    paths: Sequence[str],
+    options: dict[str, Any],
+    by: Sequence[str] = (),
+    watch: Watch = _unwatched,
 ) -> Any:
     """Count files together; `options` are those of `poscount.engines.count`."""
     if not isinstance(model, CountingQuantifier):
@@ -95,8 +133,8 @@ def count(
     parts: list[Any] = [Counts.load(file) for file in files if _is_counts(file)]
     if data:
         more = f" and {len(data) - 1} more" if len(data) > 1 else ""
-        with progress_bar(f"{data[0]}{more}") as progress:
-            parts.append(engines.count(model, data, by=by, progress=progress, **options))
+        with watch(f"{data[0]}{more}") as progress:
+            parts.append(count_rows(model, data, by=by, progress=progress, **options))
     total, *rest = parts
     return sum(rest, total)
 
@@ -108,10 +146,11 @@ def merge(paths: Sequence[str]) -> Counts:
 
 
 def _answers(
-    model: Quantifier, files: list[str], by: Sequence[str], options: dict[str, Any]
+    model: Quantifier, files: list[str], by: Sequence[str], options: dict[str, Any], watch: Watch
 ) -> Iterator[tuple[tuple, Prevalence]]:
     if not isinstance(model, CountingQuantifier):
-        layout = {name: options[name] for name in options if name not in ("engine", "on_error")}
+        counting = ("engine", "on_error", "n_jobs")
+        layout = {name: options[name] for name in options if name not in counting}
         if (options["engine"], options["on_error"]) != ("auto", "raise"):
             raise ValueError(
                 f"{type(model).__name__} needs all rows in memory at once: leave --engine and "
@@ -123,10 +162,10 @@ def _answers(
         else:
             yield (), model.quantify(sample)
     elif by:
-        grouped = count(model, files, options, by)
+        grouped = count(model, files, options, by, watch)
         yield from zip(grouped.keys, model.estimate_by(grouped), strict=True)
     else:
-        yield (), model.estimate(count(model, files, options))
+        yield (), model.estimate(count(model, files, options, watch=watch))
 
 
 def read_sample(

@@ -19,15 +19,12 @@ def choose_features(
     chosen = [name for name in chosen if name not in exclude]
     if features is not None:
         return chosen
-    text = [name for name in chosen if not _is_number(table[name].type)]
-    identifiers = [name for name in chosen if _is_identifier(table[name], name)]
-    identifiers = [name for name in identifiers if name not in text]
-    doubtful = [
-        *(f"column {name!r} holds text" for name in text),
-        *(f"column {name!r} looks like an identifier" for name in identifiers),
-    ]
-    if doubtful:
+    doubts = {name: doubt(table, name) for name in chosen}
+    text = [name for name in chosen if doubts[name] == "holds text"]
+    identifiers = [name for name in chosen if doubts[name] and name not in text]
+    if text or identifiers:
         left_out = ",".join([*exclude, *text, *identifiers])
+        doubtful = [f"column {name!r} {doubts[name]}" for name in [*text, *identifiers]]
         raise InputError(
             f"{', '.join(doubtful)}; choose the columns to learn from with --features, or leave "
             f"these out with --exclude {left_out!r}.",
@@ -36,7 +33,23 @@ def choose_features(
     return chosen
 
 
-def _is_number(kind: Any) -> bool:
+def doubt(table: Any, name: str) -> str | None:
+    """Say why a column may be no feature: "holds text", "looks like an identifier" or None.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"site": ["a", "b"], "row_id": [7, 9], "weight": [1.5, 2.5]})
+    >>> [doubt(table, name) for name in table.column_names]
+    ['holds text', 'looks like an identifier', None]
+    """
+    if not is_number(table[name].type):
+        return "holds text"
+    return "looks like an identifier" if _is_identifier(table[name], name) else None
+
+
+def is_number(kind: Any) -> bool:
+    """Tell whether a type of pyarrow is one of numbers."""
     types = pyarrow().types
     tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     return any(test(kind) for test in tests)

@@ -1,0 +1,249 @@
+"""The web application: the page, and the API that it uses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from poscount import __version__, registry
+from poscount.web import schemas, summaries
+from poscount.web.guard import Guard, Hosts
+from poscount.web.limits import Limits
+from poscount.web.refusals import RefusedError
+from poscount.web.service import ROLES, Service
+from poscount.web.sessions import Session
+
+_STATIC = Path(__file__).with_name("static")
+_STATUSES = (400, 403, 404, 405, 408, 409, 413, 415, 422, 503, 507)
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": schemas.Refusal} for status in _STATUSES
+}
+_UPLOAD_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["role", "file"],
+                    "properties": {
+                        "role": {"type": "string", "enum": list(ROLES)},
+                        "file": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "CSV (also gzipped) or Parquet; its name says which.",
+                        },
+                        "delimiter": {
+                            "type": "string",
+                            "maxLength": 1,
+                            "description": "Of CSV; found in the first line when empty.",
+                        },
+                        "decimal": {"type": "string", "enum": [".", ","], "default": "."},
+                        "header": {"type": "string", "enum": ["true", "false"], "default": "true"},
+                    },
+                }
+            }
+        },
+    }
+}
+_MEDIA_TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".json": "application/json",
+    ".html": "text/html; charset=utf-8",
+    ".poscount": "application/octet-stream",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+}
+
+
+def make_app(limits: Limits | None = None, hosts: Hosts | None = None) -> FastAPI:
+    """Make the application.
+
+    Parameters
+    ----------
+    limits : Limits, optional
+    hosts : Hosts, optional
+        Names under which the server may be addressed; those of loopback by default.
+    """
+    limits = limits or Limits()
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.service = Service(limits)
+        sweeper = asyncio.create_task(app.state.service.sweep())
+        try:
+            yield
+        finally:
+            sweeper.cancel()
+            await asyncio.to_thread(app.state.service.close)
+
+    app = FastAPI(
+        title="poscount",
+        version=__version__,
+        summary="Count the positives in unlabeled data when positives are all that is labelled.",
+        lifespan=lifespan,
+        # Those pages load scripts from elsewhere; the description itself is at /openapi.json.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.add_middleware(Guard, hosts=hosts or Hosts("127.0.0.1"))
+    app.add_exception_handler(RefusedError, _refuse)
+    app.add_exception_handler(RequestValidationError, _refuse_invalid)
+    app.add_exception_handler(HTTPException, _refuse_http)
+    app.mount("/static", StaticFiles(directory=_STATIC))
+    app.get("/", include_in_schema=False)(_page)
+    _add_api(app, limits)
+    return app
+
+
+async def _page() -> FileResponse:
+    return FileResponse(_STATIC / "index.html", media_type="text/html; charset=utf-8")
+
+
+def _service(request: Request) -> Service:
+    return request.app.state.service
+
+
+def _session(request: Request, session: str) -> Session:
+    return _service(request).sessions.find(session)
+
+
+AService = Annotated[Service, Depends(_service)]
+ASession = Annotated[Session, Depends(_session)]
+
+
+def _add_api(app: FastAPI, limits: Limits) -> None:
+    api: dict[str, Any] = {"responses": _REFUSALS}
+
+    @app.get("/api/info", **api)
+    async def info() -> schemas.Info:
+        """Say how much the server takes."""
+        return schemas.Info.model_validate({"version": __version__, "limits": asdict(limits)})
+
+    @app.get("/api/methods", **api)
+    async def list_methods(service: AService) -> schemas.Methods:
+        """List the methods on offer, the default first, and the scorers that some of them take."""
+        methods = {"methods": await service.methods(), "scorers": list(registry.SCORERS)}
+        return schemas.Methods.model_validate(methods)
+
+    @app.post("/api/sessions", status_code=201, **api)
+    async def open_session(service: AService) -> schemas.SessionInfo:
+        """Begin a session. Its name is its only key: whoever knows it can see what is in it."""
+        return summaries.session_info(service.sessions.open(), limits)
+
+    @app.get("/api/sessions/{session}", **api)
+    async def see_session(session: ASession) -> schemas.SessionInfo:
+        """List the files of a session, and say which of their columns match."""
+        return summaries.session_info(session, limits)
+
+    @app.delete("/api/sessions/{session}", status_code=204, **api)
+    async def close_session(service: AService, session: ASession) -> Response:
+        """Delete a session with all its files and results."""
+        await service.close_session(session)
+        return Response(status_code=204)
+
+    @app.post("/api/sessions/{session}/example", status_code=201, **api)
+    async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
+        """Put the embedded example, nine nights of a mosquito trap, in the place of all files."""
+        await service.add_example(session)
+        return summaries.session_info(session, limits)
+
+    @app.post("/api/sessions/{session}/files", status_code=201, openapi_extra=_UPLOAD_FORM, **api)
+    async def add_file(
+        service: AService, session: ASession, request: Request
+    ) -> schemas.SessionInfo:
+        """Send a file; it is read through, and what is wrong with it is said at once."""
+        await service.add_file(session, request)
+        return summaries.session_info(session, limits)
+
+    @app.delete("/api/sessions/{session}/files/{file}", **api)
+    async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
+        """Delete a file."""
+        await service.remove_file(session, session.upload(file))
+        return summaries.session_info(session, limits)
+
+    @app.post("/api/sessions/{session}/estimates", status_code=202, **api)
+    async def start_estimate(
+        service: AService, session: ASession, wanted: schemas.EstimateRequest
+    ) -> schemas.EstimateInfo:
+        """Queue an estimate of all unlabeled files of the session; ask for it until it is done."""
+        return summaries.estimate_info(service, await service.start_estimate(session, wanted))
+
+    @app.get("/api/sessions/{session}/estimates/{estimate}", **api)
+    async def see_estimate(
+        service: AService, session: ASession, estimate: str
+    ) -> schemas.EstimateInfo:
+        """See how far an estimate is and, at its end, the answer."""
+        return summaries.estimate_info(service, session.estimate(estimate))
+
+    @app.delete("/api/sessions/{session}/estimates/{estimate}", status_code=204, **api)
+    async def remove_estimate(service: AService, session: ASession, estimate: str) -> Response:
+        """Cancel an estimate, or delete its results."""
+        await service.remove_estimate(session, session.estimate(estimate))
+        return Response(status_code=204)
+
+    diagnosis = "/api/sessions/{session}/estimates/{estimate}/diagnosis"
+
+    @app.post(diagnosis, status_code=202, **api)
+    async def start_diagnosis(
+        service: AService, session: ASession, estimate: str
+    ) -> schemas.DiagnosisInfo:
+        """Have the assumptions behind an estimate checked; anything else in the session ends it."""
+        found = session.estimate(estimate)
+        return summaries.diagnosis_info(service, found, service.start_diagnosis(session, found))
+
+    @app.get(diagnosis, **api)
+    async def see_diagnosis(
+        service: AService, session: ASession, estimate: str
+    ) -> schemas.DiagnosisInfo:
+        """See how far the check of the assumptions is and, at its end, what was found."""
+        found = session.estimate(estimate)
+        if found.diagnosis is None:
+            raise RefusedError(404, "Nobody has asked for this check yet.")
+        return summaries.diagnosis_info(service, found, found.diagnosis)
+
+    @app.get(
+        "/api/sessions/{session}/estimates/{estimate}/{download}",
+        response_class=FileResponse,
+        **api,
+    )
+    async def get_download(
+        session: ASession, estimate: str, download: schemas.Download
+    ) -> FileResponse:
+        """Get a file that an estimate left: its result, report, pictures or model."""
+        path = session.estimate(estimate).directory / download.value
+        if not path.is_file():
+            raise RefusedError(404, "This estimate has no such file, or is not done yet.")
+        kind = _MEDIA_TYPES[path.suffix]
+        return FileResponse(path, media_type=kind, filename=f"poscount-{download.value}")
+
+
+async def _refuse(request: Request, problem: Any) -> JSONResponse:
+    content = {"message": problem.message, "field": problem.field}
+    headers = {"retry-after": "60"} if problem.status == 503 else {}
+    if problem.status in (408, 413, 507):
+        # What is still on its way is not waited for.
+        headers["connection"] = "close"
+    return JSONResponse(content, problem.status, headers=headers)
+
+
+async def _refuse_invalid(request: Request, error: Any) -> JSONResponse:
+    first = error.errors()[0]
+    places = [str(part) for part in first["loc"] if part != "body"]
+    field = places[0] if places else None
+    said = first["msg"][:1].lower() + first["msg"][1:]
+    return await _refuse(request, RefusedError(422, f"{field or 'The request'}: {said}.", field))
+
+
+async def _refuse_http(request: Request, error: Any) -> JSONResponse:
+    return await _refuse(request, RefusedError(error.status_code, f"{error.detail}."))

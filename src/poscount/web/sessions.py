@@ -1,0 +1,221 @@
+"""Sessions: what each client has sent and got, kept apart, and deleted without a trace."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from poscount.web.limits import Limits
+from poscount.web.refusals import RefusedError
+from poscount.web.runner import Job
+
+_SUFFIXES = (".csv.gz", ".tsv.gz", ".txt.gz", ".csv", ".tsv", ".txt", ".parquet")
+_ESTIMATES_KEPT = 5
+
+
+@dataclass
+class Upload:
+    """A file: where it is, and what is in it."""
+
+    id: str
+    name: str
+    role: str
+    path: Path
+    layout: dict[str, Any]
+    size: int = 0
+    content: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Estimate:
+    """A job, the folder that its results are in, and the check of its assumptions."""
+
+    id: str
+    directory: Path
+    job: Job
+    diagnosis: Job | None = None
+    size: int = 0
+
+
+@dataclass
+class Session:
+    """All that belongs to one client."""
+
+    id: str
+    directory: Path
+    touched: float
+    example: bool = False
+    uploads: dict[str, Upload] = field(default_factory=dict)
+    estimates: dict[str, Estimate] = field(default_factory=dict)
+    incoming: int = 0
+    closed: bool = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is on its way."""
+        return self.incoming > 0 or self.live is not None
+
+    @contextlib.contextmanager
+    def receiving(self) -> Iterator[None]:
+        """Keep the session alive while something comes in."""
+        self.incoming += 1
+        try:
+            yield
+        finally:
+            self.incoming -= 1
+            self.touched = time.monotonic()
+
+    @property
+    def live(self) -> Estimate | None:
+        """The estimate that waits or runs."""
+        return next((e for e in self.estimates.values() if e.job.live), None)
+
+    def of_role(self, role: str) -> list[Upload]:
+        """Uploads of one role, in the order in which they came."""
+        return [upload for upload in self.uploads.values() if upload.role == role]
+
+    def upload(self, identifier: str) -> Upload:
+        """Find a file."""
+        if identifier not in self.uploads:
+            raise RefusedError(404, "There is no such file in this session.")
+        return self.uploads[identifier]
+
+    def estimate(self, identifier: str) -> Estimate:
+        """Find an estimate."""
+        if identifier not in self.estimates:
+            raise RefusedError(404, "There is no such estimate in this session; it may be deleted.")
+        return self.estimates[identifier]
+
+
+class Sessions:
+    """All sessions, in a private directory that goes when they go."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        # Readable by nobody else: mkdtemp gives it mode 0700.
+        self.root = Path(tempfile.mkdtemp(prefix="poscount-"))
+        self.used = 0
+        self._sessions: dict[str, Session] = {}
+
+    def open(self) -> Session:
+        """Begin a session under a name that nobody can guess."""
+        if len(self._sessions) >= self.limits.sessions:
+            raise RefusedError(503, "Too many others use this server now; try again later.")
+        session = Session(secrets.token_urlsafe(24), Path(), time.monotonic())
+        session.directory = self.root / secrets.token_hex(16)
+        session.directory.mkdir(mode=0o700)
+        self._sessions[session.id] = session
+        return session
+
+    def find(self, identifier: str) -> Session:
+        """Find a session, and note that it is in use."""
+        session = self._sessions.get(identifier)
+        if session is None or self._expired(session):
+            raise RefusedError(404, "There is no such session, or it has expired; begin a new one.")
+        session.touched = time.monotonic()
+        return session
+
+    def take(self, n_bytes: int) -> None:
+        """Account for bytes that are about to be written."""
+        if self.used + n_bytes > self.limits.disk_bytes:
+            raise RefusedError(507, "The server's disk space for files is full; try again later.")
+        self.used += n_bytes
+
+    def new_upload(self, session: Session, name: str, role: str, layout: dict[str, Any]) -> Upload:
+        """Give a new file its place; what the client calls it is only shown, never a path."""
+        shown = _shown_name(name)
+        suffix = next((end for end in _SUFFIXES if shown.lower().endswith(end)), None)
+        if suffix is None:
+            raise RefusedError(
+                415,
+                f"{shown}: its extension names no format that can be read here; use "
+                f"{', '.join(_SUFFIXES)}.",
+                role,
+            )
+        taken = {upload.name for upload in session.uploads.values()}
+        identifier = secrets.token_hex(8)
+        path = session.directory / f"{identifier}{suffix}"
+        return Upload(identifier, _untaken(shown, suffix, taken), role, path, layout)
+
+    def remove_upload(self, session: Session, upload: Upload) -> None:
+        """Delete a file."""
+        upload.path.unlink(missing_ok=True)
+        self.used -= upload.size
+        session.uploads.pop(upload.id, None)
+
+    def keep_estimate(self, session: Session, estimate: Estimate) -> None:
+        """Keep a new estimate, and of the old ones only the last."""
+        session.estimates[estimate.id] = estimate
+        for old in list(session.estimates.values())[:-_ESTIMATES_KEPT]:
+            self.remove_estimate(session, old)
+
+    def remove_estimate(self, session: Session, estimate: Estimate) -> None:
+        """Delete an estimate that has ended."""
+        shutil.rmtree(estimate.directory, ignore_errors=True)
+        self.used -= estimate.size
+        session.estimates.pop(estimate.id, None)
+
+    def weigh(self, estimate: Estimate) -> None:
+        """Account for what an estimate has written."""
+        size = sum(file.stat().st_size for file in estimate.directory.iterdir())
+        self.used += size - estimate.size
+        estimate.size = size
+
+    def close(self, session: Session) -> None:
+        """Delete a session and all its files; its jobs must have been cancelled."""
+        session.closed = True
+        self._sessions.pop(session.id, None)
+        for upload in session.uploads.values():
+            self.used -= upload.size
+        for estimate in session.estimates.values():
+            self.used -= estimate.size
+        shutil.rmtree(session.directory, ignore_errors=True)
+
+    def expired(self) -> list[Session]:
+        """Sessions that nobody has used for too long."""
+        return [session for session in self._sessions.values() if self._expired(session)]
+
+    def close_all(self) -> None:
+        """Delete everything."""
+        for session in list(self._sessions.values()):
+            self.close(session)
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def _expired(self, session: Session) -> bool:
+        idle = time.monotonic() - session.touched
+        return idle > self.limits.idle_seconds and not session.busy
+
+
+def _shown_name(name: str) -> str:
+    r"""Reduce a name to its last part, without anything that cannot be printed.
+
+    Examples
+    --------
+    >>> _shown_name("../../etc/passwd.csv"), _shown_name(r"C:\data\trap.csv")
+    ('passwd.csv', 'trap.csv')
+    """
+    last = re.split(r"[/\\]", name)[-1]
+    return "".join(c for c in last if c.isprintable())[-150:].strip() or "unnamed"
+
+
+def _untaken(name: str, suffix: str, taken: set[str]) -> str:
+    """Tell files of one name apart.
+
+    Examples
+    --------
+    >>> _untaken("a.csv", ".csv", {"a.csv", "a (2).csv"})
+    'a (3).csv'
+    """
+    stem, number, candidate = name[: -len(suffix)], 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{stem} ({number}){name[-len(suffix) :]}"
+    return candidate

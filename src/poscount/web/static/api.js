@@ -1,0 +1,72 @@
+// Requests to the server that this page came from. A refusal is an error with a field.
+
+export class Refusal extends Error {
+  constructor(status, message, field) {
+    super(message);
+    this.status = status;
+    this.field = field;
+  }
+}
+
+const UNREACHABLE = "The server does not answer; is it still running?";
+
+function outcome(status, text) {
+  let content = null;
+  try {
+    content = text ? JSON.parse(text) : null;
+  } catch {
+    throw new Refusal(status, `The server gave an answer that cannot be read (${status}).`, null);
+  }
+  if (status >= 400) {
+    throw new Refusal(status, content.message, content.field);
+  }
+  return content;
+}
+
+export async function ask(method, path, content) {
+  const options = { method };
+  if (content !== undefined) {
+    options.headers = { "Content-Type": "application/json" };
+    options.body = JSON.stringify(content);
+  }
+  let response;
+  try {
+    response = await fetch(`/api/${path}`, options);
+  } catch {
+    throw new Refusal(0, UNREACHABLE, null);
+  }
+  return outcome(response.status, await response.text());
+}
+
+// XMLHttpRequest, because fetch does not tell how much of a file has been sent.
+export function send(path, fields, file, onProgress) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    form.append(name, value);
+  }
+  form.append("file", file);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", `/api/${path}`);
+    request.upload.onprogress = (event) => onProgress(event.loaded / event.total);
+    request.onerror = () => reject(new Refusal(0, UNREACHABLE, null));
+    request.onload = () => {
+      try {
+        resolve(outcome(request.status, request.responseText));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    request.send(form);
+  });
+}
+
+const POLL_MILLISECONDS = 300;
+
+// Between two questions how far something is.
+export const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+
+// For when the page goes away and nobody waits for the answer.
+export function forget(path) {
+  fetch(`/api/${path}`, { method: "DELETE", keepalive: true }).catch(() => {});
+}

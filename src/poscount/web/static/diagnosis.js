@@ -1,0 +1,87 @@
+// The assumption report: asked for when the answer is there, shown when it is ready.
+
+import { ask, pause } from "./api.js";
+import { byId, element, say } from "./page.js";
+
+const MARKS = { warning: "▲", notice: "●", ok: "✓" };
+const WORDS = { warning: "Warning", notice: "Notice", ok: "In order" };
+
+let shown = null; // address of the estimate whose report is wanted
+
+// Nothing is left of the last report, and what is still on its way is not shown.
+export function forgetDiagnosis() {
+  shown = null;
+  say("diagnosis-status", "");
+  say("diagnosis-rows", "");
+  byId("findings").replaceChildren();
+  byId("unfound").hidden = true;
+  byId("diagnose-part").hidden = true;
+}
+
+export async function diagnose(path, onReady) {
+  forgetDiagnosis();
+  shown = path;
+  say("diagnosis-status", "The assumptions are being checked …");
+  try {
+    let told = await ask("POST", `${path}/diagnosis`);
+    while (["waiting", "running"].includes(told.state) && shown === path) {
+      await pause();
+      told = await ask("GET", `${path}/diagnosis`);
+    }
+    if (shown !== path) {
+      return;
+    }
+    if (told.state === "done") {
+      showDiagnosis(told.diagnosis);
+      onReady(told.downloads);
+    } else {
+      say("diagnosis-status", unchecked(told.error?.message));
+    }
+  } catch (error) {
+    if (shown === path) {
+      say("diagnosis-status", unchecked(error.message));
+    }
+  }
+}
+
+const unchecked = (reason) => `The assumptions were not checked. ${reason ?? ""}`;
+
+function showDiagnosis({ rows, findings, unchecked: missing, command }) {
+  const doubts = ["warning", "notice"].flatMap((severity) => of(findings, severity));
+  const fine = of(findings, "ok");
+  const warnings = of(findings, "warning").length;
+  const reasons = warnings === 1 ? "1 reason" : `${warnings} reasons`;
+  say(
+    "diagnosis-status",
+    warnings
+      ? `The assumptions are checked: ${reasons} to doubt the answer.`
+      : "The assumptions are checked: no reason to doubt the answer was found. That is no proof: read on below.",
+  );
+  say("diagnosis-rows", rows);
+  say("diagnose", command);
+  byId("diagnose-part").hidden = false;
+  byId("findings").replaceChildren(...doubts.map(findingItem));
+  say("unfound-title", `${fine.length} checks found nothing wrong, ${missing.length} could not be made`);
+  byId("unfound-list").replaceChildren(
+    ...fine.map(findingItem),
+    ...missing.map(({ title, reason }) => element("li", `Not checked: ${title}: ${reason}`)),
+  );
+  byId("unfound").hidden = fine.length + missing.length === 0;
+}
+
+const of = (findings, severity) => findings.filter((finding) => finding.severity === severity);
+
+function findingItem({ severity, title, sentence, advice, figures }) {
+  const item = element("li", "", { class: `finding ${severity}` });
+  const head = element("strong", "");
+  head.append(element("span", MARKS[severity], { class: "mark", "aria-hidden": "true" }));
+  head.append(`${WORDS[severity]}: ${title}`);
+  item.append(head, element("p", sentence));
+  if (advice) {
+    item.append(element("p", `What to do: ${advice}`));
+  }
+  const more = document.createElement("details");
+  more.append(element("summary", "How reliable is this check?"), element("p", figures));
+  item.append(more);
+  return item;
+}

@@ -1,0 +1,53 @@
+// Small things that all parts of the page use. Text from files and server is only ever text.
+
+export const byId = (id) => document.getElementById(id);
+
+export function element(tag, text, attributes = {}) {
+  const made = document.createElement(tag);
+  made.textContent = text ?? "";
+  for (const [name, value] of Object.entries(attributes)) {
+    made.setAttribute(name, value);
+  }
+  return made;
+}
+
+export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+export const whole = (number) => Math.round(number).toLocaleString("en");
+
+export function fillList(id, items) {
+  byId(id).replaceChildren(...items.map((item) => element("li", item)));
+}
+
+export function fillSelect(id, options) {
+  const kept = byId(id).value;
+  byId(id).replaceChildren(...options.map(([value, text]) => element("option", text, { value })));
+  if (options.some(([value]) => value === kept)) {
+    byId(id).value = kept;
+  }
+}
+
+export function say(id, text) {
+  byId(id).textContent = text;
+}
+
+// An error stands beside its field; one without a field of its own, below the button.
+export function showError(refusal, otherwise = "general") {
+  const field = byId(`${refusal.field}-error`) ? refusal.field : otherwise;
+  say(`${field}-error`, refusal.message);
+  const input = byId(field);
+  if (input) {
+    input.setAttribute("aria-invalid", "true");
+    const details = input.closest("details");
+    if (details) {
+      details.open = true;
+    }
+  }
+}
+
+export function clearErrors(...fields) {
+  for (const field of fields) {
+    say(`${field}-error`, "");
+    byId(field)?.removeAttribute("aria-invalid");
+  }
+}

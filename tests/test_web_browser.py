@@ -1,0 +1,393 @@
+"""The page of `poscount serve` in a real browser."""
+
+import contextlib
+import itertools
+import os
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+pytest.importorskip("fastapi")
+
+from poscount import RCQ  # noqa: E402
+from poscount.datasets import example_path, load_example  # noqa: E402
+from test_web_safety import BAD_FILES  # noqa: E402 (it needs what may be missing)
+from web_server import served  # noqa: E402
+
+POSITIVES, TRAP = str(example_path("positives.csv")), str(example_path("trap.csv.gz"))
+QUIET = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+SIZES = {"desktop": (1280, 900, "light"), "phone": (390, 844, "dark")}
+
+
+@pytest.fixture(scope="module")
+def chromium(unavailable):
+    # The first is the same without what only people need, and takes half of the time.
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        unavailable("there is no Chromium on this machine: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def opened(chromium, address, size="desktop", expected=()):
+    """Open the page as somebody new, and see to it that nothing odd happens there."""
+    width, height, scheme = SIZES[size]
+    context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context.set_default_timeout(30_000)
+    page = context.new_page()
+    complaints, foreign = [], []
+    page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    ours = (address, "file://")
+    page.on("request", lambda r: foreign.append(r.url) if not r.url.startswith(ours) else None)
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")
+    yield page
+    context.close()
+    # The browser itself notes every refusal by the server, which the page then explains.
+    noted = [text for text in complaints if not (expected and "status of" in text)]
+    assert noted == []
+    assert foreign == []
+
+
+@pytest.fixture
+def page(chromium, web):
+    with opened(chromium, web.address) as page:
+        yield page
+
+
+@pytest.fixture
+def wary_page(chromium, web):
+    """A page on which refusals are expected."""
+    with opened(chromium, web.address, expected=("refusals",)) as page:
+        yield page
+
+
+def send(page, role, *files):
+    page.set_input_files(f"#{role}", list(files))
+    last = files[-1]["name"] if isinstance(files[-1], dict) else os.path.basename(files[-1])
+    page.wait_for_selector(f"#file-status:has-text('{last} is read')")
+
+
+def made_up(name, content):
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+
+
+def table(page):
+    """The table of results: label -> cells."""
+    page.wait_for_selector("#result:not([hidden])")
+    rows = page.locator("#rows tr")
+    return {
+        rows.nth(i).locator("th").inner_text(): rows.nth(i).locator("td").all_inner_texts()
+        for i in range(rows.count())
+    }
+
+
+def checked(page):
+    """Wait for the report, and give what it comes to."""
+    status = page.locator("#diagnosis-status", has_text="The assumptions are checked: ")
+    status.wait_for()
+    return status.inner_text()
+
+
+def serious(page):
+    found = axe.Axe().run(page).response["violations"]
+    return [(v["id"], v["nodes"]) for v in found if v["impact"] in ("serious", "critical")]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_example_is_one_click_away_legible_and_accessible(chromium, web, size, tmp_path):
+    with opened(chromium, web.address, size) as page:
+        assert serious(page) == []
+        page.click("#example")
+        shown = table(page)
+        truth = load_example("pyarrow").truth.to_pylist()
+        assert list(shown) == [night["night"] for night in truth]
+        for night in truth:
+            assert f"{100 * night['positives'] / night['rows']:.1f} %" in shown[night["night"]]
+        picture = page.locator("#picture img")
+        picture.wait_for()
+        picture.evaluate("image => image.decode()")
+        assert picture.evaluate("image => image.naturalWidth") > 300
+        assert "In 9 groups" in picture.get_attribute("alt")
+        # Nothing sticks out sideways but what scrolls by itself.
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        smallest = page.evaluate(
+            "Math.min(...[...document.querySelectorAll('p, li, td, th, label, code')]"
+            ".filter((e) => e.offsetParent).map((e) => parseFloat(getComputedStyle(e).fontSize)))"
+        )
+        assert smallest >= 14
+        for closed in page.locator("details summary").all():
+            closed.click()
+        assert serious(page) == []
+        page.screenshot(
+            path=os.environ.get("POSCOUNT_SHOTS", str(tmp_path)) + f"/{size}.png", full_page=True
+        )
+
+
+def test_files_columns_groups_and_downloads(page, tmp_path):
+    data = load_example("pyarrow")
+    send(page, "positives", POSITIVES)
+    assert page.is_hidden("#columns-section")
+    send(page, "unlabeled", TRAP)
+    assert page.locator("#columns input:checked").count() == 8
+    assert "night" in page.inner_text("#left-alone")
+    page.select_option("#by", "night")
+    page.click("#estimate")
+    expected = RCQ(random_state=0).fit(data.positives).quantify_groups(data.trap, "night")
+    shown = table(page)
+    assert {label: cells[0] for label, cells in shown.items()} == {
+        night: f"{100 * p:.1f} %" for (night,), p in expected.items()
+    }
+    assert "truth" not in page.inner_text("#heads")
+    assert "poscount fit positives.csv" in page.inner_text("#command")
+    assert "--by night" in page.inner_text("#command")
+    checked(page)
+    assert "--positives positives.csv" in page.inner_text("#diagnose")
+    for link in page.locator("#downloads a").all():
+        with page.expect_download() as waiting:
+            link.click()
+        path = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        assert path.stat().st_size > 500
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("poscount-result.csv", "poscount-result.json", "poscount-report.html"),
+        *("poscount-model.poscount", "poscount-prevalence.svg", "poscount-prevalence.png"),
+        "poscount-diagnosis.html",
+    }
+    for name, words in (("report", "2026-01-20"), ("diagnosis", "What to do|cannot see")):
+        page.goto(f"file://{tmp_path}/poscount-{name}.html")
+        assert re.search(words, page.inner_text("body"))
+        assert serious(page) == []
+
+
+def test_findings_are_told_in_words_and_shapes_the_worst_first(page):
+    # Half of the positives are around 0 and half around 6, where all negatives are, too.
+    rng = np.random.default_rng(0)
+
+    def rows(*groups):
+        values = np.vstack([rng.normal(size=(n, 3)) + centre for centre, n in groups])
+        return b"a,b,c\n" + b"".join(b"%.6f,%.6f,%.6f\n" % tuple(row) for row in values)
+
+    send(page, "positives", made_up("p.csv", rows((0, 250), (6, 250))))
+    send(page, "unlabeled", made_up("u.csv", rows((0, 150), (6, 150), (6, 700))))
+    page.click("#estimate")
+    # The answer does not wait for the report.
+    assert list(table(page)) == ["all rows"]
+    assert re.search(r"\d reasons? to doubt the answer", checked(page))
+    told = page.locator("#findings .finding")
+    words = [told.nth(i).locator("strong").inner_text() for i in range(told.count())]
+    severities = [re.match(r"(▲Warning|●Notice): .", text)[1] for text in words]
+    assert severities[0] == "▲Warning"
+    assert severities == sorted(severities, key=["▲Warning", "●Notice"].index)
+    assert "What to do: " in told.first.inner_text()
+    told.first.locator("summary").click()
+    assert "of clean samples get this warning" in told.first.inner_text()
+    page.click("#unfound-title")
+    assert "✓In order: " in page.inner_text("#unfound-list")
+    # What the warnings of the estimate say, the report says better.
+    assert page.is_hidden("#warnings-part")
+    assert "1,000 unlabeled rows" in page.inner_text("#diagnosis-rows")
+    assert serious(page) == []
+
+
+def test_columns_and_methods_can_be_chosen(page):
+    page.click("#example")
+    table(page)
+    page.uncheck("#columns input[value=peak_mv]")
+    page.select_option("#method", "tice")
+    page.select_option("#by", "")
+    page.click("text=More settings")
+    assert page.is_hidden("#scorer")
+    page.fill("#bootstrap", "4")
+    page.fill("#random_state", "11")
+    page.click("#estimate")
+    page.wait_for_selector("#result:not([hidden])")
+    command = page.inner_text("#command")
+    assert "poscount estimate positives.csv trap.csv.gz --method tice --features" in command
+    assert "--bootstrap 4 --random-state 11" in command
+    assert "peak_mv" not in command
+
+
+def test_every_kind_of_bad_file_is_explained_beside_its_field(wary_page):
+    page = wary_page
+    roles = itertools.cycle(["unlabeled", "positives"])
+    for role, (name, (content, _)) in zip(roles, BAD_FILES.items(), strict=False):
+        page.set_input_files(f"#{role}", made_up(name, content))
+        error = page.locator(".error", has_text=f"{name}: ")
+        error.wait_for()
+        assert error.count() == 1
+        field = error.get_attribute("id").removesuffix("-error")
+        assert field in (role, "delimiter", "header")
+        assert error.is_visible()
+        assert page.get_attribute(f"#{field}", "aria-invalid") == "true"
+        assert error.get_attribute("id") in page.get_attribute(f"#{field}", "aria-describedby")
+        assert page.locator(f"#{role}-files li").count() == 0
+    for role in ("positives", "unlabeled"):
+        send(page, role, POSITIVES)
+    assert page.locator(".error:visible").count() == 0
+
+
+def test_a_csv_setting_reads_the_file_again(wary_page):
+    page = wary_page
+    german = example_path("positives.csv").read_text().replace(",", ";").replace(".", ",")
+    send(page, "positives", made_up("p.csv", german.encode()))
+    send(page, "unlabeled", made_up("u.csv", german.encode()))
+    assert page.locator("#columns input:checked").count() == 0
+    page.click("text=How the CSV files are written")
+    page.select_option("#decimal", ",")
+    page.locator("#columns input:checked").nth(7).wait_for()
+    page.click("#estimate")
+    assert list(table(page)) == ["all rows"]
+
+
+def test_an_error_in_the_settings_stands_beside_the_setting(wary_page):
+    page = wary_page
+    page.click("#example")
+    table(page)
+    page.click("text=More settings")
+    page.fill("#confidence", "7")
+    page.click("#estimate")
+    page.wait_for_selector("#confidence-error:has-text('less than 1')")
+    page.fill("#confidence", "")
+    for box in page.locator("#columns input").all():
+        box.uncheck()
+    page.click("#estimate")
+    page.wait_for_selector("#features-error:has-text('Tick at least one column')")
+    assert page.is_hidden("#result")
+
+
+def test_a_file_that_is_too_large_is_not_even_sent(chromium):
+    with served(upload_bytes=1_000_000) as web, opened(chromium, web.address) as page:
+        page.set_input_files("#unlabeled", made_up("big.csv", b"a\n" + b"1\n" * 600_000))
+        page.wait_for_selector("#unlabeled-error:has-text('big.csv is larger than 1 MB')")
+        assert web.service.sessions.used == 0
+
+
+def test_names_from_files_are_text(page):
+    name = "<img src=x onerror=alert(1)>"
+    column = b"<b>bold</b>,b\n" + b"".join(b"%d.5,%d.25\n" % (i % 7, i % 11) for i in range(80))
+    send(page, "positives", made_up("p.csv", column))
+    page.set_input_files("#unlabeled", made_up(f"{name}.csv", column))
+    page.wait_for_selector("#unlabeled-files li")
+    assert name in page.inner_text("#unlabeled-files")
+    page.click("#estimate")
+    page.wait_for_selector("#result:not([hidden])")
+    assert page.locator("#columns b, main img[onerror]").count() == 0
+
+
+def test_two_people_at_once_do_not_mix(chromium, web):
+    with opened(chromium, web.address) as one, opened(chromium, web.address) as two:
+        rows = example_path("positives.csv").read_bytes().splitlines(keepends=True)
+        send(one, "positives", POSITIVES)
+        send(two, "positives", POSITIVES)
+        send(one, "unlabeled", made_up("one.csv", b"".join(rows[:200])))
+        send(two, "unlabeled", made_up("two.csv", b"".join(rows[:300])))
+        one.click("#estimate")
+        two.click("#estimate")
+        assert table(one)["all rows"][3] == "199"
+        assert table(two)["all rows"][3] == "299"
+        assert "two.csv" not in one.inner_text("body")
+        assert "one.csv" not in two.inner_text("body")
+
+
+def test_long_work_shows_progress_and_can_be_cancelled(page):
+    page.click("#example")
+    table(page)
+    page.select_option("#method", "extice")
+    page.click("text=More settings")
+    page.fill("#bootstrap", "1000")
+    page.click("#estimate")
+    page.wait_for_selector("#status:has-text('Working')")
+    assert page.is_visible("#progress")
+    page.click("#cancel")
+    page.wait_for_selector("#status:has-text('Cancelled.')")
+    page.wait_for_selector("#cancel", state="hidden")
+    page.select_option("#method", "pat")
+    page.click("#estimate")
+    assert len(table(page)) == 9
+
+
+def test_everything_works_with_the_keyboard_alone(page):
+    def focused():
+        return page.evaluate("document.activeElement.id || document.activeElement.textContent")
+
+    def go_to(wanted):
+        for _ in range(80):
+            page.keyboard.press("Tab")
+            if focused() == wanted:
+                return
+        raise AssertionError(f"{wanted} cannot be reached")
+
+    # Listening from the start: the browser must know of it before the key is pressed.
+    choosers = []
+    page.on("filechooser", choosers.append)
+    for role, file in (("positives", POSITIVES), ("unlabeled", TRAP)):
+        go_to(role)
+        page.keyboard.press("Space")
+        while not choosers:
+            page.wait_for_timeout(50)
+        choosers.pop().set_files(file)
+        page.wait_for_selector(f"#{role}-files li")
+    go_to("by")
+    page.keyboard.press("ArrowDown")
+    go_to("More settings")
+    page.keyboard.press("Enter")
+    go_to("random_state")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("5")
+    go_to("estimate")
+    page.keyboard.press("Enter")
+    assert len(table(page)) == 9
+    assert focused() == "result-title"
+    assert "seed 5" in page.inner_text("#made")
+    go_to("report.html")
+    with page.expect_download():
+        page.keyboard.press("Enter")
+
+
+def test_files_can_be_dropped(page):
+    page.evaluate(
+        """text => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([text], "dropped.csv"));
+          document.querySelector('.drop[data-role="positives"]')
+            .dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, cancelable: true}));
+        }""",
+        example_path("positives.csv").read_text(),
+    )
+    page.wait_for_selector("#positives-files li:has-text('dropped.csv: 400 rows')")
+
+
+def test_leaving_the_page_deletes_the_session(chromium, web):
+    with opened(chromium, web.address) as page:
+        before = set(web.service.sessions.root.iterdir())
+        send(page, "positives", POSITIVES)
+        (mine,) = set(web.service.sessions.root.iterdir()) - before
+        page.goto("about:blank")
+        page.wait_for_timeout(500)
+        assert not mine.exists()
+
+
+def test_a_session_that_expired_is_said_to_be(chromium, web):
+    with opened(chromium, web.address, expected=("refusals",)) as page:
+        page.click("#example")
+        table(page)
+        for session in list(web.service.sessions._sessions.values()):
+            web.service.sessions.close(session)
+        page.set_input_files("#unlabeled", TRAP)
+        page.wait_for_selector("#unlabeled-error:has-text('expired')")
+        page.click("#example")
+        assert len(table(page)) == 9
