@@ -5,7 +5,6 @@ import csv
 import gzip
 import io
 import json
-import multiprocessing
 import os
 import re
 import shlex
@@ -553,7 +552,7 @@ def test_cancelling_stops_the_work(web, example):
     assert example.http.delete(f"{example.base}/estimates/{estimate}").status_code == 204
     assert time.monotonic() - began < 10
     assert example.http.get(f"{example.base}/estimates/{estimate}").status_code == 404
-    assert multiprocessing.active_children() == []
+    assert web.workers() == []
     kept = web.service.sessions.find(example.session).directory
     assert len(list(kept.iterdir())) == 2  # the two files of the example
     assert example.answer()["results"]

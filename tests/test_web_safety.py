@@ -3,7 +3,6 @@
 import gzip
 import io
 import itertools
-import multiprocessing
 import os
 import re
 import signal
@@ -450,7 +449,7 @@ def test_a_worker_that_dies_is_reported_and_the_next_one_works(web, visit):
     visit.example()
     estimate = visit.start(method="extice", bootstrap=1000, by=["night"])
     visit.wait(estimate, until=("running",))
-    (worker,) = multiprocessing.active_children()
+    (worker,) = web.workers()
     os.kill(worker.pid, signal.SIGKILL)
     told = visit.wait(estimate)
     assert told["state"] == "failed"

@@ -1,6 +1,7 @@
 """A server in a thread of this process, and a client that knows the API."""
 
 import contextlib
+import multiprocessing
 import socket
 import threading
 import time
@@ -26,6 +27,11 @@ class Web:
     def files(self):
         """All files and folders that the server keeps."""
         return sorted(path for path in self.service.sessions.root.rglob("*") if path.is_file())
+
+    def workers(self):
+        """Processes at work for it; joblib may have left some of other tests here."""
+        children = multiprocessing.active_children()
+        return [child for child in children if not type(child).__name__.startswith("Loky")]
 
     def visit(self):
         return Visit(self.http, self.http.post("/api/sessions").json()["session"])
