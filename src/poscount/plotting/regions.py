@@ -107,7 +107,9 @@ class RegionDisplay:
         ax.set_ylim(len(regions) - 0.4, -0.6)
         ax.set_xlim(-0.01 * right, 1.04 * right)
         ax.set_xlabel("share of positives in the sample (%)")
-        ax.set_title(f"Regions with the smallest upper bounds ({prevalence.n_unlabeled} rows)")
+        # From the right edge, because long names on the left make the axes narrow.
+        title = f"Regions with the smallest upper bounds ({prevalence.n_unlabeled} rows)"
+        ax.set_title(title, loc="right")
         ax.grid(axis="x", alpha=0.3)
         ax.spines[["top", "right"]].set_visible(False)
         # Below the label of the axis, by as many letters as it takes: beside it there is no room.
