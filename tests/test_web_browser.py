@@ -44,7 +44,7 @@ def opened(chromium, address, size="desktop", expected=()):
     """Open the page as somebody new, and see to it that nothing odd happens there."""
     width, height, scheme = SIZES[size]
     context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     complaints, foreign = [], []
     page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
@@ -87,7 +87,10 @@ def made_up(name, content):
 
 def table(page):
     """The table of results: label -> cells."""
-    page.wait_for_selector("#result:not([hidden])")
+    try:
+        page.wait_for_selector("#result:not([hidden])")
+    except sync_api.TimeoutError:
+        pytest.fail(f"There is no answer on the page: {page.inner_text('main')}")
     rows = page.locator("#rows tr")
     return {
         rows.nth(i).locator("th").inner_text(): rows.nth(i).locator("td").all_inner_texts()
