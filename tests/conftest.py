@@ -109,7 +109,7 @@ def unavailable():
 def small_blocks(monkeypatch):
     """Makes every count go through many blocks, whose size is returned."""
     monkeypatch.setattr("poscount.base.BLOCK_ROWS", 7)
-    monkeypatch.setattr("poscount.reusable.by_score.BLOCK_ROWS", 7)
+    monkeypatch.setattr("poscount.validation.BLOCK_ROWS", 7)
     return 7
 
 

@@ -364,7 +364,7 @@ def test_blocks_and_threads(task, block, n_jobs, monkeypatch):
     positives, sample = task
     expected = RCQ(random_state=0).fit(positives)
     posterior = expected.posterior(sample)
-    for module in ("poscount.base", "poscount.reusable.rcq"):
+    for module in ("poscount.base", "poscount.validation"):
         monkeypatch.setattr(f"{module}.BLOCK_ROWS", block)
     model = RCQ(random_state=0, n_jobs=n_jobs).fit(positives)
     assert model.hash_ == expected.hash_

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -158,6 +158,11 @@ class Rows:
         if suspicious:
             self._check_finite(block, start)
         return block
+
+    def blocks(self) -> Iterator[Any]:
+        """All rows, block by block."""
+        for start in range(0, len(self), BLOCK_ROWS):
+            yield self.block(start, min(start + BLOCK_ROWS, len(self)))
 
     def _untouched(self, rows: slice) -> Any:
         part = self.data[rows]

@@ -16,7 +16,7 @@ from poscount.prevalence import Prevalence
 from poscount.reusable.rcq import FEWEST_POSITIVES, RCQ
 from poscount.seeds import stream
 from poscount.transductive.trcq import TRCQ
-from poscount.validation import BLOCK_ROWS, InputError, Rows, Takes
+from poscount.validation import InputError, Rows, Takes
 
 MOST_ROWS = 10_000
 NO_POSITIVES = "a model does not keep the positives: give them, too (positives=, --positives)."
@@ -104,7 +104,7 @@ def as_numbers(rows: Rows) -> Rows | None:
     plain = Rows(rows.data, rows.names, Takes())
     try:
         if numeric:
-            for _ in blocks(plain):
+            for _ in plain.blocks():
                 pass
     except InputError:
         return None
@@ -113,8 +113,8 @@ def as_numbers(rows: Rows) -> Rows | None:
 
 def blocks(rows: Rows) -> Iterator[np.ndarray]:
     """The rows as float64, block by block."""
-    for start in range(0, len(rows), BLOCK_ROWS):
-        yield np.asarray(rows.block(start, min(start + BLOCK_ROWS, len(rows))), np.float64)
+    for block in rows.blocks():
+        yield np.asarray(block, np.float64)
 
 
 def _learned_from(model: Quantifier, positives: Any) -> tuple[Rows | None, str]:

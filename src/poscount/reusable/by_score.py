@@ -18,7 +18,7 @@ from poscount.reusable.posterior import posterior_of_cells
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
-from poscount.validation import BLOCK_ROWS, InputError, Rows, Takes, takes
+from poscount.validation import InputError, Rows, Takes, takes
 
 MANY_GROUPS = 1000
 
@@ -142,11 +142,8 @@ class ScoreQuantifier(CountingQuantifier):
         rows = self._sample(sample)
         if len(rows) == 0:
             raise InputError("The sample has no rows (0 sample(s)): at least one is needed.")
-        starts = range(0, len(rows), BLOCK_ROWS)
         with one_blas_thread():
-            cells = np.concatenate(
-                [self._cells_of(rows.block(i, min(i + BLOCK_ROWS, len(rows)))) for i in starts]
-            )
+            cells = np.concatenate([self._cells_of(block) for block in rows.blocks()])
         counted = np.bincount(cells, minlength=len(self.shares_))
         value = float(self._rule(counted[np.newaxis], self.shares_)[0])
         return posterior_of_cells(self.shares_, counted / len(rows), value)[cells]

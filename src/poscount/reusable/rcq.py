@@ -20,7 +20,7 @@ from poscount.reusable.regions import (
     CORE,
     N_SCORE_CELLS,
 )
-from poscount.validation import BLOCK_ROWS, InputError
+from poscount.validation import InputError
 
 FEWEST_POSITIVES = 20
 GROUPS_AT_ONCE = 128
@@ -271,9 +271,7 @@ class RCQ(RegionCounter):
         if len(rows) == 0:
             raise InputError("The sample has no rows (0 sample(s)): at least one is needed.")
         value = float(self._quantify(rows))
-        starts = range(0, len(rows), BLOCK_ROWS)
-        blocks = (rows.block(i, min(i + BLOCK_ROWS, len(rows))) for i in starts)
-        cells = np.concatenate([_joint_cell(self._binned(block)) for block in blocks])
+        cells = np.concatenate([_joint_cell(self._binned(block)) for block in rows.blocks()])
         n_cells = N_SCORE_CELLS * CLUSTERINGS[-1]
         shares, sample_shares = (
             np.bincount(x, minlength=n_cells) / len(x) for x in (_joint_cell(self.binned_), cells)
