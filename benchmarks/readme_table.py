@@ -13,8 +13,9 @@ import sys
 
 import numpy as np
 
-from poscount.experiments import cells, published
-from poscount.experiments.results import column, label, method_order, read
+from poscount.experiments import published
+from poscount.experiments.report import cells
+from poscount.experiments.report.results import column, label, method_order, read
 
 
 def main() -> None:

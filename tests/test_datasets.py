@@ -24,7 +24,7 @@ from poscount.cli.datasets import app
 from poscount.datasets import CATALOG, load, overlaps, register, unregister
 from poscount.datasets.dataset import checksum
 from poscount.datasets.directory import data_directory
-from poscount.validation import InputError
+from poscount.errors import InputError
 
 CSV = "a,night,b,species\n1,mon,0.5,x\n2,tue,1.5,y\n3,tue,-1,z\n4,mon,2e1,x\n"
 

@@ -97,7 +97,7 @@ def test_values_in_paths_are_text_and_may_be_missing(counting, trap, tmp_path):
     assert keys == [("01",), ("a b/c",)]
     with pytest.raises(InputError, match="missing value says no group") as caught:
         count(counting, tmp_path, by="night")
-    assert "__HIVE_DEFAULT_PARTITION__" in caught.value.source
+    assert "__HIVE_DEFAULT_PARTITION__" in caught.value.file
 
 
 def test_a_column_of_the_file_comes_before_the_path(counting, trap, tmp_path):
@@ -247,7 +247,7 @@ def test_checksums_are_looked_at_where_a_file_has_them(counting, trap, tmp_path)
 def test_nothing_left_to_count_is_an_error(counting, mixed):
     with pytest.raises(InputError, match="none of the 6 file") as caught:
         count(counting, mixed / "bad", on_error="skip")
-    assert "0 cut off" in caught.value.source
+    assert "0 cut off" in caught.value.file
 
 
 def test_the_first_bad_row_is_the_one_that_is_named(counting, trap, tmp_path, monkeypatch):
@@ -255,7 +255,7 @@ def test_the_first_bad_row_is_the_one_that_is_named(counting, trap, tmp_path, mo
     spoilt[[700, 701, 1500, 2900]] = np.nan
     table = trap.set_column(2, "c", [spoilt])
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=100)
-    monkeypatch.setattr("poscount.engines.file_set.BLOCK_ROWS", 50)
+    monkeypatch.setattr("poscount.engines.count_files.BLOCK_ROWS", 50)
     for _ in range(5):
         with pytest.raises(InputError) as caught:
             count(counting, tmp_path, n_jobs=4)
@@ -267,7 +267,7 @@ def test_a_missing_partition_column_names_the_file(counting, trap, hive):
     for engine in ("auto", "duckdb"):
         with pytest.raises(InputError, match="no such column") as caught:
             count(counting, hive, by="night", engine=engine)
-        assert (caught.value.source, caught.value.column) == (f"{hive}/loose.parquet", "night")
+        assert (caught.value.file, caught.value.column) == (f"{hive}/loose.parquet", "night")
         counts = count(counting, hive, by="night", engine=engine, on_error="skip")
         assert [skipped.file for skipped in counts.skipped] == [f"{hive}/loose.parquet"]
 
@@ -279,7 +279,7 @@ def test_groups_of_two_types_name_the_file(counting, trap, tmp_path):
     for engine in ("auto", "duckdb"):
         with pytest.raises(InputError, match=r"text here but numbers in .*a\.parquet") as caught:
             count(counting, tmp_path, by="site", engine=engine)
-        assert caught.value.source == f"{tmp_path}/b.parquet"
+        assert caught.value.file == f"{tmp_path}/b.parquet"
 
 
 def test_integers_and_floats_in_different_files(counting, trap, tmp_path):

@@ -21,7 +21,7 @@ import pytest
 import raw_forms
 from poscount.datasets import CATALOG, converters, download, fetch, fetching, load
 from poscount.datasets.dataset import checksum, read_content
-from poscount.validation import InputError
+from poscount.errors import InputError
 
 
 class Site:

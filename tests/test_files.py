@@ -13,9 +13,9 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from poscount.engines import csv_file
-from poscount.engines.files import expand, read_batches, read_table
-from poscount.validation import InputError
+from poscount.errors import InputError
+from poscount.files import csv_file
+from poscount.files.reading import expand, read_batches, read_table
 
 TABLE = pa.table(
     {
@@ -71,11 +71,11 @@ def together(path, **options) -> pa.Table:
 def error(path, read=together, **options) -> InputError:
     with pytest.raises(InputError) as caught:
         read(path, **options)
-    assert str(caught.value).startswith(caught.value.source or ("the ", "no file was given"))
+    assert str(caught.value).startswith(caught.value.file or ("the ", "no file was given"))
     assert "\n" not in str(caught.value)
     assert str(caught.value)[-1] in ".?"
     for jargon in ("pyarrow", "Arrow error", "Invalid", "schema", "codec"):
-        assert jargon not in caught.value.problem
+        assert jargon not in caught.value.message
     return caught.value
 
 
@@ -129,7 +129,7 @@ def test_missing_column_names_file_column_and_columns(write, name):
     path = write(name, FORMATS[name](TABLE))
     for options in ({"columns": ["size", "sise"]}, {"numeric": ["sise"]}):
         caught = error(path, **options)
-        assert (caught.source, caught.column) == (path, "sise")
+        assert (caught.file, caught.column) == (path, "sise")
         assert "no such column; its columns are 'night', 'size', 'other'." in str(caught)
 
 
@@ -564,7 +564,7 @@ def test_a_million_rows_in_bounded_memory(tmp_path):
     script = f"""
         import resource, sys
         import pyarrow.compute
-        from poscount.engines.files import read_batches
+        from poscount.files.reading import read_batches
 
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         batches = read_batches({str(path)!r}, numeric=["a", "b", "c", "d"])

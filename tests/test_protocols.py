@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poscount.datasets import DataSet
+from poscount.errors import InputError
 from poscount.experiments import artificial_prevalences, protocols
 from poscount.experiments.protocols import Place
-from poscount.validation import InputError
 
 
 def made(sizes, positive="a"):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from poscount.experiments import published
-from poscount.experiments.report import report
-from poscount.experiments.table import Cell, Table
+from poscount.experiments.report.table import Cell, Table
+from poscount.experiments.report.writing import report
 from results_file import points, same, threshold_curve, write
 
 MARKUP = '<b>&"|$_%#\\*[x]'

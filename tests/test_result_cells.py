@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from poscount.experiments import cells, comparison, published, results, significance
+from poscount.experiments import published
+from poscount.experiments.report import cells, comparison, results, significance
 from results_file import points, same, threshold_curve, write
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from poscount.engines.some_rows import some_rows
+from poscount.files.sampling import some_rows
 
 
 @pytest.fixture

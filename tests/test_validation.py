@@ -500,9 +500,9 @@ def test_an_imputer_does_not_take_infinity(make_frame, positives, sample):
 
 
 def test_error_survives_a_process_boundary():
-    error = InputError("it is odd.", source="a.csv", column="b", row=3)
+    error = InputError("it is odd.", file="a.csv", column="b", row=3)
     copied = pickle.loads(pickle.dumps(error))
-    assert (str(copied), copied.row, copied.column, copied.source) == (
+    assert (str(copied), copied.row, copied.column, copied.file) == (
         str(error),
         3,
         "b",

@@ -10,7 +10,7 @@ Runs of your own are drawn the same way by ``poscount report``.
 import pandas as pd
 
 from poscount.experiments.published import DATASETS, MAIN_COLUMNS, tables
-from poscount.experiments.significance import LEVEL, rank
+from poscount.experiments.report.significance import LEVEL, rank
 from poscount.plotting import CriticalDifferenceDisplay
 
 cells = tables()

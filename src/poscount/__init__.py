@@ -33,15 +33,15 @@ _PLACES = {
     "Caution": "poscount.prevalence",
     "Counts": "poscount.counts",
     "GroupedCounts": "poscount.counts",
-    "InputError": "poscount.validation",
-    "FileError": "poscount.container",
+    "InputError": "poscount.errors",
+    "FileError": "poscount.errors",
     "load": "poscount.registry",
     "Comparison": "poscount.diagnostics.comparison",
     "Diagnosis": "poscount.diagnostics.diagnosis",
     "Finding": "poscount.diagnostics.finding",
     "compare_samples": "poscount.diagnostics.comparison",
     "diagnose": "poscount.diagnostics.diagnosis",
-    "estimate_contamination": "poscount.contamination",
+    "estimate_contamination": "poscount.interop.contamination",
     "label_frequency": "poscount.prevalence",
     "joint_prior": "poscount.prevalence",
     "prevalence_from_label_frequency": "poscount.prevalence",
@@ -49,13 +49,13 @@ _PLACES = {
 }
 
 if TYPE_CHECKING:
-    from poscount.container import FileError
-    from poscount.contamination import estimate_contamination
     from poscount.counts import Counts, GroupedCounts
     from poscount.diagnostics.comparison import Comparison, compare_samples
     from poscount.diagnostics.diagnosis import Diagnosis, diagnose
     from poscount.diagnostics.finding import Finding
     from poscount.ensemble import Minimum
+    from poscount.errors import FileError, InputError
+    from poscount.interop.contamination import estimate_contamination
     from poscount.prevalence import (
         Caution,
         Interval,
@@ -81,7 +81,6 @@ if TYPE_CHECKING:
     from poscount.transductive.ranfoce import RanFocE
     from poscount.transductive.tice import TIcE
     from poscount.transductive.trcq import TRCQ
-    from poscount.validation import InputError
 
 __all__ = [
     "BBE",

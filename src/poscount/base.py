@@ -12,18 +12,17 @@ import narwhals as nw
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
-from sklearn.utils import _param_validation as constraints
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from poscount import persistence
+from poscount import constraints, persistence
 from poscount.counts import Counts, GroupedCounts, Skipped
+from poscount.errors import InputError
 from poscount.intervals import bootstrap_interval
 from poscount.prevalence import Caution, Interval, Prevalence
 from poscount.seeds import seed_of, stream
 from poscount.threads import run
 from poscount.validation import (
     BLOCK_ROWS,
-    InputError,
     Rows,
     Takes,
     as_frame,

@@ -20,12 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from poscount.errors import FileError
+
 VERSION = 1
 _DIGEST = 64
-
-
-class FileError(ValueError):
-    """A model or counts file that cannot be used, with one sentence that says why."""
 
 
 def digest(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
@@ -81,23 +79,27 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     meta : dict
     arrays : dict of ndarray
     """
+
+    def refused(reason: str) -> FileError:
+        return FileError(reason, file=str(path))
+
     content = Path(path).read_bytes()
     if not content.startswith(b"PK"):
-        raise FileError(f"{path} is not a poscount {kind} file.")
+        raise refused(f"this is not a poscount {kind} file.")
     body, comment = content[:-_DIGEST], content[-_DIGEST:]
     if hashlib.sha256(body).hexdigest().encode() != comment:
-        raise FileError(f"{path} is damaged or not a poscount {kind} file: its checksum is wrong.")
+        raise refused(f"this is not a poscount {kind} file, or it is damaged: wrong checksum.")
     try:
         meta, arrays = _unpack(content)
     except Exception as error:  # a file made to harm may provoke any
-        raise FileError(f"{path} is not a poscount {kind} file: {error}.") from error
+        raise refused(f"this is not a poscount {kind} file: {error}.") from error
     if meta.get("kind") != kind:
-        raise FileError(f"{path} is a {meta.get('kind')} file, not a {kind} file.")
+        raise refused(f"this is a {meta.get('kind')} file, not a {kind} file.")
     if not isinstance(meta.get("version"), int):
-        raise FileError(f"{path} is not a poscount {kind} file: it has no version.")
+        raise refused(f"this is not a poscount {kind} file: it has no version.")
     if meta["version"] > VERSION:
-        raise FileError(
-            f"{path} was written by a newer poscount (file version {meta['version']}, this one "
+        raise refused(
+            f"it was written by a newer poscount (file version {meta['version']}, this one "
             f"reads up to {VERSION}): upgrade poscount to read it."
         )
     return meta, arrays

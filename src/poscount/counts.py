@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poscount import container
+from poscount.errors import FileError
 
 
 class Skipped(NamedTuple):
@@ -115,7 +116,7 @@ class Counts:
             or not isinstance(model, str)
             or not _is_list_of_pairs(skipped)
         ):
-            raise container.FileError(f"{path} does not hold counts.")
+            raise FileError("it does not hold counts.", file=str(path))
         return cls(cells, n, model, tuple(Skipped(*pair) for pair in skipped))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from poscount import container
+from poscount.errors import FileError
 
 FindClass = Callable[[str], type[BaseEstimator]]
 
@@ -43,7 +44,7 @@ def load(
     except ImportError:
         raise  # skops is not installed
     except Exception as error:  # a file made to harm may provoke any
-        raise container.FileError(f"{path} does not hold a usable model: {error}") from error
+        raise FileError(f"it does not hold a usable model: {error}", file=str(path)) from error
 
 
 def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:

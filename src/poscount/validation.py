@@ -12,56 +12,9 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
+from poscount.errors import InputError
+
 BLOCK_ROWS = 65536
-
-
-class InputError(ValueError):
-    """Data that cannot be used: what is wrong, and where.
-
-    `row` counts from 0. In the message the rows of an array or a frame do so too, as their index
-    does; the rows of a file count from 1, as in a spreadsheet, the header not counted.
-
-    Parameters
-    ----------
-    problem : str
-        What is wrong, and what to do.
-    source, column : str, optional
-        The file and the column that have it.
-    row : int, optional
-        The row that has it.
-
-    Examples
-    --------
-    >>> print(InputError("'abc' is not a number.", source="trap.csv", column="size", row=4))
-    trap.csv: column 'size', row 5: 'abc' is not a number.
-    """
-
-    def __init__(
-        self,
-        problem: str,
-        *,
-        source: str | None = None,
-        column: str | None = None,
-        row: int | None = None,
-    ) -> None:
-        super().__init__(problem, source, column, row)
-        self.problem, self.source, self.column, self.row = problem, source, column, row
-
-    def __reduce__(self) -> Any:
-        return _input_error, (self.problem, self.source, self.column, self.row)
-
-    def __str__(self) -> str:
-        place = []
-        if self.column is not None:
-            place.append(f"column {self.column!r}")
-        if self.row is not None:
-            place.append(f"row {self.row if self.source is None else self.row + 1}")
-        parts = [self.source, ", ".join(place) or None, self.problem]
-        return ": ".join(part for part in parts if part)
-
-
-def _input_error(problem: str, source: str, column: str, row: int) -> InputError:
-    return InputError(problem, source=source, column=column, row=row)
 
 
 class Takes(NamedTuple):

@@ -139,9 +139,9 @@ def fit(
     no_header: NoHeader = False,
 ) -> None:
     """Learn from a file of positives, and write a model file."""
-    from poscount.engines import from_files
+    from poscount import workflows
 
-    model = from_files.fit(
+    model = workflows.fit(
         positives,
         method,
         options={"scorer": scorer, "confidence": confidence, "random_state": random_state},
@@ -197,7 +197,7 @@ def estimate(
     no_header: NoHeader = False,
 ) -> None:
     """Learn and estimate in one go, with any method."""
-    from poscount.engines import from_files
+    from poscount import workflows
 
     layout = _layout(delimiter, decimal, no_header)
     options = {
@@ -209,7 +209,7 @@ def estimate(
     if bootstrap is not None:
         # Replicates take long: on all cores, and with their progress where somebody looks on.
         options |= {"n_jobs": -1, "verbose": 10 if sys.stderr.isatty() else 0}
-    fitted = from_files.fit(
+    fitted = workflows.fit(
         positives,
         method,
         options=options,
@@ -231,12 +231,12 @@ def count(
     no_header: NoHeader = False,
 ) -> None:
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
+    from poscount import workflows
     from poscount.cli.progress import progress_bar
-    from poscount.engines import from_files
 
     fitted = registry.load(model, trusted=_names(trust) or [])
     layout = _layout(delimiter, decimal, no_header)
-    counts = from_files.count(fitted, data, layout, watch=progress_bar)
+    counts = workflows.count(fitted, data, layout, watch=progress_bar)
     counts.save(output)
     typer.echo(f"{output}: counts of {counts.n} rows.")
 
@@ -247,9 +247,9 @@ def merge(
     output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
 ) -> None:
     """Add counts files up; `poscount quantify MODEL FILE` turns the sum into a prevalence."""
-    from poscount.engines import from_files
+    from poscount import workflows
 
-    total = from_files.merge(counts)
+    total = workflows.merge(counts)
     total.save(output)
     typer.echo(f"{output}: counts of {total.n} rows from {len(counts)} files.")
 
@@ -332,7 +332,7 @@ def report(
     ] = "poscount-report",
 ) -> None:
     """Write tables, tests and pictures of experiments: HTML, Markdown, CSV and LaTeX."""
-    from poscount.experiments.report import report as write
+    from poscount.experiments.report.writing import report as write
 
     typer.echo(f"Report: {write(results, output)}")
 
@@ -395,11 +395,11 @@ def _show_quantified(
     plot: str | None,
     **counting: Any,
 ) -> None:
+    from poscount import workflows
     from poscount.cli import output
     from poscount.cli.progress import progress_bar
-    from poscount.engines import from_files
 
-    results = from_files.quantify(
+    results = workflows.quantify(
         fitted,
         data,
         by=_names(by) or [],

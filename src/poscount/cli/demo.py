@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import csv
 
-from poscount import registry
+from poscount import registry, workflows
 from poscount.cli import output
 from poscount.datasets import example_path
-from poscount.engines import from_files
 from poscount.prevalence import Prevalence
 
 
 def run(picture: str) -> None:
     """Fit on the embedded positives, count every night, print and draw."""
     positives, trap = str(example_path("positives.csv")), str(example_path("trap.csv.gz"))
-    model = from_files.fit(
+    model = workflows.fit(
         positives, registry.DEFAULT_METHOD, options={"random_state": 0}, layout={}
     )
-    results = from_files.quantify(model, [trap], by=["night"], layout={})
+    results = workflows.quantify(model, [trap], by=["night"], layout={})
     with open(example_path("truth.csv"), newline="") as file:
         truth = [int(row["positives"]) / int(row["rows"]) for row in csv.DictReader(file)]
     print(

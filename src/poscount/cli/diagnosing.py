@@ -8,8 +8,8 @@ from typing import Any
 from poscount import diagnostics
 from poscount.base import Quantifier
 from poscount.diagnostics import Diagnosis
-from poscount.engines.files import expand
-from poscount.engines.from_files import read_sample
+from poscount.files.reading import expand
+from poscount.workflows import read_sample
 
 
 def diagnose(

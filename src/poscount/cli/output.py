@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from poscount.engines.results import Result, write_csv
 from poscount.prevalence import Prevalence
+from poscount.results import Result, write_csv
 from poscount.theory import Plan
 
 

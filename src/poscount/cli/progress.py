@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from poscount.engines.arrow import Progress
+from poscount.files.arrow import Progress
 
 
 @contextmanager

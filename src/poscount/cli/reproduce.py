@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from poscount.experiments import runner
-from poscount.experiments.report import report as write_report
+from poscount.experiments.report.writing import report as write_report
 from poscount.experiments.runner import Progress
 from poscount.experiments.store import Store
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from poscount.engines.arrow import chosen_columns, pyarrow
-from poscount.engines.files import read_batches, read_table
-from poscount.validation import InputError
+from poscount.errors import InputError
+from poscount.files.arrow import chosen_columns, pyarrow
+from poscount.files.reading import read_batches, read_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +83,19 @@ class Content:
         for name in (positive, *negatives):
             if name not in classes:
                 raise InputError(
-                    f"no row has the class {name!r}; the classes are {shown}.", source=source
+                    f"no row has the class {name!r}; the classes are {shown}.", file=source
                 )
         if positive in negatives:
             raise InputError(
                 f"the class {positive!r} cannot be positive and negative; take it out of the "
                 "negatives.",
-                source=source,
+                file=source,
             )
         if len(classes) < 2:
             raise InputError(
                 f"all rows are of the class {positive!r}: at least one negative is needed to draw "
                 "samples of a known prevalence.",
-                source=source,
+                file=source,
             )
         used = np.isin(self.labels, [positive, *(negatives or classes)])
         return DataSet(
@@ -147,7 +147,7 @@ def read_content(path: str | os.PathLike[str], label: str, drop: Sequence[str] =
     chosen_columns(columns, None, [label, *drop], source)
     names = [name for name in columns if name != label and name not in drop]
     if not names:
-        raise InputError("the file has no features beside the label.", source=source)
+        raise InputError("the file has no features beside the label.", file=source)
     table = read_table(path, columns=[*names, label], numeric=names)
     features = np.empty((table.num_rows, len(names)))
     for j, name in enumerate(names):
@@ -157,7 +157,7 @@ def read_content(path: str | os.PathLike[str], label: str, drop: Sequence[str] =
         raise InputError(
             "missing, NaN or infinite: every value must be a finite number; remove or impute it, "
             "or leave the column out with drop.",
-            source=source,
+            file=source,
             column=names[j],
             row=row,
         )
@@ -169,7 +169,7 @@ def _numbers(column: Any, source: str, name: str) -> np.ndarray:
     kind = column.type
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
         raise InputError(
-            f"it holds {kind}, not numbers; leave it out with drop.", source=source, column=name
+            f"it holds {kind}, not numbers; leave it out with drop.", file=source, column=name
         )
     return column.cast("float64").to_numpy()
 
@@ -180,14 +180,14 @@ def _texts(column: Any, source: str, name: str) -> np.ndarray:
     if pa.types.is_floating(kind) or pa.types.is_nested(kind):
         raise InputError(
             f"it holds {kind}; classes must be text, whole numbers or booleans.",
-            source=source,
+            file=source,
             column=name,
         )
     if column.null_count:
         row = pa.compute.index(column.is_null(), True).as_py()
         raise InputError(
             "a row without a class; fill it in or remove the row.",
-            source=source,
+            file=source,
             column=name,
             row=row,
         )

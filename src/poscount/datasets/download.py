@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from poscount.container import write_whole
-from poscount.engines.arrow import Progress
-from poscount.validation import InputError
+from poscount.errors import InputError
+from poscount.files.arrow import Progress
 
 TIMEOUT = 30.0
 _CHUNK = 1 << 16
@@ -66,7 +66,7 @@ def download(address: str, path: Path, progress: Progress | None = None) -> None
             raise InputError(
                 f"the download broke off after {done} of {total} bytes; try again, it will go on "
                 "from there if the server can.",
-                source=address,
+                file=address,
             )
         note.unlink()
 
@@ -80,13 +80,13 @@ def read_json(address: str) -> Any:
         try:
             return json.loads(response.read(1 << 20))
         except ValueError as error:
-            raise InputError("the answer is not JSON.", source=address) from error
+            raise InputError("the answer is not JSON.", file=address) from error
 
 
 def _request(address: str) -> urllib.request.Request:
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise InputError("only http and https addresses can be fetched.", source=address)
+        raise InputError("only http and https addresses can be fetched.", file=address)
     return urllib.request.Request(address, headers={"User-Agent": _AGENT})
 
 
@@ -115,7 +115,7 @@ def _already_here(response: Any, path: Path, address: str) -> int:
     size = path.stat().st_size
     if not span.startswith(f"bytes {size}-"):
         raise InputError(
-            f"asked for the bytes from {size} on, the server answers with {span!r}.", source=address
+            f"asked for the bytes from {size} on, the server answers with {span!r}.", file=address
         )
     return size
 
@@ -138,7 +138,7 @@ def _explained(address: str, path: Path | None) -> Iterator[None]:
             else "try again later"
         )
         raise InputError(
-            f"the server answers {error.code} {error.reason}; {what}.", source=address
+            f"the server answers {error.code} {error.reason}; {what}.", file=address
         ) from error
     except TimeoutError as error:
         raise _silent(address, host) from error
@@ -148,13 +148,13 @@ def _explained(address: str, path: Path | None) -> Iterator[None]:
         raise InputError(
             f"{host} cannot be reached ({error.reason}); are you offline? Files that you have "
             "already can be put into the data directory by hand.",
-            source=address,
+            file=address,
         ) from error
     except (http.client.HTTPException, ConnectionError) as error:
         raise InputError(
             f"the download broke off ({error!r}); try again, it will go on from there if the "
             "server can.",
-            source=address,
+            file=address,
         ) from error
     except OSError as error:
         raise cannot_write(path, error) from error
@@ -164,7 +164,7 @@ def cannot_write(path: Path | None, error: OSError) -> InputError:
     """Say that a disk is full, read-only or gone."""
     return InputError(
         f"it cannot be written: {error.strerror}; make room or choose another data directory.",
-        source=str(path),
+        file=str(path),
     )
 
 
@@ -172,5 +172,5 @@ def _silent(address: str, host: str) -> InputError:
     return InputError(
         f"{host} has sent nothing for {TIMEOUT:g} seconds; try again, it will go on from there if "
         "the server can.",
-        source=address,
+        file=address,
     )

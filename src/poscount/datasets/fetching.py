@@ -22,8 +22,8 @@ from poscount.datasets.directory import data_directory
 from poscount.datasets.download import cannot_write, download, read_json
 from poscount.datasets.loading import check, stored
 from poscount.datasets.receipt import Receipt, read_receipt, receipt_path, write_receipt
-from poscount.engines.arrow import Progress
-from poscount.validation import InputError
+from poscount.errors import InputError
+from poscount.files.arrow import Progress
 
 
 class Fetched(NamedTuple):
@@ -112,7 +112,7 @@ def _located(entry: Entry, base: str | None) -> tuple[str, str | None]:
         description = read_json(address)["data_set_description"]
         return _rebased(description["url"], base), description.get("md5_checksum")
     except (KeyError, TypeError) as error:
-        raise InputError("the answer does not say where the file is.", source=address) from error
+        raise InputError("the answer does not say where the file is.", file=address) from error
 
 
 def _rebased(address: str, base: str | None) -> str:
@@ -123,7 +123,7 @@ def _rebased(address: str, base: str | None) -> str:
 
 def _converted(entry: Entry, part: Path, target: Path, address: str, md5: str | None) -> Receipt:
     if md5 is not None and _digest(part, "md5") != md5:
-        raise InputError("the MD5 is not the one that the source states.", source=address)
+        raise InputError("the MD5 is not the one that the source states.", file=address)
     source_sha256 = _digest(part, "sha256")
     earlier = read_receipt(target)
     if earlier and not earlier.verified and earlier.source_sha256 != source_sha256:
@@ -131,7 +131,7 @@ def _converted(entry: Entry, part: Path, target: Path, address: str, md5: str | 
             f"the file is not the one that was fetched before: its sha256 is {source_sha256}, and "
             f"was {earlier.source_sha256}; if you trust the new one, remove "
             f"{receipt_path(target)}.",
-            source=address,
+            file=address,
         )
     # The suffix is what the reader of files goes by.
     with replacing(target, ".csv.gz") as temporary:
@@ -143,7 +143,7 @@ def _converted(entry: Entry, part: Path, target: Path, address: str, md5: str | 
                 f"the checksum of the values is {content.sha256}, not {known}; the file is not "
                 "kept. Either the download is damaged or the source has changed: see "
                 f"{entry.page}.",
-                source=address,
+                file=address,
             )
     return Receipt(address, source_sha256, content.sha256, known is not None)
 
@@ -163,7 +163,7 @@ def _store(entry: Entry, part: Path, path: Path, address: str) -> None:
             raise InputError(
                 f"the file is damaged or not in the form that the data set {entry.key} had "
                 f"({error}).",
-                source=address,
+                file=address,
             ) from error
 
 
@@ -171,9 +171,7 @@ def _read(entry: Entry, path: Path, address: str) -> Content:
     try:
         content = read_content(path, "class", entry.dropped)
     except InputError as error:
-        raise InputError(
-            error.problem, source=address, column=error.column, row=error.row
-        ) from error
+        raise InputError(error.message, file=address, column=error.column, row=error.row) from error
     check(entry, content, address)
     return content
 

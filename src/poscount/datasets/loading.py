@@ -10,7 +10,7 @@ from poscount.datasets.dataset import Content, DataSet, read_content
 from poscount.datasets.directory import VARIABLE, data_directory
 from poscount.datasets.receipt import read_receipt
 from poscount.datasets.registered import load_registered, registered
-from poscount.validation import InputError
+from poscount.errors import InputError
 
 
 def load(name: str) -> DataSet:
@@ -78,7 +78,7 @@ def stored(entry: Entry, directory: Path) -> Content:
         raise InputError(
             f"the data set {entry.key} is not in this directory; {how}, or set {VARIABLE} to the "
             "directory that has it.",
-            source=str(path),
+            file=str(path),
         )
     content = read_content(path, "class", entry.dropped)
     check(entry, content, str(path))
@@ -88,7 +88,7 @@ def stored(entry: Entry, directory: Path) -> Content:
         raise InputError(
             f"the checksum of the values is {content.sha256}, not that of the data set "
             f"{entry.key}; remove the file and fetch it again.",
-            source=str(path),
+            file=str(path),
         )
     return content
 
@@ -101,7 +101,7 @@ def check(entry: Entry, content: Content, source: str) -> None:
         raise InputError(
             f"{rows} rows x {columns} features, but the data set {entry.key} has {expected[0]} x "
             f"{expected[1]}; remove the file and fetch it again.",
-            source=source,
+            file=source,
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from poscount.container import write_whole
-from poscount.validation import InputError
+from poscount.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def read_receipt(path: Path) -> Receipt | None:
     except (ValueError, TypeError) as error:
         raise InputError(
             "this note about a download is damaged; remove it and fetch the data set again.",
-            source=str(place),
+            file=str(place),
         ) from error
 
 

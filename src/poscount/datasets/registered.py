@@ -13,7 +13,7 @@ from poscount.container import write_whole
 from poscount.datasets import catalog, overlaps
 from poscount.datasets.dataset import DataSet, read_content
 from poscount.datasets.directory import data_directory
-from poscount.validation import InputError
+from poscount.errors import InputError
 
 _FILE = "registered.json"
 _NAME = re.compile(r"[\w.-]+")
@@ -122,14 +122,14 @@ def load_registered(name: str, entry: Registered, positive: str | None) -> DataS
         raise InputError(
             f"the file of the data set {name!r} is no longer there; register it again with its new "
             "place, or remove the name.",
-            source=entry.path,
+            file=entry.path,
         )
     content = read_content(entry.path, entry.label, entry.drop)
     if content.sha256 != entry.sha256:
         raise InputError(
             f"the file has changed since it was registered as {name!r}; if that is meant, register "
             "it again (`poscount datasets add`).",
-            source=entry.path,
+            file=entry.path,
         )
     negatives = entry.negatives if positive is None else ()
     title = os.path.basename(entry.path)

@@ -12,11 +12,12 @@ from scipy import sparse
 
 from poscount.base import Quantifier, TransductiveQuantifier
 from poscount.counts import Counts
+from poscount.errors import InputError
 from poscount.prevalence import Prevalence
 from poscount.reusable.rcq import FEWEST_POSITIVES, RCQ
 from poscount.seeds import stream
 from poscount.transductive.trcq import TRCQ
-from poscount.validation import InputError, Rows, Takes
+from poscount.validation import Rows, Takes
 
 MOST_ROWS = 10_000
 NO_POSITIVES = "a model does not keep the positives: give them, too (positives=, --positives)."

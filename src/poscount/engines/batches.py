@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from joblib import effective_n_jobs
 
-from poscount.base import CountingQuantifier, Quantifier
+from poscount.base import CountingQuantifier
 from poscount.counts import Counts, GroupedCounts, Skipped
-from poscount.engines.arrow import pyarrow
+from poscount.errors import InputError
+from poscount.files.arrow import pyarrow
 from poscount.threads import run
-from poscount.validation import InputError
 
 AnyCounts = Counts | GroupedCounts
 
@@ -27,21 +27,6 @@ class Source(NamedTuple):
 
     name: str | None
     batches: Callable[[], Iterator[Any]]
-
-
-def model_columns(model: Quantifier) -> list[str]:
-    """Columns that a model looks for in a file or a table."""
-    if not hasattr(model, "feature_names_in_"):
-        raise InputError(
-            "This model was fitted on an array without column names, so that it cannot find its "
-            "columns in a file or a table: fit it on a frame or from a file."
-        )
-    return list(model.feature_names_in_)
-
-
-def wanted_columns(model: Quantifier, by: Sequence[str]) -> list[str]:
-    """All columns that are needed, each once."""
-    return list(dict.fromkeys([*model_columns(model), *by]))
 
 
 def as_table(batch: Any) -> Any:
@@ -60,7 +45,7 @@ def count_batch(model: CountingQuantifier, data: Any, by: Sequence[str]) -> AnyC
 def at_place(error: InputError, name: str | None, start: int = 0) -> InputError:
     """Say of which source, and which of its rows, an error speaks."""
     row = None if error.row is None else start + error.row
-    return InputError(error.problem, source=name or error.source, column=error.column, row=row)
+    return InputError(error.message, file=name or error.file, column=error.column, row=row)
 
 
 def add_up(parts: Sequence[AnyCounts]) -> AnyCounts:
@@ -92,7 +77,7 @@ def complete(total: AnyCounts | None, skipped: Sequence[Skipped]) -> AnyCounts:
         raise InputError("there is nothing to count: not a single batch was given.")
     raise InputError(
         f"none of the {len(skipped)} file(s) could be counted; {skipped[0].reason}",
-        source=skipped[0].file,
+        file=skipped[0].file,
     )
 
 

@@ -7,18 +7,18 @@ from typing import Any
 
 from poscount import __version__
 from poscount.base import CountingQuantifier
-from poscount.engines.arrow import chosen_columns
 from poscount.engines.batches import (
     AnyCounts,
     add_up,
     at_place,
     count_batch,
     in_order,
-    wanted_columns,
 )
-from poscount.engines.file_set import FilePart, FileTask, merge_parts
+from poscount.engines.count_files import FilePart, FileTask, merge_parts
 from poscount.engines.versions import check_version
-from poscount.validation import InputError
+from poscount.errors import InputError
+from poscount.files.arrow import chosen_columns
+from poscount.files.features import wanted_columns
 
 # So many sums are added by one task.
 _WIDTH = 8

@@ -10,9 +10,9 @@ from typing import Any, Literal
 from sklearn.utils.validation import check_is_fitted
 
 from poscount.base import CountingQuantifier
-from poscount.engines.arrow import Progress
 from poscount.engines.batches import Source, count_sources
-from poscount.engines.file_set import count_files, count_on_workers
+from poscount.engines.count_files import count_files, count_on_workers
+from poscount.files.arrow import Progress
 from poscount.validation import as_frame
 
 Engine = Literal["auto", "duckdb", "dask", "spark"]
@@ -64,7 +64,7 @@ def count(
         Return a text that says what would be done, with the SQL if any, and do nothing.
     **layout
         Of CSV files: `delimiter`, `decimal` and `header`, as in
-        `poscount.engines.files.read_batches`.
+        `poscount.files.reading.read_batches`.
 
     Returns
     -------

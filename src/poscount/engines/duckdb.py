@@ -13,21 +13,21 @@ from joblib import effective_n_jobs
 
 from poscount.base import CountingQuantifier
 from poscount.counts import Counts, GroupedCounts
-from poscount.engines.arrow import chosen_columns, pyarrow
 from poscount.engines.batches import (
     AnyCounts,
     Source,
     add_up,
     count_sources,
     in_order,
-    model_columns,
-    wanted_columns,
 )
-from poscount.engines.file_set import count_files
-from poscount.engines.files import expand
-from poscount.engines.hive import partition_values
+from poscount.engines.count_files import count_files
 from poscount.engines.score_sql import ScoreSQL, literal, quoted, score_sql
-from poscount.validation import BLOCK_ROWS, InputError
+from poscount.errors import InputError
+from poscount.files.arrow import chosen_columns, pyarrow
+from poscount.files.features import model_columns, wanted_columns
+from poscount.files.partitions import partition_values
+from poscount.files.reading import expand
+from poscount.validation import BLOCK_ROWS
 
 # Up to so many features SQL takes no more time (benchmarks/engines.py push-down).
 MOST_FEATURES = 4

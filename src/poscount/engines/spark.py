@@ -12,17 +12,17 @@ import numpy as np
 from poscount import __version__
 from poscount.base import CountingQuantifier
 from poscount.counts import Counts, GroupedCounts
-from poscount.engines.arrow import chosen_columns, pyarrow
 from poscount.engines.batches import (
     AnyCounts,
     add_up,
     at_place,
     count_batch,
     in_order,
-    wanted_columns,
 )
-from poscount.engines.file_set import FilePart, FileTask, merge_parts
-from poscount.validation import InputError
+from poscount.engines.count_files import FilePart, FileTask, merge_parts
+from poscount.errors import InputError
+from poscount.files.arrow import chosen_columns, pyarrow
+from poscount.files.features import wanted_columns
 
 # In the column of cells: how many rows there were.
 _ROWS = -1
@@ -155,10 +155,10 @@ def _task(
             problem = {"version": f"{needs}: install poscount {sent_by} on every worker."}
         except ImportError as error:
             problem = {"version": str(error)}
-        except poscount.validation.InputError as error:
+        except poscount.errors.InputError as error:
             problem = {
-                "problem": error.problem,
-                "source": error.source,
+                "problem": error.message,
+                "source": error.file,
                 "column": error.column,
                 "row": error.row,
             }

@@ -15,8 +15,9 @@ import numpy as np
 from poscount.base import CountingQuantifier
 from poscount.counts import Counts
 from poscount.engines.batches import as_table, at_place
+from poscount.errors import InputError
 from poscount.prevalence import Prevalence
-from poscount.validation import InputError, as_frame
+from poscount.validation import as_frame
 
 _MICROSECOND = timedelta(microseconds=1)
 _BLOCK = 16384

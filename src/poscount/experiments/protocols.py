@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poscount.datasets import DataSet
+from poscount.errors import InputError
 from poscount.seeds import seed_of, stream
-from poscount.validation import InputError
 
 N_FOLDS = 5
 N_POINTS = 11  # prevalences 0, 0.1, ..., 1

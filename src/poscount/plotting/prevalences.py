@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 
 from poscount.base import Quantifier
-from poscount.engines.results import Result
 from poscount.plotting.style import BLUE, ORANGE, plain, pyplot
 from poscount.prevalence import Prevalence
+from poscount.results import Result
 
 Label = str | datetime.date
 # More groups than this get smaller marks, and not every one a label.
@@ -129,7 +129,7 @@ class PrevalenceDisplay:
     def from_results(
         cls, results: Sequence[Result], *, truth: Sequence[float] | None = None
     ) -> Self:
-        """Draw the results of `poscount.engines.from_files.quantify`, labelled by their groups."""
+        """Draw the results of `poscount.workflows.quantify`, labelled by their groups."""
         return cls.from_predictions(
             [result.prevalence for result in results],
             [group_label(result.group.values()) or "sample" for result in results],

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import _param_validation as constraints
 
-from poscount import checks, container
+from poscount import checks, constraints, container
 from poscount.base import CountingQuantifier
+from poscount.errors import InputError
 from poscount.intervals import Resampler, half_width
 from poscount.prevalence import Caution, Interval, Prevalence
 from poscount.reusable.posterior import posterior_of_cells
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
-from poscount.validation import InputError, Rows, Takes, takes
+from poscount.validation import Rows, Takes, takes
 
 MANY_GROUPS = 1000
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import _param_validation as constraints
 
-from poscount import checks
+from poscount import checks, constraints
 from poscount.prevalence import Caution
 from poscount.reusable.by_score import ScoreQuantifier
 

@@ -6,9 +6,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _param_validation as constraints
 
-from poscount import checks
+from poscount import checks, constraints
+from poscount.errors import InputError
 from poscount.intervals import half_width
 from poscount.prevalence import Caution, Interval, Prevalence
 from poscount.reusable.pat import tail_ratios
@@ -20,7 +20,6 @@ from poscount.reusable.regions import (
     CORE,
     N_SCORE_CELLS,
 )
-from poscount.validation import InputError
 
 FEWEST_POSITIVES = 20
 GROUPS_AT_ONCE = 128

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
+from poscount.errors import InputError
 from poscount.scorers.mahalanobis import Mahalanobis
-from poscount.validation import InputError
 
 
 def as_scorer(scorer: BaseEstimator | None) -> BaseEstimator:

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from poscount.constraints import StrOptions
 from poscount.scorers.products import products
 from poscount.threads import one_blas_thread
 

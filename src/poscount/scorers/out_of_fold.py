@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
+from poscount.errors import InputError
 from poscount.scorers.detector import as_scorer, score
 from poscount.scorers.mahalanobis import Mahalanobis
 from poscount.seeds import own_global_generator, seed_scorer, stream
 from poscount.threads import one_blas_thread
-from poscount.validation import InputError, Rows
+from poscount.validation import Rows
 
 N_FOLDS = 10
 

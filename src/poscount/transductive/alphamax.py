@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from poscount.base import TransductiveQuantifier
+from poscount.constraints import HasMethods, StrOptions
 from poscount.transductive.classifier_scores import out_of_fold_scores
 
 GRID = np.linspace(0.01, 0.99, 99)

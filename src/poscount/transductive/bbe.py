@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import _param_validation as constraints
 
+from poscount import constraints
 from poscount.base import TransductiveQuantifier
 from poscount.transductive.classifier_scores import out_of_fold_scores
 

@@ -14,9 +14,10 @@ import narwhals as nw
 import numpy as np
 
 from poscount.base import TransductiveQuantifier
+from poscount.errors import InputError
 from poscount.prevalence import prevalence_from_label_frequency
 from poscount.transductive.region_search import Popped, Region, Tree, arrange, two_passes
-from poscount.validation import InputError, Rows, Takes
+from poscount.validation import Rows, Takes
 
 CATEGORIES = (nw.String, nw.Categorical, nw.Enum, nw.Boolean)
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d, median_filter
 from scipy.special import logit
 from sklearn.base import BaseEstimator
-from sklearn.utils import _param_validation as constraints
 
+from poscount import constraints
 from poscount.base import TransductiveQuantifier
 from poscount.transductive.classifier_scores import out_of_fold_scores
 

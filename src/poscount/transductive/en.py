@@ -10,8 +10,8 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
-from sklearn.utils import _param_validation as constraints
 
+from poscount import constraints
 from poscount.base import TransductiveQuantifier
 from poscount.prevalence import prevalence_from_label_frequency
 from poscount.threads import one_blas_thread

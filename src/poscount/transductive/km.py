@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
-from sklearn.utils import _param_validation as constraints
 
+from poscount import constraints
 from poscount.base import TransductiveQuantifier
 from poscount.threads import one_blas_thread
 from poscount.transductive.simplex_qp import nearest_on_simplex

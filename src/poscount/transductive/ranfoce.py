@@ -7,8 +7,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _param_validation as constraints
 
+from poscount import constraints
 from poscount.prevalence import prevalence_from_label_frequency
 from poscount.transductive.by_region import RegionQuantifier
 from poscount.transductive.region_search import random_trees

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import _param_validation as constraints
 
+from poscount import constraints
 from poscount.base import Quantifier
 from poscount.prevalence import Prevalence
 from poscount.reusable.rcq import RCQ

@@ -9,7 +9,7 @@ from typing import Any
 
 from poscount import registry
 from poscount.diagnostics import diagnose
-from poscount.engines.some_rows import some_rows
+from poscount.files.sampling import some_rows
 from poscount.web import recipes
 
 # Of a table in memory: more rows would not tell more, but take long.

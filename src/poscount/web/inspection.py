@@ -6,11 +6,11 @@ import gzip
 import zlib
 from typing import Any
 
-from poscount.engines.arrow import pyarrow
-from poscount.engines.columns import doubt, is_number
-from poscount.engines.csv_file import infer
-from poscount.engines.files import read_batches, read_table
-from poscount.validation import InputError
+from poscount.errors import InputError
+from poscount.files.arrow import pyarrow
+from poscount.files.csv_file import infer
+from poscount.files.features import doubt, is_number
+from poscount.files.reading import read_batches, read_table
 from poscount.web.limits import Limits
 from poscount.web.refusals import size
 
@@ -28,7 +28,7 @@ def inspect(path: str, role: str, layout: dict[str, Any], limits: Limits) -> dic
     path : str
     role : {"positives", "unlabeled"}
     layout : dict
-        How CSV is written, as in `poscount.engines.files.read_batches`.
+        How CSV is written, as in `poscount.files.reading.read_batches`.
     limits : Limits
 
     Returns
@@ -54,7 +54,7 @@ def inspect(path: str, role: str, layout: dict[str, Any], limits: Limits) -> dic
             column = columns.setdefault(name, _Column(limits.groups))
             column.add(values, layout["decimal"])
     if n_rows == 0:
-        raise InputError("the file has column names but no rows.", source=path)
+        raise InputError("the file has column names but no rows.", file=path)
     found = {name: column.summary() for name, column in columns.items()}
     if role == "positives":
         table = read_table(path, **layout)
@@ -111,7 +111,7 @@ def _check_unpacked(path: str, limits: Limits) -> None:
                     raise InputError(
                         f"unpacked it is larger than {size(limits.unpacked_bytes)}, more than this "
                         "server takes; use the command line for it.",
-                        source=path,
+                        file=path,
                     )
     except (EOFError, gzip.BadGzipFile, zlib.error):
         return  # reading it says what is wrong
@@ -133,7 +133,7 @@ def _check_footer(path: str, limits: Limits) -> None:
         raise InputError(
             f"unpacked it has {size(n_bytes)}, more than the {size(limits.unpacked_bytes)} that "
             "this server takes; use the command line for it.",
-            source=path,
+            file=path,
         )
 
 
@@ -141,5 +141,5 @@ def _too_many(what: str, n: int, most: int, path: str) -> InputError:
     return InputError(
         f"it has {n:,} {what} or more, and this server takes {most:,}; use the command line for "
         "it, or cut it.",
-        source=path,
+        file=path,
     )

@@ -68,7 +68,7 @@ def python(task: dict[str, Any], features: list[str] | None, class_name: str) ->
     lines = [
         *(["import pyarrow", ""] if len(reading) == 2 and not indent else []),
         f"from poscount import {class_name}{', registry' if scorer else ''}",
-        "from poscount.engines.files import read_table",
+        "from poscount.files.reading import read_table",
         "",
         f"positives = read_table({task['names'][task['positives']]!r}{layout})",
         f"model = {class_name}({', '.join(parameters)}).fit(positives{chosen})",

@@ -11,8 +11,8 @@ from html import escape
 from typing import Any
 
 from poscount import __version__
-from poscount.engines.results import Result
-from poscount.page import picture_element, whole_page
+from poscount.plotting.page import picture_element, whole_page
+from poscount.results import Result
 
 MEANING = (
     "The number is the share of positives among the unlabeled rows: 30 % of 1,000 rows means that "

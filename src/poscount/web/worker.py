@@ -19,17 +19,16 @@ from typing import Any
 import matplotlib
 import matplotlib.pyplot as plt
 
-from poscount import registry
+from poscount import registry, workflows
 from poscount.base import CountingQuantifier, Quantifier
 from poscount.datasets import example_path
-from poscount.engines import from_files
-from poscount.engines.arrow import Progress, pyarrow
-from poscount.engines.columns import choose_features
-from poscount.engines.files import read_table
-from poscount.engines.results import Result, write_csv
+from poscount.errors import InputError
+from poscount.files.arrow import Progress, pyarrow
+from poscount.files.features import choose_features
+from poscount.files.reading import read_table
 from poscount.plotting import PrevalenceDisplay
 from poscount.plotting.png import png
-from poscount.validation import InputError
+from poscount.results import Result, write_csv
 from poscount.web import recipes, report
 from poscount.web.diagnosis import check_assumptions
 from poscount.web.inspection import inspect
@@ -90,7 +89,7 @@ def _inspect(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
 
 def _estimate(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
     report_step(f"learning from {task['names'][task['positives']]}", None)
-    model = from_files.fit(
+    model = workflows.fit(
         task["positives"],
         task["method"],
         options=task["options"],
@@ -99,7 +98,7 @@ def _estimate(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
     )
     results = [
         _under_their_name(result, task)
-        for result in from_files.quantify(
+        for result in workflows.quantify(
             model,
             task["data"],
             by=task["by"],
@@ -117,7 +116,7 @@ def _estimate(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
     return {}
 
 
-def _watch(model: Quantifier, task: dict[str, Any], report_step: Report) -> from_files.Watch:
+def _watch(model: Quantifier, task: dict[str, Any], report_step: Report) -> workflows.Watch:
     files = task["data"]
     if not isinstance(model, CountingQuantifier):
         report_step(f"looking at {len(files)} file(s) of unlabeled rows together", None)

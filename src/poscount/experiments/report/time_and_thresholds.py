@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from poscount.experiments import figures
-from poscount.experiments.results import Results, dataset_order, label, method_order
-from poscount.experiments.sections import Section
-from poscount.experiments.table import Cell, Table
+from poscount.experiments.report import figures
+from poscount.experiments.report.results import Results, dataset_order, label, method_order
+from poscount.experiments.report.sections import Section
+from poscount.experiments.report.table import Cell, Table
 
 
 def time_section(times: pd.DataFrame) -> Section:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from poscount.engines.arrow import Progress, chosen_columns, pyarrow
-from poscount.engines.columnar import arrow_batches, parquet_batches, undamaged
-from poscount.engines.csv_file import csv_batches, infer, layout_of
-from poscount.engines.hive import partition_values, with_partitions
-from poscount.validation import InputError
+from poscount.errors import InputError
+from poscount.files.arrow import Progress, chosen_columns, pyarrow
+from poscount.files.csv_file import csv_batches, infer, layout_of
+from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
+from poscount.files.partitions import partition_values, with_partitions
 
 _SUFFIXES = {
     "CSV": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
@@ -196,10 +196,10 @@ def _matches(path: str) -> list[str]:
     if os.path.isdir(path):
         return _supported_below(path)
     if not glob.has_magic(path):
-        raise InputError("there is no such file or directory.", source=path)
+        raise InputError("there is no such file or directory.", file=path)
     files = [_matches(match) for match in sorted(glob.glob(path, recursive=True))]
     if not files:
-        raise InputError("no file matches this pattern.", source=path)
+        raise InputError("no file matches this pattern.", file=path)
     return list(chain.from_iterable(files))
 
 
@@ -214,7 +214,7 @@ def _supported_below(directory: str) -> list[str]:
         ]
     if not files:
         raise InputError(
-            f"no file in this directory ends in {', '.join(_ALL_SUFFIXES)}.", source=directory
+            f"no file in this directory ends in {', '.join(_ALL_SUFFIXES)}.", file=directory
         )
     return sorted(files)
 
@@ -227,7 +227,7 @@ def _kind(path: str) -> str:
             return kind
     raise InputError(
         f"its extension names no format that can be read; use {', '.join(_ALL_SUFFIXES)}.",
-        source=path,
+        file=path,
     )
 
 
@@ -235,10 +235,10 @@ def _check_file(path: str) -> None:
     if path == "-":
         return
     if os.path.isdir(path):
-        raise InputError("this is a directory, not a file.", source=path)
+        raise InputError("this is a directory, not a file.", file=path)
     if not os.path.exists(path):
-        raise InputError("there is no such file.", source=path)
+        raise InputError("there is no such file.", file=path)
     if not os.access(path, os.R_OK):
-        raise InputError("you are not allowed to read this file.", source=path)
+        raise InputError("you are not allowed to read this file.", file=path)
     if os.path.isfile(path) and os.path.getsize(path) == 0:
-        raise InputError("the file is empty.", source=path)
+        raise InputError("the file is empty.", file=path)

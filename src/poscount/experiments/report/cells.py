@@ -7,7 +7,7 @@ import math
 import pandas as pd
 
 from poscount.experiments.published import N_NEGATIVES
-from poscount.experiments.results import CELL, by_point
+from poscount.experiments.report.results import CELL, by_point
 
 # Experiment #3 gives three tables: which share of the negative sub-classes is no worse.
 QUANTILES = {"3a": 0.5, "3b": 0.75, "3c": 1.0}

@@ -26,9 +26,9 @@ def report(store: str | Path, directory: str | Path) -> Path:
         The HTML page.
     """
     try:
-        from poscount.experiments.contents import contents, markdown, page
-        from poscount.experiments.figures import Picture
-        from poscount.experiments.results import read
+        from poscount.experiments.report.contents import contents, markdown, page
+        from poscount.experiments.report.figures import Picture
+        from poscount.experiments.report.results import read
     except ImportError as error:
         raise ImportError(_NEEDS.format(error.name)) from error
     sections = contents(read(store))

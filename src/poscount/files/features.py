@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from poscount.engines.arrow import chosen_columns, pyarrow
-from poscount.validation import InputError
+from poscount.base import Quantifier
+from poscount.errors import InputError
+from poscount.files.arrow import chosen_columns, pyarrow
 
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|idx|key|rowid)$", re.IGNORECASE)
 
@@ -28,7 +30,7 @@ def choose_features(
         raise InputError(
             f"{', '.join(doubtful)}; choose the columns to learn from with --features, or leave "
             f"these out with --exclude {left_out!r}.",
-            source=path,
+            file=path,
         )
     return chosen
 
@@ -66,3 +68,18 @@ def _is_identifier(column: Any, name: str) -> bool:
     ends = pyarrow().compute.min_max(column).as_py()
     n_distinct = pyarrow().compute.count_distinct(column).as_py()
     return n_distinct == len(column) == ends["max"] - ends["min"] + 1
+
+
+def model_columns(model: Quantifier) -> list[str]:
+    """Columns that a model looks for in a file or a table."""
+    if not hasattr(model, "feature_names_in_"):
+        raise InputError(
+            "This model was fitted on an array without column names, so that it cannot find its "
+            "columns in a file or a table: fit it on a frame or from a file."
+        )
+    return list(model.feature_names_in_)
+
+
+def wanted_columns(model: Quantifier, by: Sequence[str]) -> list[str]:
+    """All columns that are needed, each once."""
+    return list(dict.fromkeys([*model_columns(model), *by]))

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poscount.base import Quantifier
-from poscount.engines.arrow import pyarrow
-from poscount.engines.batches import wanted_columns
-from poscount.engines.files import expand, read_batches
+from poscount.files.arrow import pyarrow
+from poscount.files.features import wanted_columns
+from poscount.files.reading import expand, read_batches
 from poscount.seeds import stream
 
 

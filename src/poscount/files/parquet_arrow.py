@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from poscount.engines.arrow import Choose, Progress, one_batch, pyarrow
-from poscount.validation import InputError
+from poscount.errors import InputError
+from poscount.files.arrow import Choose, Progress, one_batch, pyarrow
 
 
 def parquet_batches(
@@ -75,5 +75,5 @@ def undamaged(batches: Iterable[Any], path: str, kind: str) -> Iterator[Any]:
     except signs as error:
         raise InputError(
             f"this is not {kind}, as its extension says, or it is damaged; write or copy it again.",
-            source=path,
+            file=path,
         ) from error

@@ -9,17 +9,18 @@ from typing import Any, NamedTuple
 
 from poscount.base import CountingQuantifier
 from poscount.counts import Skipped
-from poscount.engines.arrow import Progress, pyarrow
 from poscount.engines.batches import (
     AnyCounts,
     Source,
     add_up,
     complete,
     count_sources,
-    wanted_columns,
 )
-from poscount.engines.files import expand, read_batches
-from poscount.validation import BLOCK_ROWS, InputError
+from poscount.errors import InputError
+from poscount.files.arrow import Progress, pyarrow
+from poscount.files.features import wanted_columns
+from poscount.files.reading import expand, read_batches
+from poscount.validation import BLOCK_ROWS
 
 _BATCH_VALUES = 2**21
 
@@ -42,7 +43,7 @@ def count_files(
     model : CountingQuantifier
         Fitted on a frame, so that it knows its columns by name.
     paths : sequence of str
-        As in `poscount.engines.files.expand`.
+        As in `poscount.files.reading.expand`.
     by : sequence of str
         Grouping columns, in the files or in their paths.
     skip : bool
@@ -54,7 +55,7 @@ def count_files(
     explain : bool
         Give the plan as text instead.
     **layout
-        Of CSV files: `delimiter`, `decimal` and `header` of `poscount.engines.files.read_batches`.
+        Of CSV files: `delimiter`, `decimal` and `header` of `poscount.files.reading.read_batches`.
 
     Examples
     --------
@@ -163,7 +164,7 @@ def _check_kinds(
         if kind != known:
             raise InputError(
                 f"the grouping column holds {kind} here but {known} in {first}; give it one type.",
-                source=file,
+                file=file,
                 column=name,
             )
 

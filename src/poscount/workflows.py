@@ -9,14 +9,13 @@ from typing import Any
 from poscount import registry
 from poscount.base import CountingQuantifier, Quantifier
 from poscount.counts import Counts
-from poscount.engines.arrow import Progress, pyarrow
-from poscount.engines.batches import wanted_columns
-from poscount.engines.columns import choose_features
 from poscount.engines.dispatch import count as count_rows
-from poscount.engines.files import expand, read_table
-from poscount.engines.results import RESERVED, Result
+from poscount.errors import InputError
+from poscount.files.arrow import Progress, pyarrow
+from poscount.files.features import choose_features, wanted_columns
+from poscount.files.reading import expand, read_table
 from poscount.prevalence import Prevalence
-from poscount.validation import InputError
+from poscount.results import RESERVED, Result
 
 Watch = Callable[[str], AbstractContextManager[Progress | None]]
 
@@ -47,7 +46,7 @@ def fit(
     features, exclude : list of str, optional
         Columns to use, and not to use.
     layout : dict
-        How CSV files are written, as in `poscount.engines.files.read_batches`.
+        How CSV files are written, as in `poscount.files.reading.read_batches`.
     """
     kind = registry.method(method)
     parameters = {name: value for name, value in options.items() if value is not None}
@@ -63,7 +62,7 @@ def fit(
     try:
         return kind(**parameters).fit(table, features=chosen)
     except InputError as error:
-        raise InputError(error.problem, source=path, column=error.column, row=error.row) from error
+        raise InputError(error.message, file=path, column=error.column, row=error.row) from error
 
 
 def quantify(
@@ -185,7 +184,7 @@ def _concatenated(tables: list[Any], source: str) -> Any:
     try:
         return pyarrow().concat_tables(tables, promote_options="permissive")
     except pyarrow().ArrowException as error:
-        raise InputError("the files do not have the same columns.", source=source) from error
+        raise InputError("the files do not have the same columns.", file=source) from error
 
 
 def _files(paths: Sequence[str]) -> list[str]:

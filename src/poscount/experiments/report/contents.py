@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 import re
 
-from poscount.experiments import cells as cell
-from poscount.experiments.experiment_section import experiment_section
-from poscount.experiments.figures import Picture
-from poscount.experiments.results import Results
-from poscount.experiments.sections import Section, beside_the_paper, failures, what_was_run
-from poscount.experiments.time_and_thresholds import threshold_section, time_section
-from poscount.page import picture_element, whole_page
+from poscount.experiments.report import cells as cell
+from poscount.experiments.report.experiment_section import experiment_section
+from poscount.experiments.report.figures import Picture
+from poscount.experiments.report.results import Results
+from poscount.experiments.report.sections import Section, beside_the_paper, failures, what_was_run
+from poscount.experiments.report.time_and_thresholds import threshold_section, time_section
+from poscount.plotting.page import picture_element, whole_page
 
 TITLE = "Quantification from positives alone: results"
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
-from poscount.engines.arrow import Choose, Progress, one_batch, pyarrow
-from poscount.validation import InputError
+from poscount.errors import InputError
+from poscount.files.arrow import Choose, Progress, one_batch, pyarrow
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 # What spreadsheets and statistics programs write for a missing number.
@@ -90,10 +90,10 @@ def _read(stream: IO[bytes], source: str) -> bytes:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
             "the compressed file is damaged or breaks off before its end; copy it again.",
-            source=source,
+            file=source,
         ) from error
     except OSError as error:
-        raise InputError(f"reading fails: {error.strerror}.", source=source) from error
+        raise InputError(f"reading fails: {error.strerror}.", file=source) from error
 
 
 def _blocks(stream: IO[bytes], source: str) -> Iterator[_Block]:
@@ -109,7 +109,7 @@ def _blocks(stream: IO[bytes], source: str) -> Iterator[_Block]:
             raise InputError(
                 f"line {line} is too long or opens a quotation mark that is never closed; is this "
                 "really CSV?",
-                source=source,
+                file=source,
             )
         if end:
             yield _in_utf8(_Block(rest[:end], line, ending), source)
@@ -119,7 +119,7 @@ def _blocks(stream: IO[bytes], source: str) -> Iterator[_Block]:
     if rest.count(b'"') % 2:
         raise InputError(
             f"line {line} opens a quotation mark that is never closed; close or remove it.",
-            source=source,
+            file=source,
         )
     if rest:
         yield _in_utf8(_Block(rest + ending, line, ending), source)
@@ -148,7 +148,7 @@ def _in_utf8(block: _Block, source: str) -> _Block:
         raise InputError(
             f"line {line} is not UTF-8 text; save the file as UTF-8 (it may be Latin-1, "
             "Windows-1252 or UTF-16 now).",
-            source=source,
+            file=source,
         ) from None
     return block
 
@@ -159,7 +159,7 @@ def _first_line(
     """Take names and delimiter from the first line; what follows the header is the rest."""
     text = block.text.lstrip(b"\r\n") if block else b""
     if block is None or not text:
-        raise InputError("the file is empty.", source=source)
+        raise InputError("the file is empty.", file=source)
     end = _first_record_end(text, block.ending)
     record = text[:end]
     delimiter = layout.delimiter or _delimiter(record.decode(), layout.decimal, source)
@@ -174,7 +174,7 @@ def _first_line(
             raise InputError(
                 "the first line holds only numbers, not column names; pass --no-header, or choose "
                 "columns by these names if that is what they are.",
-                source=source,
+                file=source,
             )
         names = fields
         start += end
@@ -191,7 +191,7 @@ def _delimiter(first_line: str, decimal: str, source: str) -> str:
         marks = " and ".join(_DELIMITERS[mark] for mark in found)
         raise InputError(
             f"the first line has {marks}, so the delimiter is not clear; pass it with --delimiter.",
-            source=source,
+            file=source,
         )
     return found[0] if found else ","
 
@@ -251,7 +251,7 @@ def _parsed(block: _Block, names: list[str], chosen: list[str], delimiter: str, 
             f"line {line} has {row.actual_columns} cell(s) but the first has "
             f"{row.expected_columns}; look for a missing or surplus delimiter, or pass another one "
             "with --delimiter.",
-            source=source,
+            file=source,
         ) from error
 
 
@@ -279,7 +279,7 @@ def _numbers(column: Any, decimal: str, source: str, name: str, first_row: int) 
     else:
         advice = "correct it or remove the row"
     raise InputError(
-        f"{value!r} is not a number; {advice}.", source=source, column=name, row=first_row + row
+        f"{value!r} is not a number; {advice}.", file=source, column=name, row=first_row + row
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from poscount.engines.arrow import pyarrow
+from poscount.files.arrow import pyarrow
 
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 

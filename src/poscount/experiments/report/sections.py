@@ -9,16 +9,17 @@ from typing import Any
 
 import pandas as pd
 
-from poscount.experiments import comparison, published
-from poscount.experiments.figures import Picture
-from poscount.experiments.results import (
+from poscount.experiments import published
+from poscount.experiments.report import comparison
+from poscount.experiments.report.figures import Picture
+from poscount.experiments.report.results import (
     Results,
     column,
     dataset_order,
     label,
     method_order,
 )
-from poscount.experiments.table import Cell, Table
+from poscount.experiments.report.table import Cell, Table
 
 TABLES = {"3a": "median", "3b": "75th percentile", "3c": "worst"}
 

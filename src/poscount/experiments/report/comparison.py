@@ -10,8 +10,8 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from poscount.experiments import published
-from poscount.experiments.results import column
-from poscount.experiments.significance import rank
+from poscount.experiments.report.results import column
+from poscount.experiments.report.significance import rank
 
 # A cell agrees with the paper if it is as near as one of these, whichever is wider.
 POINTS, SHARE = 1.0, 0.15
@@ -23,7 +23,7 @@ def beside(cells: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     cells : DataFrame
-        From `poscount.experiments.cells.errors`.
+        From `poscount.experiments.report.cells.errors`.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def seconds(times: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     times : DataFrame
-        From `poscount.experiments.cells.seconds`.
+        From `poscount.experiments.report.cells.seconds`.
 
     Returns
     -------

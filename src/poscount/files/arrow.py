@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from poscount.validation import InputError
+from poscount.errors import InputError
 
 Progress = Callable[[int, int], None]
 # From the names in a file to those that are read.
@@ -38,7 +38,7 @@ def chosen_columns(
         if times > 1:
             raise InputError(
                 f"the file has {times} columns of this name; rename them.",
-                source=source,
+                file=source,
                 column=name,
             )
     for name in required:
@@ -47,7 +47,7 @@ def chosen_columns(
             more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
             raise InputError(
                 f"the file has no such column; its columns are {shown}{more}.",
-                source=source,
+                file=source,
                 column=name,
             )
     return names if columns is None else list(dict.fromkeys(columns))

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from poscount.experiments.results import Curves, dataset_order, label, method_order
-from poscount.experiments.significance import LEVEL, Ranking
+from poscount.experiments.report.results import Curves, dataset_order, label, method_order
+from poscount.experiments.report.significance import LEVEL, Ranking
 from poscount.plotting import CriticalDifferenceDisplay, Curve, CurvesDisplay, DotsDisplay
 from poscount.plotting.png import png
 from poscount.plotting.style import COLOURS, pyplot
@@ -54,7 +54,7 @@ def by_prevalence(points: pd.DataFrame, name: str, title: str, order: list[str])
     Parameters
     ----------
     points : DataFrame
-        From `poscount.experiments.results.by_point`, of one experiment.
+        From `poscount.experiments.report.results.by_point`, of one experiment.
     name, title : str
     order : list of str
         Methods, best first.

@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from poscount.experiments import figures, significance
-from poscount.experiments.cells import QUANTILES
 from poscount.experiments.protocols import PROTOCOLS
 from poscount.experiments.published import MAIN_COLUMNS
-from poscount.experiments.results import (
+from poscount.experiments.report import figures, significance
+from poscount.experiments.report.cells import QUANTILES
+from poscount.experiments.report.results import (
     Results,
     by_point,
     column,
@@ -19,9 +19,9 @@ from poscount.experiments.results import (
     label,
     method_order,
 )
-from poscount.experiments.sections import TABLES, Section, name_of, span
-from poscount.experiments.significance import LEVEL, Ranking
-from poscount.experiments.table import Cell, Table
+from poscount.experiments.report.sections import TABLES, Section, name_of, span
+from poscount.experiments.report.significance import LEVEL, Ranking
+from poscount.experiments.report.table import Cell, Table
 
 _SD = (
     "Mean absolute error in points; in brackets the standard deviation at one prevalence, "

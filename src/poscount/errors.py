@@ -1,0 +1,112 @@
+"""Errors as data: what is wrong, where, and which option would mend it.
+
+The words in which an option is set belong to the door that a user came through: Python's are here,
+those of the command line and of the page in `cli` and `web`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+
+class InputError(ValueError):
+    """Data or a setting that cannot be used.
+
+    `row` counts from 0. In the text the rows of an array or a frame do so too, as their index
+    does; the rows of a file count from 1, as in a spreadsheet, without the header.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in a sentence that names no option.
+    file, column : str, optional
+        The file and the column that have it.
+    row : int, optional
+        The row that has it.
+    option : str, optional
+        The parameter that would mend it, by its name in Python.
+    value : object, optional
+        What to set the option to, if that is known.
+    leave_out : bool
+        Whether it is mended by not giving the option at all.
+
+    Examples
+    --------
+    >>> print(InputError("'abc' is not a number.", file="trap.csv", column="size", row=4))
+    trap.csv: column 'size', row 5: 'abc' is not a number.
+    >>> print(InputError("'1,5' is not a number.", option="decimal", value=","))
+    '1,5' is not a number. Set decimal=','.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        column: str | None = None,
+        row: int | None = None,
+        option: str | None = None,
+        value: Any = None,
+        leave_out: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file, self.column, self.row = file, column, row
+        self.option, self.value, self.leave_out = option, value, leave_out
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (type(self), self.message, self._data)
+
+    @property
+    def _data(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "message"}
+
+    def at(self, *, file: str | None = None, first_row: int = 0) -> Self:
+        """Give the same error with the file that it happened in, and its row in that file.
+
+        Parameters
+        ----------
+        file : str, optional
+            Kept as it is if None.
+        first_row : int
+            Row of the file at which the rows begin that the error was found in.
+        """
+        row = None if self.row is None else first_row + self.row
+        return type(self)(self.message, **{**self._data, "file": file or self.file, "row": row})
+
+    @property
+    def place(self) -> str:
+        """File, column and row, as far as they are known."""
+        inside = []
+        if self.column is not None:
+            inside.append(f"column {self.column!r}")
+        if self.row is not None:
+            inside.append(f"row {self.row if self.file is None else self.row + 1}")
+        return ": ".join(part for part in (self.file, ", ".join(inside)) if part)
+
+    @property
+    def remedy(self) -> str:
+        """How to mend it in Python; empty if no option would."""
+        if self.option is None:
+            return ""
+        if self.leave_out:
+            return f"Leave {self.option}= out."
+        if self.value is None:
+            return f"Choose it with {self.option}=."
+        return f"Set {self.option}={self.value!r}."
+
+    def told(self, remedy: str) -> str:
+        """The whole sentence, with a remedy in the words of the door the user came through."""
+        text = f"{self.place}: {self.message}" if self.place else self.message
+        return f"{text} {remedy}" if remedy else text
+
+    def __str__(self) -> str:
+        return self.told(self.remedy)
+
+
+def _rebuilt(kind: type[InputError], message: str, data: dict[str, Any]) -> InputError:
+    return kind(message, **data)
+
+
+class FileError(InputError):
+    """A model or counts file that cannot be used."""
