@@ -5,7 +5,8 @@ them.
 
 A ``text`` block directly below a block of Python or of commands is its output. A block of Python
 whose first line is ``# NAME.py`` is that file, for a command further down. A block that the tests
-cannot run has a line ``*Not run by the tests: why.*`` above it.
+cannot run has a line ``*Not run by the tests: why.*`` above it. A page that adds to poscount itself
+runs in a copy of the repository.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import contextlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,7 +40,9 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _REASON = re.compile(r"^\*Not run by the tests: ([^\n]+)\*\n\n\Z", re.MULTILINE)
-_FILE = re.compile(r"# (\w+\.py)\n")
+_FILE = re.compile(r"# ([\w/]+\.py)\n")
+IN_A_COPY = ("adding-a-method.md",)
+_COPIED = ("src", "tests", "conftest.py", "pyproject.toml", "README.md")
 _CI = re.compile(r"<!-- .ci/run executes exactly this command -->\n\Z")
 # What a user without poscount does first; it needs the network.
 _INSTALLS = re.compile(r"(?:python3? -m venv|(?:\S+/)?pip install)\b")
@@ -80,6 +84,10 @@ def blocks(text: str) -> Iterator[Block]:
 
 def outputs(page: str, found: list[Block], folder: Path) -> Iterator[tuple[Block, str]]:
     """Run the blocks of a page one after another, in a folder with the files of the example."""
+    if page.endswith(IN_A_COPY):
+        for name in _COPIED:
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, folder / name)
     positives, trap, _ = load_example("pandas")
     positives.to_csv(folder / "positives.csv", index=False)
     trap.to_csv(folder / "trap.csv", index=False)
@@ -114,7 +122,8 @@ def _run_python(code: str, page: str, names: dict[str, object]) -> str:
 
 def _run_shell(commands: str) -> str:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    found = os.pathsep.join(filter(None, sys.path))
+    # A copy of the repository, if that is where the commands run, comes first.
+    found = os.pathsep.join([str(Path("src").resolve()), *filter(None, sys.path)])
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", without_installation(commands)],
         env=os.environ | {"PATH": path, "PYTHONPATH": found, "COLUMNS": "100", "MPLBACKEND": "agg"},

@@ -14,11 +14,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
-from poscount import PAT, Mahalanobis, ODIn
+from answers import assert_same_answer
+from poscount import PAT, Mahalanobis, registry
+from poscount.base import CountingQuantifier
+from poscount.reusable.by_score import ScoreQuantifier
 from poscount.seeds import seed_of, seed_scorer, stream
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
+METHODS = {name: registry.method(name) for name in registry.METHODS}
+COUNTING = {name: kind for name, kind in METHODS.items() if issubclass(kind, CountingQuantifier)}
+# What a method that counts along a score may be given as one, and the others as they are.
 SCORERS = {
     "Mahalanobis": Mahalanobis,
     "shrunk": lambda: Mahalanobis("ledoit-wolf"),
@@ -26,61 +32,86 @@ SCORERS = {
     "forest": lambda: IsolationForest(n_estimators=3),
     "svm": lambda: make_pipeline(StandardScaler(), OneClassSVM()),
 }
+SCORED = [
+    (name, scorer)
+    for name, kind in METHODS.items()
+    for scorer in (SCORERS if issubclass(kind, ScoreQuantifier) else ["none"])
+]
+scored = pytest.mark.parametrize(("name", "scorer"), SCORED)
 
 
-@pytest.fixture(params=[PAT, ODIn])
+@pytest.fixture(params=METHODS)
 def kind(request):
-    return request.param
+    return METHODS[request.param]
 
 
-def everything(answer):
-    """All that an answer says, in a form that can be compared bit for bit."""
-    details = {name: np.asarray(value).tolist() for name, value in answer.details.items()}
-    return answer.to_dict(), details
-
-
-# Blocks, threads, order
-
-
-@pytest.mark.parametrize("scorer", SCORERS)
-@pytest.mark.parametrize("n_jobs", [1, 2, -1, 13])
-@pytest.mark.parametrize("block", [1, 64, 399, 400, 10**9])
-def test_blocks_and_threads_change_nothing(
-    kind, scorer, n_jobs, block, positives, sample, monkeypatch
-):
-    rows = sample[:40] if block == 1 else sample
-    expected = fitted(kind, scorer, positives).quantify(rows)
-    monkeypatch.setattr("poscount.base.BLOCK_ROWS", block)
-    model = fitted(kind, scorer, positives).set_params(n_jobs=n_jobs)
-    assert everything(model.quantify(rows)) == everything(expected)
+@pytest.fixture(params=COUNTING)
+def counting_kind(request):
+    return COUNTING[request.param]
 
 
 _FITTED = {}
 
 
-def fitted(kind, scorer, positives):
-    if (kind, scorer) not in _FITTED:
-        _FITTED[kind, scorer] = kind(SCORERS[scorer](), random_state=0).fit(positives)
-    return _FITTED[kind, scorer].set_params(n_jobs=None)
+def make(name, scorer, **options):
+    given = {} if scorer == "none" else {"scorer": SCORERS[scorer]()}
+    return METHODS[name](random_state=0, **given, **options)
 
 
-def test_threads_change_nothing_beyond_the_first_real_block(kind, positives):
+def fitted(name, scorer, positives):
+    if (name, scorer) not in _FITTED:
+        _FITTED[name, scorer] = make(name, scorer).fit(positives)
+    return _FITTED[name, scorer].set_params(n_jobs=None)
+
+
+# Blocks, threads, order
+
+
+@pytest.mark.parametrize(("name", "scorer"), [pair for pair in SCORED if pair[0] in COUNTING])
+@pytest.mark.parametrize("n_jobs", [1, 2, -1, 13])
+@pytest.mark.parametrize("block", [1, 64, 399, 400, 10**9])
+def test_blocks_and_threads_change_nothing(
+    name, scorer, n_jobs, block, positives, sample, monkeypatch
+):
+    rows = sample[:40] if block == 1 else sample
+    expected = fitted(name, scorer, positives).quantify(rows)
+    monkeypatch.setattr("poscount.base.BLOCK_ROWS", block)
+    model = fitted(name, scorer, positives).set_params(n_jobs=n_jobs)
+    assert_same_answer(model.quantify(rows), expected)
+
+
+def test_threads_change_nothing_beyond_the_first_real_block(counting_kind, positives):
     rows = np.random.default_rng(0).normal(2, 3, size=(150_000, 3)).astype(np.float32)
     counts = [
-        kind(n_jobs=n_jobs, random_state=0).fit(positives).count(rows) for n_jobs in (1, 2, -1)
+        counting_kind(n_jobs=n_jobs, random_state=0).fit(positives).count(rows)
+        for n_jobs in (1, 2, -1)
     ]
     assert counts[0] == counts[1] == counts[2]
-    halves = kind(random_state=0).fit(positives)
+    halves = counting_kind(random_state=0).fit(positives)
     assert halves.count(rows[:99_999]) + halves.count(rows[99_999:]) == counts[0]
 
 
+@pytest.mark.parametrize("name", COUNTING)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(60)), cuts=st.lists(st.integers(0, 60), max_size=4))
-def test_order_and_batches_of_the_sample_change_nothing(kind, order, cuts, positives, sample):
-    model = fitted(kind, "Mahalanobis", positives)
+def test_order_and_batches_of_the_sample_change_nothing(name, order, cuts, positives, sample):
+    if name not in _FITTED:
+        _FITTED[name] = METHODS[name](random_state=0).fit(positives)
+    model = _FITTED[name]
     batches = np.split(sample[:60][list(order)], sorted(cuts))
     merged = sum(model.count(batch) for batch in batches)
-    assert everything(model.estimate(merged)) == everything(model.quantify(sample[:60]))
+    assert_same_answer(model.estimate(merged), model.quantify(sample[:60]))
+
+
+def test_groups_get_the_answer_of_their_rows_alone(counting_kind, positives, sample):
+    """Of more groups than are answered in one go: each as if it were the only one."""
+    model = counting_kind(random_state=0).fit(pd.DataFrame(positives, columns=list("abc")))
+    rows = pd.DataFrame(np.tile(sample, (3, 1)), columns=list("abc"))
+    rows["group"] = np.arange(len(rows)) % 150
+    answers = model.quantify_groups(rows, "group")
+    assert len(answers) == 150
+    for (group,), answer in answers.items():
+        assert_same_answer(answer, model.quantify(rows[rows["group"] == group]))
 
 
 def test_no_threads_at_all_is_refused(positives, sample):
@@ -92,29 +123,34 @@ def test_no_threads_at_all_is_refused(positives, sample):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("scorer", ["Mahalanobis", "shrunk", "float32", "svm"])
-def test_frames_and_arrays_give_the_same_bits(kind, scorer, dtype, positives, sample):
+@scored
+def test_frames_and_arrays_give_the_same_bits(name, scorer, dtype, positives, sample):
     positives, sample = positives.astype(dtype), sample.astype(dtype)
 
-    def form(make, rows):
-        return make(dict(zip("abc", rows.T, strict=True)))
+    def form(make_frame, rows):
+        # The names that the columns of an array get, so that regions have the same words.
+        return make_frame(dict(zip(("x0", "x1", "x2"), rows.T, strict=True)))
 
-    model = kind(SCORERS[scorer](), random_state=0)
-    expected = everything(model.fit(positives).quantify(sample))
+    expected = make(name, scorer).fit(positives).quantify(sample)
     hashes = set()
-    for make in (pd.DataFrame, pl.DataFrame, pa.table):
-        named = kind(SCORERS[scorer](), random_state=0).fit(form(make, positives))
-        hashes.add(named.hash_)
-        for other in (pd.DataFrame, pl.DataFrame, pa.table):
-            assert everything(named.quantify(form(other, sample))) == expected
+    for learned in (pd.DataFrame, pl.DataFrame, pa.table):
+        named = make(name, scorer).fit(form(learned, positives))
+        hashes.add(getattr(named, "hash_", None))
+        others = (pd.DataFrame, pl.DataFrame, pa.table) if name in COUNTING else [learned]
+        for other in others:
+            assert_same_answer(named.quantify(form(other, sample)), expected)
     assert len(hashes) == 1
 
 
 def test_order_of_columns_changes_nothing(kind, make_frame, positives, sample):
     a, b, c = positives.T
-    expected = kind(random_state=0).fit(make_frame(positives)).quantify(make_frame(sample))
-    turned = kind(random_state=0).fit(make_frame({"c": c, "a": a, "b": b}))
-    assert everything(turned.quantify(make_frame(sample))) == everything(expected)
+    model = kind(random_state=0).fit(make_frame(positives))
+    expected = model.quantify(make_frame(sample))
+    turned = dict(zip("cab", (sample[:, 2], sample[:, 0], sample[:, 1]), strict=True))
+    assert_same_answer(model.quantify(make_frame(turned)), expected)
+    if issubclass(kind, ScoreQuantifier):
+        learned = kind(random_state=0).fit(make_frame({"c": c, "a": a, "b": b}))
+        assert_same_answer(learned.quantify(make_frame(sample)), expected)
 
 
 # Seeds
@@ -122,11 +158,11 @@ def test_order_of_columns_changes_nothing(kind, make_frame, positives, sample):
 
 def test_the_same_seed_gives_the_same_answer(kind, positives, sample):
     one, two = (kind(random_state=5).fit(positives).quantify(sample) for _ in range(2))
-    assert everything(one) == everything(two)
+    assert_same_answer(one, two)
 
 
-def test_another_seed_gives_other_folds(kind, positives):
-    edges = [kind(random_state=seed).fit(positives).edges_ for seed in (5, 6)]
+def test_another_seed_gives_other_folds(counting_kind, positives):
+    edges = [counting_kind(random_state=seed).fit(positives).edges_ for seed in (5, 6)]
     assert not np.array_equal(*edges)
 
 
@@ -134,24 +170,25 @@ def test_no_seed_means_a_fresh_one_that_is_told(kind, positives, sample):
     one, two = (kind().fit(positives) for _ in range(2))
     assert one.seed_ != two.seed_
     again = kind(random_state=one.seed_).fit(positives)
-    assert everything(again.quantify(sample)) == everything(one.quantify(sample))
+    assert_same_answer(again.quantify(sample), one.quantify(sample))
     assert one.quantify(sample).details["seed"] == one.seed_
 
 
-@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
-def test_generators(kind, make, positives, sample):
-    generator = make(3)
+@pytest.mark.parametrize("make_generator", [np.random.default_rng, np.random.RandomState])
+def test_generators(kind, make_generator, positives):
+    generator = make_generator(3)
     one, two = (kind(random_state=generator).fit(positives) for _ in range(2))
     assert one.seed_ != two.seed_
-    assert kind(random_state=make(3)).fit(positives).seed_ == one.seed_
+    assert kind(random_state=make_generator(3)).fit(positives).seed_ == one.seed_
 
 
 def test_answers_do_not_depend_on_earlier_questions(kind, positives, sample):
     model = kind(random_state=0).fit(positives)
-    first = everything(model.quantify(sample))
-    model.quantify(sample[:10])
-    model.posterior(sample[:100])
-    assert everything(model.quantify(sample)) == first
+    first = model.quantify(sample)
+    model.quantify(sample[:50])
+    if hasattr(model, "posterior"):
+        model.posterior(sample[:100])
+    assert_same_answer(model.quantify(sample), first)
 
 
 def test_another_process_gives_the_same_bits(positives, sample, tmp_path):

@@ -19,6 +19,7 @@ from poscount import PAT, Counts, ExTIcE, InputError
 from poscount.counts import GroupedCounts
 from poscount.engines import count
 from poscount.engines import duckdb as duckdb_engine
+from poscount.reusable.by_score import ScoreQuantifier
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -390,7 +391,7 @@ def test_explain_shows_sql_that_runs(counting, trap, connection):
     text = count(counting, (connection, "FROM trap"), explain=True, by="night")
     head, _, sql = text.partition("\n")
     rows = connection.sql(sql).fetchall()
-    if type(counting).__name__ in ("PAT", "ODIn"):
+    if isinstance(counting, ScoreQuantifier):
         assert head == "DuckDB counts in SQL:"
         assert {row[0]: sum(row[-1]) for row in rows} == {
             key[0]: counts.n for key, counts in counting.count_by(trap, "night").items()

@@ -38,7 +38,7 @@ HEAVY = {
 
 
 def test_the_package_alone_imports_nothing():
-    modules = modules_after("import poscount; poscount.__version__; dir(poscount)")
+    modules = modules_after("import poscount; poscount.__version__")
     assert "poscount" in modules
     assert not {"numpy", "scipy", "sklearn", "narwhals", *HEAVY} & modules
     assert not {name for name in modules if name.startswith("poscount.")}
@@ -87,8 +87,10 @@ def test_every_public_name_is_there(name):
     assert name in dir(poscount)
 
 
-def test_the_names_of_the_package_are_one_list():
-    assert sorted(poscount.__all__) == sorted(poscount._PLACES)
+def test_the_names_of_the_package_come_from_files_and_the_registry_alone():
+    modules = modules_after("import poscount; dir(poscount); poscount.__all__")
+    assert {name for name in modules if name.startswith("poscount.")} == {"poscount.registry"}
+    assert not {"numpy", "scipy", "sklearn", "narwhals", *HEAVY} & modules
 
 
 def test_an_unknown_name_is_an_ordinary_error():

@@ -61,10 +61,10 @@ def test_the_readme_s_python_runs(capsys):
     assert "of 8070 rows" in capsys.readouterr().out
 
 
-def test_the_readme_lists_every_method():
-    readme = (ROOT / "README.md").read_text()
-    for name in registry.METHODS:
-        assert f"`{registry.method(name).__name__}`" in readme
+def test_the_methods_of_the_readme_are_in_the_registry():
+    rows = re.findall(r"^\| `(\w+)`", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert "PAT" in rows
+    assert {row.lower() for row in rows} <= set(registry.METHODS)
 
 
 def test_every_public_name_is_there_and_documented():

@@ -10,23 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# Public names besides the methods, which `poscount.registry` finds.
 _PLACES = {
-    "PAT": "poscount.reusable.pat",
-    "ODIn": "poscount.reusable.odin",
-    "RCQ": "poscount.reusable.rcq",
-    "EN": "poscount.transductive.en",
-    "PE": "poscount.transductive.pe",
-    "PenL1": "poscount.transductive.pen_l1",
-    "AlphaMax": "poscount.transductive.alphamax",
-    "KM1": "poscount.transductive.km",
-    "KM2": "poscount.transductive.km",
-    "TIcE": "poscount.transductive.tice",
-    "ExTIcE": "poscount.transductive.extice",
-    "RanFocE": "poscount.transductive.ranfoce",
-    "BBE": "poscount.transductive.bbe",
-    "DEDPUL": "poscount.transductive.dedpul",
-    "TRCQ": "poscount.transductive.trcq",
-    "Minimum": "poscount.ensemble",
     "Mahalanobis": "poscount.scorers.mahalanobis",
     "Prevalence": "poscount.prevalence",
     "Interval": "poscount.prevalence",
@@ -49,85 +34,66 @@ _PLACES = {
 }
 
 if TYPE_CHECKING:
-    from poscount.counts import Counts, GroupedCounts
-    from poscount.diagnostics.comparison import Comparison, compare_samples
-    from poscount.diagnostics.diagnosis import Diagnosis, diagnose
-    from poscount.diagnostics.finding import Finding
-    from poscount.ensemble import Minimum
-    from poscount.errors import FileError, InputError
-    from poscount.interop.contamination import estimate_contamination
+    # For type checkers and editors, to which a method that is missing here is of type Any.
+    from poscount.counts import Counts as Counts
+    from poscount.counts import GroupedCounts as GroupedCounts
+    from poscount.diagnostics.comparison import Comparison as Comparison
+    from poscount.diagnostics.comparison import compare_samples as compare_samples
+    from poscount.diagnostics.diagnosis import Diagnosis as Diagnosis
+    from poscount.diagnostics.diagnosis import diagnose as diagnose
+    from poscount.diagnostics.finding import Finding as Finding
+    from poscount.ensemble import Minimum as Minimum
+    from poscount.errors import FileError as FileError
+    from poscount.errors import InputError as InputError
+    from poscount.interop.contamination import estimate_contamination as estimate_contamination
+    from poscount.prevalence import Caution as Caution
+    from poscount.prevalence import Interval as Interval
+    from poscount.prevalence import Prevalence as Prevalence
+    from poscount.prevalence import joint_prior as joint_prior
+    from poscount.prevalence import label_frequency as label_frequency
+    from poscount.prevalence import prevalence_from_joint_prior as prevalence_from_joint_prior
     from poscount.prevalence import (
-        Caution,
-        Interval,
-        Prevalence,
-        joint_prior,
-        label_frequency,
-        prevalence_from_joint_prior,
-        prevalence_from_label_frequency,
+        prevalence_from_label_frequency as prevalence_from_label_frequency,
     )
-    from poscount.registry import load
-    from poscount.reusable.odin import ODIn
-    from poscount.reusable.pat import PAT
-    from poscount.reusable.rcq import RCQ
-    from poscount.scorers.mahalanobis import Mahalanobis
-    from poscount.transductive.alphamax import AlphaMax
-    from poscount.transductive.bbe import BBE
-    from poscount.transductive.dedpul import DEDPUL
-    from poscount.transductive.en import EN
-    from poscount.transductive.extice import ExTIcE
-    from poscount.transductive.km import KM1, KM2
-    from poscount.transductive.pe import PE
-    from poscount.transductive.pen_l1 import PenL1
-    from poscount.transductive.ranfoce import RanFocE
-    from poscount.transductive.tice import TIcE
-    from poscount.transductive.trcq import TRCQ
+    from poscount.registry import load as load
+    from poscount.reusable.odin import ODIn as ODIn
+    from poscount.reusable.pat import PAT as PAT
+    from poscount.reusable.rcq import RCQ as RCQ
+    from poscount.scorers.mahalanobis import Mahalanobis as Mahalanobis
+    from poscount.transductive.alphamax import AlphaMax as AlphaMax
+    from poscount.transductive.bbe import BBE as BBE
+    from poscount.transductive.dedpul import DEDPUL as DEDPUL
+    from poscount.transductive.en import EN as EN
+    from poscount.transductive.extice import ExTIcE as ExTIcE
+    from poscount.transductive.km import KM1 as KM1
+    from poscount.transductive.km import KM2 as KM2
+    from poscount.transductive.pe import PE as PE
+    from poscount.transductive.pen_l1 import PenL1 as PenL1
+    from poscount.transductive.ranfoce import RanFocE as RanFocE
+    from poscount.transductive.tice import TIcE as TIcE
+    from poscount.transductive.trcq import TRCQ as TRCQ
 
-__all__ = [
-    "BBE",
-    "DEDPUL",
-    "EN",
-    "KM1",
-    "KM2",
-    "PAT",
-    "PE",
-    "RCQ",
-    "TRCQ",
-    "AlphaMax",
-    "Caution",
-    "Comparison",
-    "Counts",
-    "Diagnosis",
-    "ExTIcE",
-    "FileError",
-    "Finding",
-    "GroupedCounts",
-    "InputError",
-    "Interval",
-    "Mahalanobis",
-    "Minimum",
-    "ODIn",
-    "PenL1",
-    "Prevalence",
-    "RanFocE",
-    "TIcE",
-    "compare_samples",
-    "diagnose",
-    "estimate_contamination",
-    "joint_prior",
-    "label_frequency",
-    "load",
-    "prevalence_from_joint_prior",
-    "prevalence_from_label_frequency",
-]
+
+def _places() -> dict[str, str]:
+    """Module of each public name."""
+    from poscount.registry import METHODS
+
+    methods = (place.split(":") for place in METHODS.values())
+    return {**{name: module for module, name in methods}, **_PLACES}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name == "__all__":
+        return sorted(_places())
+    if name.startswith("__"):  # asked for by Python itself; no reason to look for methods
         raise AttributeError(f"module 'poscount' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_PLACES[name]), name)
+    module = _PLACES.get(name) or _places().get(name)
+    if module is None:
+        raise AttributeError(f"module 'poscount' has no attribute {name!r}")
+    value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*_places(), "__all__", "__version__"])

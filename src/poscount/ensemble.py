@@ -14,6 +14,8 @@ from poscount.reusable.pat import PAT
 from poscount.seeds import stream
 from poscount.validation import Rows, Takes
 
+__all__ = ["Minimum"]
+
 
 class Minimum(Quantifier):
     r"""The smallest answer of several quantifiers.

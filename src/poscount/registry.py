@@ -1,36 +1,37 @@
-"""All methods and scorers by name: the command line, experiments, tests and docs go by it.
+"""All methods and scorers by name.
 
-Nothing is imported before it is asked for.
+The public names, the command line, the experiments, the tests and the documentation use it.
+Nothing is imported before it is needed.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-METHODS = {
-    "pat": "poscount.reusable.pat:PAT",
-    "odin": "poscount.reusable.odin:ODIn",
-    "rcq": "poscount.reusable.rcq:RCQ",
-    "en": "poscount.transductive.en:EN",
-    "pe": "poscount.transductive.pe:PE",
-    "penl1": "poscount.transductive.pen_l1:PenL1",
-    "alphamax": "poscount.transductive.alphamax:AlphaMax",
-    "km1": "poscount.transductive.km:KM1",
-    "km2": "poscount.transductive.km:KM2",
-    "tice": "poscount.transductive.tice:TIcE",
-    "extice": "poscount.transductive.extice:ExTIcE",
-    "ranfoce": "poscount.transductive.ranfoce:RanFocE",
-    "bbe": "poscount.transductive.bbe:BBE",
-    "dedpul": "poscount.transductive.dedpul:DEDPUL",
-    "trcq": "poscount.transductive.trcq:TRCQ",
-    "minimum": "poscount.ensemble:Minimum",
-}
+# A file among these whose ``__all__`` names classes declares them as methods.
+_FILES = ("reusable/*.py", "transductive/*.py", "ensemble.py")
+_DECLARATION = re.compile(r"^__all__ = \[(.*)\]$", re.MULTILINE)
+
+
+def _declared_methods() -> Iterator[tuple[str, str]]:
+    """Names and places of the methods, found in their files without importing them."""
+    package = Path(__file__).parent
+    for file in (file for pattern in _FILES for file in sorted(package.glob(pattern))):
+        module = ".".join(["poscount", *file.relative_to(package).with_suffix("").parts])
+        declared = _DECLARATION.search(file.read_text(encoding="utf-8"))
+        for name in re.findall(r'"(\w+)"', declared[1]) if declared else ():
+            yield name.lower(), f"{module}:{name}"
+
+
+METHODS = dict(_declared_methods())
 
 # What the command line and the web page use when nobody says otherwise.
 DEFAULT_METHOD = "rcq"

@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator
 from poscount.reusable.by_score import ScoreQuantifier
 from poscount.seeds import stream
 
+__all__ = ["ODIn"]
+
 
 class ODIn(ScoreQuantifier):
     r"""One distribution inside: the largest share of positives that fits into the sample.

@@ -12,6 +12,8 @@ from poscount import checks, constraints
 from poscount.prevalence import Caution
 from poscount.reusable.by_score import ScoreQuantifier
 
+__all__ = ["PAT"]
+
 
 class PAT(ScoreQuantifier):
     r"""Passive-aggressive threshold: how many rows score above what a share of positives does.

@@ -21,6 +21,8 @@ from poscount.reusable.regions import (
     N_SCORE_CELLS,
 )
 
+__all__ = ["RCQ"]
+
 FEWEST_POSITIVES = 20
 GROUPS_AT_ONCE = 128
 

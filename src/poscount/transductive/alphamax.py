@@ -11,6 +11,8 @@ from poscount.base import TransductiveQuantifier
 from poscount.constraints import HasMethods, StrOptions
 from poscount.transductive.classifier_scores import out_of_fold_scores
 
+__all__ = ["AlphaMax"]
+
 GRID = np.linspace(0.01, 0.99, 99)
 MAX_BINS = 100
 ROWS_IN_BIN = 10

@@ -11,6 +11,8 @@ from poscount import constraints
 from poscount.base import TransductiveQuantifier
 from poscount.transductive.classifier_scores import out_of_fold_scores
 
+__all__ = ["BBE"]
+
 DELTA = 0.1
 GAMMA = 0.01
 

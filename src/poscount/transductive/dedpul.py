@@ -13,6 +13,8 @@ from poscount import constraints
 from poscount.base import TransductiveQuantifier
 from poscount.transductive.classifier_scores import out_of_fold_scores
 
+__all__ = ["DEDPUL"]
+
 # Probabilities of exactly 0 and 1, which trees give, must have a finite logit.
 SMALLEST_PROBABILITY = 1e-6
 BANDWIDTH = 0.1

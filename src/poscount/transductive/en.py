@@ -21,6 +21,8 @@ from poscount.transductive.classifier_scores import (
     out_of_fold_scores,
 )
 
+__all__ = ["EN"]
+
 N_FOLDS = 5
 # Up to here the kernel matrix (288 MB) is computed once and shared by all folds, which halves the
 # time; beyond, libsvm computes the rows that it needs into a cache of CACHE_MB.

@@ -8,6 +8,8 @@ import numpy as np
 
 from poscount.transductive.by_region import RegionQuantifier
 
+__all__ = ["ExTIcE"]
+
 
 class ExTIcE(RegionQuantifier):
     r"""Exhaustive TIcE: as `TIcE`, but regions are split by every feature, not by one.

@@ -13,6 +13,8 @@ from poscount.base import TransductiveQuantifier
 from poscount.threads import one_blas_thread
 from poscount.transductive.simplex_qp import nearest_on_simplex
 
+__all__ = ["KM1", "KM2"]
+
 WIDTHS = np.logspace(-1, 1, 5)
 BRACKET = 0.04
 STEP = 0.02

@@ -12,6 +12,8 @@ from poscount.prevalence import prevalence_from_joint_prior
 from poscount.threads import one_blas_thread
 from poscount.transductive import gaussian
 
+__all__ = ["PE"]
+
 N_FOLDS = 5
 MAX_CENTRES = 500
 WIDTHS = np.linspace(0.2, 5.0, 10)

@@ -10,6 +10,8 @@ from poscount.base import TransductiveQuantifier
 from poscount.threads import one_blas_thread
 from poscount.transductive import gaussian
 
+__all__ = ["PenL1"]
+
 N_FOLDS = 5
 MAX_CENTRES = 300
 WIDTHS = np.logspace(-2, 1, 10)

@@ -13,6 +13,8 @@ from poscount.prevalence import prevalence_from_label_frequency
 from poscount.transductive.by_region import RegionQuantifier
 from poscount.transductive.region_search import random_trees
 
+__all__ = ["RanFocE"]
+
 
 class RanFocE(RegionQuantifier):
     r"""Random forest for c estimation: the best node of random trees, by the median over trees.

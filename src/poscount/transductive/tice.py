@@ -8,6 +8,8 @@ import numpy as np
 
 from poscount.transductive.by_region import RegionQuantifier
 
+__all__ = ["TIcE"]
+
 
 class TIcE(RegionQuantifier):
     r"""Tree induction for c estimation: the region where the largest share of rows is labelled.

@@ -21,6 +21,8 @@ from poscount.seeds import stream
 from poscount.transductive.classifier_scores import out_of_fold_scores
 from poscount.validation import Rows
 
+__all__ = ["TRCQ"]
+
 N_FOLDS = 5
 N_TREES = 20
 EXPONENT = 3
