@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import poscount
+from poscount import registry
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
@@ -70,6 +71,27 @@ html_theme_options = {
 ALONE = "index tutorial theory faq reproduction/README adding-a-method changelog"
 html_sidebars = {page: [] for page in ALONE.split()}
 html_context = {"default_mode": "auto"}
+
+
+def write_quantifiers():
+    """List the methods of the registry on a page, before Sphinx looks for pages."""
+    lines = ["Quantifiers", "===========", ""]
+    for title, reusable in (("Reusable", True), ("Transductive", False)):
+        lines += [title, "-" * len(title), "", ".. currentmodule:: poscount"]
+        lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
+        for place in registry.METHODS.values():
+            module, _, name = place.partition(":")
+            if (module.split(".")[1] == "reusable") == reusable:
+                lines.append(f"   {name}")
+        lines.append("")
+    page = Path(__file__).with_name("quantifiers.rst")
+    text = "\n".join(lines)
+    # Only if it is new, so that Sphinx does not read it again each time.
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")
+
+
+write_quantifiers()
 
 
 def files_are_downloads(app, docname, source):
