@@ -1,25 +1,15 @@
-"""Refusals: a status, one sentence, and the field of the page that it belongs to."""
+"""Refusals: a status, one sentence, and the field of the page that it belongs to.
+
+The library's errors are data and name an option as Python does. Here is what the page calls it.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-# Sentences of the library name options of the command line; the page has fields instead.
-FIELDS = {
-    "delimiter": "the setting Delimiter",
-    "decimal": "the setting Decimal mark",
-    "no-header": "the setting First line",
-    "features": "the ticks at the columns",
-    "exclude": "the ticks at the columns",
-    "scorer": "the setting Scorer",
-    "method": "the method",
-    "confidence": "the setting Confidence",
-    "bootstrap": "the setting Replicates",
-    "by": "the setting One answer for each",
-    "trust": "the setting Scorer",
-}
-_NAMES = {"no-header": "header", "exclude": "features", "trust": "scorer"}
-_OPTION = re.compile(rf"--({'|'.join(FIELDS)})\b")
+from poscount.errors import InputError
+from poscount.web.tasks import Task
 
 
 class RefusedError(Exception):
@@ -30,29 +20,84 @@ class RefusedError(Exception):
         self.status, self.message, self.field = status, message, field
 
 
-def for_the_page(sentence: str) -> str:
-    """Say a sentence of the library in the words of the page.
+class _Setting(NamedTuple):
+    """An option of the library on the page: its element, its name, and the words of its menu.
+
+    In `menu`, None is what the page shows when nothing is chosen. `advice` is what to do where no
+    value is known, if it is not simply to use the setting.
+    """
+
+    field: str | None
+    label: str = ""
+    menu: Mapping[str | bool | None, str] = {}
+    advice: str = ""
+
+    def remedy(self, error: InputError) -> str:
+        value = None if error.leave_out else error.value
+        if (error.leave_out or value is not None) and self._shown(value):
+            return f"Change the setting {self.label} to “{self._shown(value)}”."
+        if error.leave_out and self.label:
+            return f"Leave the setting {self.label} empty."
+        if self.advice or not self.label or error.option is None:
+            return self.advice
+        return f"Use the setting {self.label}."
+
+    def _shown(self, value: Any) -> str | None:
+        return self.menu.get(value) if isinstance(value, str | bool | None) else None
+
+
+_COLUMNS = _Setting("features", advice="Select the columns to learn from.")
+SETTINGS = {
+    "delimiter": _Setting(
+        *("delimiter", "Delimiter"),
+        {None: "detect automatically", ",": "comma", ";": "semicolon", "\t": "tab"},
+    ),
+    "decimal": _Setting(
+        *("decimal", "Decimal mark"),
+        {None: "point: 0.5", ".": "point: 0.5", ",": "comma: 0,5"},
+    ),
+    "header": _Setting(
+        *("header", "First line"),
+        {None: "column names", True: "column names", False: "data"},
+    ),
+    "features": _COLUMNS,
+    "exclude": _COLUMNS,
+    "by": _Setting("by", "One answer for each", {None: "nothing: one answer for all rows"}),
+    "by_file": _Setting("by_file", "Each file separately"),
+    "method": _Setting("method", "Method"),
+    "scorer": _Setting("scorer", "Scorer", {None: "the method's default"}),
+    "confidence": _Setting("confidence", "Confidence"),
+    "bootstrap": _Setting("bootstrap", "Replicates"),
+    "random_state": _Setting("random_state", "Seed"),
+    # A limit of this server is no setting of its users.
+    "limits": _Setting(None, advice="The command line has no such limit."),
+}
+
+
+def refusal_of(failure: Mapping[str, Any], task: Task) -> RefusedError:
+    """Say what went wrong in a worker in the words of the page.
+
+    Parameters
+    ----------
+    failure : mapping
+        The parameters of an `InputError`, whose `file` is a path on the server.
+    task : Task
+        What the worker was asked to do: it knows what the client calls each file.
 
     Examples
     --------
-    >>> for_the_page("the delimiter is not clear; pass it with --delimiter.")
-    'the delimiter is not clear; pass it with the setting Delimiter.'
+    >>> from poscount.web.tasks import InspectTask, SentFile
+    >>> task = InspectTask(SentFile("/tmp/7f.csv", "trap.csv", "unlabeled"), None, None)
+    >>> failure = {"message": "the delimiter is not clear.", "option": "delimiter"}
+    >>> refusal = refusal_of({**failure, "file": "/tmp/7f.csv"}, task)
+    >>> refusal.message, refusal.field
+    ('trap.csv: the delimiter is not clear. Use the setting Delimiter.', 'delimiter')
     """
-    # The page can leave nothing out by name: what is not ticked is left out.
-    sentence = re.sub(r" with --features, or leave these out with --exclude '.*'\.$", ".", sentence)
-    return _OPTION.sub(lambda match: FIELDS[match[1]], sentence)
-
-
-def field_of(sentence: str) -> str | None:
-    """Field of the page that a sentence of the library speaks of.
-
-    Examples
-    --------
-    >>> field_of("the first line holds only numbers, not column names; pass --no-header.")
-    'header'
-    """
-    match = _OPTION.search(sentence)
-    return _NAMES.get(match[1], match[1]) if match else None
+    sent = {file.path: file for file in task.files}.get(failure.get("file") or "")
+    error = InputError(**{**failure, "file": sent.name if sent else None})
+    setting = SETTINGS.get(error.option or "", _Setting(None))
+    field = setting.field or (sent.role if sent else None)
+    return RefusedError(422, error.told(setting.remedy(error)), field)
 
 
 def size(n_bytes: float) -> str:

@@ -77,12 +77,12 @@ function hideResult() {
   forgetDiagnosis();
 }
 
-function columnItem({ name, use, why_not: reason }) {
+function columnItem({ name, usable, use, why_not: reason }) {
   const item = document.createElement("li");
   const label = element("label", "", { class: "tick" });
   const box = element("input", "", { type: "checkbox", value: name });
   box.checked = use;
-  box.disabled = Boolean(reason?.startsWith("is missing") || reason === "holds text");
+  box.disabled = !usable;
   label.append(box, element("span", reason ? `${name} (${reason})` : name));
   item.append(label);
   return item;

@@ -28,7 +28,7 @@ export function showResult(answer, downloads, base) {
 }
 
 function showTable(answer) {
-  const heads = [answer.labelled, "share", "interval", "positives", "rows", "warnings"];
+  const heads = [answer.label_title, "share", "interval", "positives", "rows", "warnings"];
   if (answer.truth) {
     heads.splice(3, 0, "truth");
   }

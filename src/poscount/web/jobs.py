@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import sys
 import threading
 import time
 from collections import deque
@@ -11,17 +12,17 @@ from concurrent.futures import Future
 from multiprocessing.connection import Connection
 from typing import Any
 
-from poscount.web.process import enter
-from poscount.web.refusals import RefusedError
+from poscount.web.refusals import RefusedError, refusal_of, size
+from poscount.web.tasks import Task
 
 _POLL_SECONDS = 0.1
 _LONGEST_MESSAGE = 10_000_000
 
 
 class Job:
-    """A task on its way: waiting, running, done, failed or cancelled."""
+    """A task in a queue or beyond it: waiting, running, done, failed or cancelled."""
 
-    def __init__(self, task: dict[str, Any]) -> None:
+    def __init__(self, task: Task) -> None:
         self.task = task
         self.state = "waiting"
         self.step = "waiting for its turn"
@@ -50,8 +51,8 @@ class Job:
         self.future.set_result(outcome)
 
 
-class Runner:
-    """Runs jobs, each in a process of its own, and kills those that are cancelled or too slow.
+class JobQueue:
+    """Runs each job in its own process, and kills those that are cancelled or too slow.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class Runner:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, task: dict[str, Any]) -> Job:
+    def submit(self, task: Task) -> Job:
         """Queue a task, or refuse it when too many wait."""
         job = Job(task)
         with self._changed:
@@ -86,12 +87,12 @@ class Runner:
         return job
 
     def position(self, job: Job) -> int | None:
-        """How many wait before this one; None when it does not wait."""
+        """Count the jobs that wait before this one; None when it does not wait."""
         with self._changed:
             return self._queue.index(job) if job in self._queue else None
 
     def cancel(self, job: Job) -> None:
-        """Stop a job wherever it is."""
+        """Stop a job, whether it waits or runs."""
         job.stop.set()
         with self._changed:
             if job in self._queue:
@@ -119,14 +120,14 @@ class Runner:
                 job = self._queue.popleft()
             try:
                 self._run(job)
-            except Exception as error:  # this thread must live on for the others
+            except Exception as error:  # this thread has to go on for the other jobs
                 refusal = RefusedError(503, f"The server cannot start the work: {error!r}.")
                 job.finish("failed", error=refusal)
 
     def _run(self, job: Job) -> None:
         ours, theirs = self._context.Pipe(duplex=False)
-        limits = {"seconds": self.seconds, "memory_bytes": self.memory_bytes}
-        process = self._context.Process(target=enter, args=(theirs, job.task, limits), daemon=True)
+        arguments = (theirs, job.task, self.seconds, self.memory_bytes)
+        process = self._context.Process(target=_work, args=arguments, daemon=True)
         job.state, job.step, job.started = "running", "starting", time.monotonic()
         try:
             process.start()
@@ -138,7 +139,7 @@ class Runner:
                 process.kill()
                 process.join()
                 process.close()
-        # Only now nothing writes into its folder any more.
+        # Only now does nothing write into its folder any more.
         job.finish(*ending)
 
     def _watch(self, job: Job, messages: Connection) -> tuple[str, Any, RefusedError | None]:
@@ -147,8 +148,8 @@ class Runner:
         while not (job.stop.is_set() or self._closed):
             if time.monotonic() > deadline:
                 return _failed(
-                    f"The work took longer than {self.seconds} s and was stopped; use fewer rows "
-                    "or a quicker method, or the command line."
+                    f"The work took longer than {self.seconds} s and was stopped; use fewer rows, "
+                    "a faster method or the command line."
                 )
             if not messages.poll(_POLL_SECONDS):
                 continue
@@ -159,16 +160,22 @@ class Runner:
                     "The work stopped without an answer, probably because it needed too much "
                     "memory; use fewer rows or columns, or the command line."
                 )
-            if "done" in message:
-                return "done", message["done"], None
-            if "failed" in message:
-                return _failed(message["failed"], message["field"])
+            match message:
+                case {"done": outcome}:
+                    return "done", outcome, None
+                case {"out_of_memory": True}:
+                    return _failed(
+                        f"This needs more memory than the {size(self.memory_bytes)} that the "
+                        "server allows; use fewer rows or columns, or the command line."
+                    )
+                case {"failed": data}:
+                    return "failed", None, refusal_of(data, job.task)
             job.step, job.fraction = message["step"], message["fraction"]
         return "cancelled", None, None
 
 
-def _failed(sentence: str, field: str | None = None) -> tuple[str, Any, RefusedError]:
-    return "failed", None, RefusedError(422, sentence, field)
+def _failed(sentence: str) -> tuple[str, Any, RefusedError]:
+    return "failed", None, RefusedError(422, sentence)
 
 
 def _context() -> Any:
@@ -178,3 +185,37 @@ def _context() -> Any:
     # The library is imported once, in the process that all workers are forked from.
     context.set_forkserver_preload(["poscount.web.worker"])
     return context
+
+
+# In the process of a job
+
+
+def _work(messages: Connection, task: Task, seconds: int, memory_bytes: int) -> None:
+    """Do a task in this process. Messages are JSON: the server unpickles nothing from a worker."""
+    from poscount.web import worker
+
+    def send(message: dict[str, Any]) -> None:
+        messages.send_bytes(json.dumps(message, default=str).encode())
+
+    _limit(seconds, memory_bytes)
+    send(worker.run(task, lambda step, fraction: send({"step": step, "fraction": fraction})))
+
+
+def _limit(seconds: int, memory_bytes: int) -> None:
+    try:
+        import resource
+    except ImportError:
+        return  # on Windows the server's own clock is the only limit
+
+    def set_limit(kind: int, value: int) -> None:
+        _, hard = resource.getrlimit(kind)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+    set_limit(resource.RLIMIT_CORE, 0)
+    set_limit(resource.RLIMIT_CPU, seconds + 5)
+    if sys.platform == "linux":
+        # On top of what the libraries have taken already.
+        with open("/proc/self/statm") as file:
+            taken = int(file.read().split()[0]) * resource.getpagesize()
+        set_limit(resource.RLIMIT_AS, taken + memory_bytes)
