@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from poscount import registry
-from poscount.diagnostics import diagnose
-from poscount.files.sampling import some_rows
+from poscount import registry, workflows
 from poscount.web import recipes
+from poscount.workflows import CsvFormat
 
 # Of a table in memory: more rows would not tell more, but take long.
 _MOST_CELLS = 5_000_000
@@ -24,17 +23,18 @@ def check_assumptions(
     report_step("reading the rows again", None)
     model = registry.load(folder / "model.poscount")
     most = max(10_000, _MOST_CELLS // len(model.feature_names_in_))
-    options = {"seed": model.seed_, "layout": task["layout"]}
-    sample, n_rows = some_rows(model, task["data"], most, **options)
-    positives, n_positives = some_rows(model, [task["positives"]], most, **options)
-    report_step("checking the assumptions", None)
-    # The positives are those of the model, or none.
-    known = positives if positives.num_rows == n_positives else None
-    diagnosis = diagnose(model, sample, positives=known)
+    diagnosis, n_used, n_rows = workflows.diagnose(
+        model,
+        task["data"],
+        positives=task["positives"],
+        most_rows=most,
+        csv_format=CsvFormat(**task["layout"]),
+        on_read=lambda: report_step("checking the assumptions", None),
+    )
     diagnosis.to_html(folder / "diagnosis.html")
     seen = f"all {n_rows:,} unlabeled rows together"
-    if sample.num_rows < n_rows:
-        seen = f"{sample.num_rows:,} of the {n_rows:,} unlabeled rows, drawn at random"
+    if n_used < n_rows:
+        seen = f"{n_used:,} of the {n_rows:,} unlabeled rows, drawn at random"
     about = diagnosis.to_dict()
     findings = [
         {**told, "figures": finding.figures}

@@ -8,8 +8,8 @@ from typing import Any
 
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
-from poscount.files.csv_file import infer
-from poscount.files.features import doubt, is_number
+from poscount.files.csv import CsvFormat, infer
+from poscount.files.features import is_number, why_not_feature
 from poscount.files.reading import read_batches, read_table
 from poscount.web.limits import Limits
 from poscount.web.refusals import size
@@ -28,7 +28,7 @@ def inspect(path: str, role: str, layout: dict[str, Any], limits: Limits) -> dic
     path : str
     role : {"positives", "unlabeled"}
     layout : dict
-        How CSV is written, as in `poscount.files.reading.read_batches`.
+        How CSV is written, as in `poscount.files.csv.CsvFormat`.
     limits : Limits
 
     Returns
@@ -44,7 +44,7 @@ def inspect(path: str, role: str, layout: dict[str, Any], limits: Limits) -> dic
         _check_unpacked(path, limits)
     columns: dict[str, _Column] = {}
     n_rows = 0
-    for batch in read_batches(path, **layout):
+    for batch in read_batches(path, csv_format=CsvFormat(**layout)):
         if batch.num_columns > limits.columns:
             raise _too_many("columns", batch.num_columns, limits.columns, path)
         n_rows += batch.num_rows
@@ -57,8 +57,8 @@ def inspect(path: str, role: str, layout: dict[str, Any], limits: Limits) -> dic
         raise InputError("the file has column names but no rows.", file=path)
     found = {name: column.summary() for name, column in columns.items()}
     if role == "positives":
-        table = read_table(path, **layout)
-        found = {name: {**found[name], "doubt": doubt(table, name)} for name in found}
+        table = read_table(path, csv_format=CsvFormat(**layout))
+        found = {name: {**found[name], "doubt": why_not_feature(table, name)} for name in found}
     return {"rows": n_rows, "columns": [{"name": name, **about} for name, about in found.items()]}
 
 

@@ -40,7 +40,8 @@ def diagnosing(task: dict[str, Any]) -> str:
 
 def python(task: dict[str, Any], features: list[str] | None, class_name: str) -> str:
     """Write the same in Python."""
-    layout = "".join(f", {name}={value!r}" for name, value in _unusual(task["layout"]).items())
+    layout = ", ".join(f"{name}={value!r}" for name, value in _unusual(task["layout"]).items())
+    layout = f", csv_format=CsvFormat({layout})" if layout else ""
     options = {name: value for name, value in task["options"].items() if value is not None}
     scorer = options.pop("scorer", None)
     parameters = [f"scorer=registry.scorer({scorer!r})"] if scorer else []
@@ -68,6 +69,7 @@ def python(task: dict[str, Any], features: list[str] | None, class_name: str) ->
     lines = [
         *(["import pyarrow", ""] if len(reading) == 2 and not indent else []),
         f"from poscount import {class_name}{', registry' if scorer else ''}",
+        *(["from poscount.files.csv import CsvFormat"] if layout else []),
         "from poscount.files.reading import read_table",
         "",
         f"positives = read_table({task['names'][task['positives']]!r}{layout})",

@@ -12,7 +12,7 @@ from typing import Any
 
 from poscount import __version__
 from poscount.plotting.page import picture_element, whole_page
-from poscount.results import Result
+from poscount.workflows import Result
 
 MEANING = (
     "The number is the share of positives among the unlabeled rows: 30 % of 1,000 rows means that "

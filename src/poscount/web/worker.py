@@ -17,24 +17,22 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import matplotlib.pyplot as plt
+import matplotlib.pyplot
 
 from poscount import registry, workflows
 from poscount.base import CountingQuantifier, Quantifier
 from poscount.datasets import example_path
 from poscount.errors import InputError
-from poscount.files.arrow import Progress, pyarrow
+from poscount.files.arrow import OnProgress, pyarrow
 from poscount.files.features import choose_features
 from poscount.files.reading import read_table
-from poscount.plotting import PrevalenceDisplay
-from poscount.plotting.png import png
-from poscount.results import Result, write_csv
 from poscount.web import recipes, report
 from poscount.web.diagnosis import check_assumptions
 from poscount.web.inspection import inspect
 from poscount.web.limits import Limits
 from poscount.web.offer import METHODS
 from poscount.web.refusals import field_of, for_the_page, size
+from poscount.workflows import CsvFormat, Result, draw, write_csv
 
 Report = Callable[[str, float | None], None]
 
@@ -94,7 +92,7 @@ def _estimate(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
         task["method"],
         options=task["options"],
         features=task["features"],
-        layout=task["layout"],
+        csv_format=CsvFormat(**task["layout"]),
     )
     results = [
         _under_their_name(result, task)
@@ -105,7 +103,7 @@ def _estimate(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
             by_file=task["by_file"],
             # The other cores are for others, and every thread would take of the memory.
             n_jobs=1,
-            layout=task["layout"],
+            csv_format=CsvFormat(**task["layout"]),
             watch=_watch(model, task, report_step),
         )
     ]
@@ -124,7 +122,7 @@ def _watch(model: Quantifier, task: dict[str, Any], report_step: Report) -> work
     numbers = itertools.count()
 
     @contextmanager
-    def watch(title: str) -> Iterator[Progress]:
+    def watch(title: str) -> Iterator[OnProgress]:
         step, before = f"counting {_in_their_names(title, task)}", next(numbers)
         report_step(step, before / n_parts)
         yield lambda done, total: report_step(step, (before + done / total) / n_parts)
@@ -137,11 +135,9 @@ def _write(model: Quantifier, results: list[Result], task: dict[str, Any]) -> No
     truth = _truth(results) if task["example"] else None
     picture = None
     if len(results) <= _MOST_DRAWN:
-        figure = PrevalenceDisplay.from_results(results, truth=truth).figure_
-        figure.savefig(folder / "prevalence.svg", metadata={"Date": None})
-        picture = png(figure)
-        (folder / "prevalence.png").write_bytes(picture)
-        plt.close(figure)
+        vector, pixels = folder / "prevalence.svg", folder / "prevalence.png"
+        draw(results, vector, pixels, truth=truth, dpi=110)
+        picture = pixels.read_bytes()
     answer = _answer(model, results, task, truth, drawn=picture is not None)
     with open(folder / "result.csv", "w", newline="", encoding="utf-8") as file:
         write_csv(results, file)
@@ -202,7 +198,9 @@ def _chosen_unasked(task: dict[str, Any]) -> list[str] | None:
     """Features that would be chosen without being named, if there is no doubt about them."""
     path = task["positives"]
     try:
-        return choose_features(read_table(path, **task["layout"]), None, [], path)
+        return choose_features(
+            read_table(path, csv_format=CsvFormat(**task["layout"])), None, [], path
+        )
     except InputError:
         return None
 
