@@ -14,7 +14,8 @@ import pyarrow.parquet
 import pytest
 
 from poscount.errors import InputError
-from poscount.files import csv_file
+from poscount.files import csv as csv_module
+from poscount.files.csv import CsvFormat
 from poscount.files.reading import expand, read_batches, read_table
 
 TABLE = pa.table(
@@ -38,7 +39,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(csv_file, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(csv_module, "_BLOCK_BYTES", 16)
 
 
 def stdin(monkeypatch, content: bytes) -> None:
@@ -380,7 +381,7 @@ def test_empty_lines_before_the_header(write):
 )
 def test_delimiters(write, content, delimiter):
     path = write("trap.csv", content)
-    assert together(path, delimiter=delimiter, numeric=["a", "b"]).to_pydict() == {
+    assert together(path, csv_format=CsvFormat(delimiter), numeric=["a", "b"]).to_pydict() == {
         "a": [1.0],
         "b": [2.0],
     }
@@ -396,7 +397,7 @@ def test_ambiguous_delimiter(write):
     path = write("trap.csv", content)
     assert "the first line has commas and semicolons" in str(error(path))
     assert "--delimiter" in str(error(path))
-    assert together(path, delimiter=";").column_names == ["size, mm", "weight"]
+    assert together(path, csv_format=CsvFormat(";")).column_names == ["size, mm", "weight"]
     # The extension is as good as the option.
     assert together(write("trap.tsv", content.replace(";", "\t"))).column_names == [
         "size, mm",
@@ -407,28 +408,42 @@ def test_ambiguous_delimiter(write):
 def test_options_that_make_no_sense(write):
     path = write("trap.csv", "a\n1\n")
     for delimiter in ("\\t", "", '"', "\n", "é"):
-        assert "the delimiter must be one ASCII character" in str(error(path, delimiter=delimiter))
-    assert "a point or a comma, not ';'" in str(error(path, decimal=";"))
+        assert "the delimiter must be one ASCII character" in str(
+            error(path, csv_format=CsvFormat(delimiter))
+        )
+    assert "a point or a comma, not ';'" in str(error(path, csv_format=CsvFormat(decimal=";")))
 
 
 def test_decimal_comma(write):
     path = write("trap.csv", "a;b\n3,14;x\n-1,5e3;y\n 7 ;z\n;w\n")
-    assert together(path, decimal=",", numeric=["a"])["a"].to_pylist() == [3.14, -1500, 7, None]
-    assert read_table(path, decimal=",")["a"].to_pylist() == [3.14, -1500, 7, None]
+    assert together(path, csv_format=CsvFormat(decimal=","), numeric=["a"])["a"].to_pylist() == [
+        3.14,
+        -1500,
+        7,
+        None,
+    ]
+    assert read_table(path, csv_format=CsvFormat(decimal=","))["a"].to_pylist() == [
+        3.14,
+        -1500,
+        7,
+        None,
+    ]
     caught = error(path, numeric=["a"])
     assert (caught.column, caught.row) == ("a", 0)
     assert "'3,14' is not a number; pass --decimal , if" in str(caught)
 
 
 def test_points_are_not_taken_for_decimal_commas(write):
-    caught = error(write("trap.csv", "a;b\n1,5;2\n1.234;3\n"), decimal=",", numeric=["a"])
+    caught = error(
+        write("trap.csv", "a;b\n1,5;2\n1.234;3\n"), csv_format=CsvFormat(decimal=","), numeric=["a"]
+    )
     assert (caught.column, caught.row) == ("a", 1)
     assert "'1.234' is not a number; leave --decimal out if" in str(caught)
 
 
 def test_decimal_commas_do_not_hide_the_delimiter(write):
     path = write("trap.csv", "1,5;2,5\n")
-    got = together(path, decimal=",", header=False, numeric=["1", "2"])
+    got = together(path, csv_format=CsvFormat(decimal=",", header=False), numeric=["1", "2"])
     assert got.to_pydict() == {"1": [1.5], "2": [2.5]}
 
 
@@ -438,9 +453,9 @@ def test_header_of_numbers_suggests_that_there_is_none(write):
         assert f"{path}: the first line holds only numbers" in str(error(path, read))
         assert "--no-header" in str(error(path, read))
     assert "--no-header" in str(error(path, columns=["size"]))
-    got = together(path, header=False, numeric=["1", "2"])
+    got = together(path, csv_format=CsvFormat(header=False), numeric=["1", "2"])
     assert got.to_pydict() == {"1": [1.5, 3.0], "2": [-2000.0, 4.0]}
-    assert together(path, header=False, columns=["2"]).column_names == ["2"]
+    assert together(path, csv_format=CsvFormat(header=False), columns=["2"]).column_names == ["2"]
 
 
 def test_names_that_are_numbers_can_be_asked_for(write):
@@ -462,7 +477,7 @@ def test_quotes_across_blocks(write, monkeypatch, text):
     expected = together(path, numeric=["a"])
     assert expected.num_rows == 16
     for size in range(1, 40):
-        monkeypatch.setattr(csv_file, "_BLOCK_BYTES", size)
+        monkeypatch.setattr(csv_module, "_BLOCK_BYTES", size)
         assert together(path, numeric=["a"]) == expected
 
 
@@ -475,8 +490,8 @@ def test_header_that_spans_lines(write, small_blocks):
 def test_quotation_mark_left_open_loses_no_rows_silently(write, monkeypatch):
     path = write("trap.csv", 'a,b\n1,x\n2,"y\n' + "3,z\n" * 100)
     assert f"{path}: line 3 opens a quotation mark that is never closed" in str(error(path))
-    monkeypatch.setattr(csv_file, "_BLOCK_BYTES", 16)
-    monkeypatch.setattr(csv_file, "_LONGEST_RECORD", 64)
+    monkeypatch.setattr(csv_module, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(csv_module, "_LONGEST_RECORD", 64)
     assert "line 3 is too long or opens a quotation mark" in str(error(path))
 
 

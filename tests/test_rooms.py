@@ -10,7 +10,6 @@ import poscount
 ROOMS = [
     "errors",
     "prevalence",
-    "results",
     "seeds",
     "threads",
     "container",

@@ -11,11 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from poscount import __version__, registry
+from poscount import __version__, registry, workflows
 from poscount.cli import datasets
 from poscount.cli.formats import Format, TextFormat
 from poscount.cli.many_values import ManyValues
 from poscount.cli.serve import serve
+from poscount.workflows import CsvFormat
 
 app = typer.Typer(
     name="poscount",
@@ -139,15 +140,13 @@ def fit(
     no_header: NoHeader = False,
 ) -> None:
     """Learn from a file of positives, and write a model file."""
-    from poscount import workflows
-
     model = workflows.fit(
         positives,
         method,
         options={"scorer": scorer, "confidence": confidence, "random_state": random_state},
         features=_names(features),
         exclude=_names(exclude),
-        layout=_layout(delimiter, decimal, no_header),
+        csv_format=_csv_format(delimiter, decimal, no_header),
     )
     model.save(output)
     names = ", ".join(model.feature_names_in_)
@@ -171,9 +170,9 @@ def quantify(
 ) -> None:
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
     fitted = registry.load(model, trusted=_names(trust) or [])
-    layout = _layout(delimiter, decimal, no_header)
+    csv_format = _csv_format(delimiter, decimal, no_header)
     _show_quantified(
-        fitted, data, by, by_file, layout, output_format, plot, engine=engine, on_error=on_error
+        fitted, data, by, by_file, csv_format, output_format, plot, engine=engine, on_error=on_error
     )
 
 
@@ -197,9 +196,7 @@ def estimate(
     no_header: NoHeader = False,
 ) -> None:
     """Learn and estimate in one go, with any method."""
-    from poscount import workflows
-
-    layout = _layout(delimiter, decimal, no_header)
+    csv_format = _csv_format(delimiter, decimal, no_header)
     options = {
         "scorer": scorer,
         "confidence": confidence,
@@ -215,9 +212,9 @@ def estimate(
         options=options,
         features=_names(features),
         exclude=_names(exclude),
-        layout=layout,
+        csv_format=csv_format,
     )
-    _show_quantified(fitted, data, by, by_file, layout, output_format, plot)
+    _show_quantified(fitted, data, by, by_file, csv_format, output_format, plot)
 
 
 @app.command()
@@ -231,12 +228,11 @@ def count(
     no_header: NoHeader = False,
 ) -> None:
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
-    from poscount import workflows
     from poscount.cli.progress import progress_bar
 
     fitted = registry.load(model, trusted=_names(trust) or [])
-    layout = _layout(delimiter, decimal, no_header)
-    counts = workflows.count(fitted, data, layout, watch=progress_bar)
+    csv_format = _csv_format(delimiter, decimal, no_header)
+    counts = workflows.count(fitted, data, csv_format=csv_format, watch=progress_bar)
     counts.save(output)
     typer.echo(f"{output}: counts of {counts.n} rows.")
 
@@ -247,8 +243,6 @@ def merge(
     output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
 ) -> None:
     """Add counts files up; `poscount quantify MODEL FILE` turns the sum into a prevalence."""
-    from poscount import workflows
-
     total = workflows.merge(counts)
     total.save(output)
     typer.echo(f"{output}: counts of {total.n} rows from {len(counts)} files.")
@@ -314,11 +308,11 @@ def diagnose(
     no_header: NoHeader = False,
 ) -> None:
     """Look for reasons to doubt an estimate: overlap, drift, too few rows, copies."""
-    from poscount.cli import diagnosing
-
     fitted = registry.load(model, trusted=_names(trust) or [])
-    layout = _layout(delimiter, decimal, no_header)
-    found = diagnosing.diagnose(fitted, data, positives, reference, layout)
+    csv_format = _csv_format(delimiter, decimal, no_header)
+    found = workflows.diagnose(
+        fitted, data, positives=positives, reference=reference, csv_format=csv_format
+    ).diagnosis
     if output is not None:
         found.to_html(output)
     typer.echo(found.to_json() if output_format == TextFormat.json else str(found))
@@ -390,12 +384,11 @@ def _show_quantified(
     data: list[str],
     by: str | None,
     by_file: bool,
-    layout: dict[str, Any],
+    csv_format: CsvFormat,
     output_format: Format,
     plot: str | None,
     **counting: Any,
 ) -> None:
-    from poscount import workflows
     from poscount.cli import output
     from poscount.cli.progress import progress_bar
 
@@ -404,7 +397,7 @@ def _show_quantified(
         data,
         by=_names(by) or [],
         by_file=by_file,
-        layout=layout,
+        csv_format=csv_format,
         watch=progress_bar,
         **counting,
     )
@@ -415,7 +408,5 @@ def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",")]
 
 
-def _layout(delimiter: str | None, decimal: str, no_header: bool) -> dict[str, Any]:
-    if delimiter == "\\t":
-        delimiter = "\t"
-    return {"delimiter": delimiter, "decimal": decimal, "header": not no_header}
+def _csv_format(delimiter: str | None, decimal: str, no_header: bool) -> CsvFormat:
+    return CsvFormat("\t" if delimiter == "\\t" else delimiter, decimal, not no_header)

@@ -13,10 +13,8 @@ from poscount.prevalence import Prevalence
 def run(picture: str) -> None:
     """Fit on the embedded positives, count every night, print and draw."""
     positives, trap = str(example_path("positives.csv")), str(example_path("trap.csv.gz"))
-    model = workflows.fit(
-        positives, registry.DEFAULT_METHOD, options={"random_state": 0}, layout={}
-    )
-    results = workflows.quantify(model, [trap], by=["night"], layout={})
+    model = workflows.fit(positives, registry.DEFAULT_METHOD, options={"random_state": 0})
+    results = workflows.quantify(model, [trap], by=["night"])
     with open(example_path("truth.csv"), newline="") as file:
         truth = [int(row["positives"]) / int(row["rows"]) for row in csv.DictReader(file)]
     print(
@@ -25,7 +23,7 @@ def run(picture: str) -> None:
     )
     output.print_table(results, truth)
     print(f"\n{_score([result.prevalence for result in results], truth)}")
-    output.draw(results, picture, truth)
+    workflows.draw(results, picture, truth=truth)
     print(f"Picture: {picture}\n")
     print("The same with your own files:")
     print("  poscount fit positives.csv -o model.poscount")

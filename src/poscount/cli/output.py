@@ -8,15 +8,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from poscount import workflows
 from poscount.prevalence import Prevalence
-from poscount.results import Result, write_csv
 from poscount.theory import Plan
+from poscount.workflows import Result, write_csv
 
 
 def show(results: Sequence[Result], form: str, plot: str | None) -> None:
     """Print results, and draw them if a picture is wanted."""
     if plot is not None:
-        draw(results, plot)
+        workflows.draw(results, plot)
     if form == "json":
         print(json.dumps([result.record() for result in results], indent=2, default=str))
     elif form == "csv":
@@ -71,13 +72,6 @@ def print_table(results: Sequence[Result], truth: Sequence[float] | None = None)
         print(f"warning, {caution}")
     first = results[0].prevalence
     print(f"{first.method}, {first.n_labeled} positives, seed {results[0].seed}")
-
-
-def draw(results: Sequence[Result], path: str, truth: Sequence[float] | None = None) -> None:
-    """Draw prevalences with their intervals into a picture file."""
-    from poscount.plotting import PrevalenceDisplay
-
-    PrevalenceDisplay.from_results(results, truth=truth).figure_.savefig(path, dpi=150)
 
 
 def _interval(p: Prevalence) -> str:

@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from poscount.base import Quantifier
 from poscount.errors import InputError
-from poscount.files.arrow import chosen_columns, pyarrow
+from poscount.files.arrow import pyarrow
 
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|idx|key|rowid)$", re.IGNORECASE)
+_NAMES_SHOWN = 20
+
+
+def chosen_columns(
+    names: list[str], columns: Sequence[str] | None, required: Sequence[str], source: str
+) -> list[str]:
+    """Choose from the names in a file, all of them by default, if the required ones are there."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise InputError(
+                f"the file has {times} columns of this name; rename them.",
+                file=source,
+                column=name,
+            )
+    for name in required:
+        if name not in names:
+            shown = ", ".join(map(repr, names[:_NAMES_SHOWN]))
+            more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+            raise InputError(
+                f"the file has no such column; its columns are {shown}{more}.",
+                file=source,
+                column=name,
+            )
+    return names if columns is None else list(dict.fromkeys(columns))
 
 
 def choose_features(
@@ -21,7 +46,7 @@ def choose_features(
     chosen = [name for name in chosen if name not in exclude]
     if features is not None:
         return chosen
-    doubts = {name: doubt(table, name) for name in chosen}
+    doubts = {name: why_not_feature(table, name) for name in chosen}
     text = [name for name in chosen if doubts[name] == "holds text"]
     identifiers = [name for name in chosen if doubts[name] and name not in text]
     if text or identifiers:
@@ -35,14 +60,14 @@ def choose_features(
     return chosen
 
 
-def doubt(table: Any, name: str) -> str | None:
+def why_not_feature(table: Any, name: str) -> str | None:
     """Say why a column may be no feature: "holds text", "looks like an identifier" or None.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> table = pa.table({"site": ["a", "b"], "row_id": [7, 9], "weight": [1.5, 2.5]})
-    >>> [doubt(table, name) for name in table.column_names]
+    >>> [why_not_feature(table, name) for name in table.column_names]
     ['holds text', 'looks like an identifier', None]
     """
     if not is_number(table[name].type):

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
+from urllib.parse import unquote
 
 from poscount.errors import InputError
-from poscount.files.arrow import Progress, chosen_columns, pyarrow
-from poscount.files.csv_file import csv_batches, infer, layout_of
+from poscount.files.arrow import OnProgress, pyarrow
+from poscount.files.csv import DEFAULT_CSV, CsvFormat, csv_batches, infer
+from poscount.files.features import chosen_columns
 from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
-from poscount.files.partitions import partition_values, with_partitions
 
 _SUFFIXES = {
     "CSV": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
     "Parquet": (".parquet",),
     "Arrow": (".arrow", ".feather", ".ipc"),
 }
+_MISSING_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _ALL_SUFFIXES = tuple(chain.from_iterable(_SUFFIXES.values()))
 
 
@@ -59,11 +61,9 @@ def read_batches(
     *,
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
-    delimiter: str | None = None,
-    decimal: str = ".",
-    header: bool = True,
+    csv_format: CsvFormat = DEFAULT_CSV,
     batch_rows: int = 65536,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> Iterator[Any]:
     """Read a file batch by batch, in memory that does not grow with the file.
 
@@ -79,12 +79,8 @@ def read_batches(
         Columns that must hold numbers. From a CSV file they come as float64 and all others as
         text, so that no type depends on what the first rows happen to be; Parquet and Arrow files
         know their types. Empty cells are null.
-    delimiter : str, optional
-        Of a CSV file; by default tab for ``.tsv`` and, for others, found in the first line.
-    decimal : {".", ","}
-        The decimal mark of a CSV file.
-    header : bool
-        Whether a CSV file begins with column names; without, they are "1", "2", ...
+    csv_format : CsvFormat
+        How a CSV file is written.
     batch_rows : int
         The most rows in a batch.
     progress : callable, optional
@@ -129,13 +125,13 @@ def read_batches(
 
     source = "standard input" if path == "-" else path
     if kind == "CSV":
-        layout = layout_of(path, delimiter, decimal, header)
-        batches = csv_batches(path, choose, required, numeric or (), layout, progress)
+        csv_format = csv_format.checked(path)
+        batches = csv_batches(path, choose, required, numeric or (), csv_format, progress)
     elif kind == "Parquet":
         batches = undamaged(parquet_batches(path, choose, batch_rows, progress), path, kind)
     else:
         batches = undamaged(arrow_batches(path, choose, progress), path, kind)
-    for batch in with_partitions(batches, columns, partitions):
+    for batch in _with_partitions(batches, columns, partitions):
         for start in range(0, max(batch.num_rows, 1), batch_rows):
             yield batch.slice(start, batch_rows)
 
@@ -145,15 +141,13 @@ def read_table(
     *,
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
-    delimiter: str | None = None,
-    decimal: str = ".",
-    header: bool = True,
+    csv_format: CsvFormat = DEFAULT_CSV,
 ) -> Any:
     """Read a whole file that fits in memory.
 
     Parameters
     ----------
-    path, columns, delimiter, decimal, header
+    path, columns, csv_format
         As in `read_batches`.
     numeric : sequence of str, optional
         As in `read_batches`. If it is not given, a column of a CSV file becomes integers or
@@ -172,19 +166,50 @@ def read_table(
     rows: int64
     """
     pa = pyarrow()
-    batches = read_batches(
-        path,
-        columns=columns,
-        numeric=numeric,
-        delimiter=delimiter,
-        decimal=decimal,
-        header=header,
-    )
+    batches = read_batches(path, columns=columns, numeric=numeric, csv_format=csv_format)
     table = pa.Table.from_batches(list(batches))
     if numeric is None and _kind(os.fspath(path)) == "CSV":
-        inferred = [infer(column, decimal) for column in table.columns]
+        inferred = [infer(column, csv_format.decimal) for column in table.columns]
         table = pa.Table.from_arrays(inferred, names=table.column_names)
     return table
+
+
+def read_tables(
+    files: Sequence[str],
+    *,
+    columns: Sequence[str] | None = None,
+    numeric: Sequence[str] | None = None,
+    csv_format: CsvFormat = DEFAULT_CSV,
+) -> Any:
+    """Read whole files into one table; the parameters are those of `read_table`."""
+    pa = pyarrow()
+    tables = [
+        read_table(file, columns=columns, numeric=numeric, csv_format=csv_format) for file in files
+    ]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise _different_types(files, tables) from error
+
+
+def _different_types(files: Sequence[str], tables: Sequence[Any]) -> InputError:
+    """Name the first column that is one thing in one file and another in the next."""
+    first: dict[str, tuple[Any, str]] = {}
+    for file, table in zip(files, tables, strict=True):
+        for field in table.schema:
+            kind, where = first.setdefault(field.name, (field.type, file))
+            try:
+                pyarrow().unify_schemas(
+                    [pyarrow().schema([(field.name, kind)]), pyarrow().schema([field])],
+                    promote_options="permissive",
+                )
+            except pyarrow().ArrowException:
+                return InputError(
+                    f"this column holds {field.type} here but {kind} in {where}; give it one type.",
+                    file=file,
+                    column=field.name,
+                )
+    return InputError("the files do not have the same columns.", file=", ".join(files))
 
 
 # Which files
@@ -242,3 +267,37 @@ def _check_file(path: str) -> None:
         raise InputError("you are not allowed to read this file.", file=path)
     if os.path.isfile(path) and os.path.getsize(path) == 0:
         raise InputError("the file is empty.", file=path)
+
+
+# Columns that stand in the path of a file, as Hive, Spark and Dask write them: night=3/
+
+
+def partition_values(path: str) -> dict[str, str | None]:
+    """Names and values in the folders of a path; the values are text, so that "01" stays "01".
+
+    Examples
+    --------
+    >>> partition_values("traps/site=north%20gate/night=01/part-0.parquet")
+    {'site': 'north gate', 'night': '01'}
+    """
+    values: dict[str, str | None] = {}
+    for folder in os.path.dirname(path).split(os.sep):
+        name, equals, value = folder.partition("=")
+        if name and equals:
+            values[unquote(name)] = None if value == _MISSING_PARTITION else unquote(value)
+    return values
+
+
+def _with_partitions(
+    batches: Iterable[Any], columns: Sequence[str] | None, partitions: dict[str, str | None]
+) -> Iterator[Any]:
+    """Add to each batch those of the wanted columns that it does not have."""
+    for batch in batches:
+        missing = [name for name in partitions if name not in batch.schema.names]
+        if not missing or columns is None:
+            yield batch
+            continue
+        for name in missing:
+            value = pyarrow().scalar(partitions[name], pyarrow().string())
+            batch = batch.append_column(name, pyarrow().repeat(value, batch.num_rows))
+        yield batch.select(list(dict.fromkeys(columns)))

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from poscount.files.sampling import some_rows
+from poscount.files.reading import expand
+from poscount.files.sampling import sample_rows_from_files
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def rows_in(tmp_path, named_pat, trap):
         for i, (start, end) in enumerate(itertools.pairwise(ends)):
             part = numbered.slice(start, end - start)
             pa.parquet.write_table(part, folder / f"{i}.parquet")
-        return some_rows(named_pat, [str(folder)], most, seed=seed, layout={})
+        return sample_rows_from_files(named_pat, expand([str(folder)]), most, seed=seed)
 
     return draw
 

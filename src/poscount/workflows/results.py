@@ -1,9 +1,11 @@
-"""Results for programs: records for JSON, and CSV."""
+"""Results: records for JSON, CSV, and pictures."""
 
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from poscount.prevalence import Prevalence
@@ -46,3 +48,42 @@ def write_csv(results: Sequence[Result], file: IO[str]) -> None:
         ends = (p.interval.low, p.interval.high, p.interval.level) if p.interval else ("", "", "")
         numbers = [p, *ends, p.count, p.n_unlabeled, p.n_labeled, p.method]
         writer.writerow([*group.values(), *numbers, result.codes, result.seed])
+
+
+def draw(
+    results: Sequence[Result],
+    *paths: str | os.PathLike[str],
+    truth: Sequence[float] | None = None,
+    dpi: int = 150,
+) -> None:
+    """Draw prevalences with their intervals into picture files, which their extensions name.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    *paths : path
+        Such as ``nights.png``, ``nights.svg`` or ``nights.pdf``.
+    truth : sequence of float, optional
+        The true shares, where they are known.
+    dpi : int
+        Resolution of pictures that are made of pixels.
+    """
+    from poscount.plotting.png import png
+    from poscount.plotting.prevalences import PrevalenceDisplay, group_label
+    from poscount.plotting.style import pyplot
+
+    figure = PrevalenceDisplay.from_predictions(
+        [result.prevalence for result in results],
+        [group_label(result.group.values()) or "sample" for result in results],
+        truth=truth,
+        xlabel=", ".join(results[0].group),
+        title=f"Share of positives, {results[0].prevalence.method}",
+    ).figure_
+    for path in map(Path, paths):
+        kind = path.suffix.lower()
+        if kind == ".png":
+            path.write_bytes(png(figure, dpi))
+        else:
+            # The same results give the same file: no date in it.
+            figure.savefig(path, dpi=dpi, metadata={"Date": None} if kind == ".svg" else None)
+    pyplot().close(figure)

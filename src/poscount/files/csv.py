@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
 from poscount.errors import InputError
-from poscount.files.arrow import Choose, Progress, one_batch, pyarrow
+from poscount.files.arrow import Choose, OnProgress, one_batch, pyarrow
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 # What spreadsheets and statistics programs write for a missing number.
@@ -24,12 +24,42 @@ _LONGEST_RECORD = 1 << 26
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-class Layout(NamedTuple):
-    """How a CSV file is written."""
+class CsvFormat(NamedTuple):
+    """How CSV files are written; other files know it themselves.
 
-    delimiter: str | None
-    decimal: str
-    header: bool
+    Parameters
+    ----------
+    delimiter : str, optional
+        One ASCII character; by default tab for ``.tsv`` and, for others, found in the first line.
+    decimal : {".", ","}
+        The decimal mark.
+    header : bool
+        Whether the first line holds column names; without, they are "1", "2", ...
+    """
+
+    delimiter: str | None = None
+    decimal: str = "."
+    header: bool = True
+
+    def checked(self, path: str) -> CsvFormat:
+        """Check the settings, and add the delimiter that the name of a file tells."""
+        delimiter, decimal, _ = self
+        if delimiter is None and path.lower().endswith((".tsv", ".tsv.gz")):
+            return self.checked("")._replace(delimiter="\t")
+        if delimiter is not None and (
+            len(delimiter) != 1 or delimiter in '"\r\n' or delimiter > "~"
+        ):
+            raise InputError(
+                f"the delimiter must be one ASCII character, not {delimiter!r}.", option="delimiter"
+            )
+        if decimal not in (".", ","):
+            raise InputError(
+                f"the decimal mark must be a point or a comma, not {decimal!r}.", option="decimal"
+            )
+        return self
+
+
+DEFAULT_CSV = CsvFormat()
 
 
 class _Block(NamedTuple):
@@ -40,24 +70,13 @@ class _Block(NamedTuple):
     ending: bytes
 
 
-def layout_of(path: str, delimiter: str | None, decimal: str, header: bool) -> Layout:
-    """Check what the caller says about a file, and add what its name says."""
-    if delimiter is None and path.lower().endswith((".tsv", ".tsv.gz")):
-        delimiter = "\t"
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or delimiter > "~"):
-        raise InputError(f"the delimiter must be one ASCII character, not {delimiter!r}.")
-    if decimal not in (".", ","):
-        raise InputError(f"the decimal mark must be a point or a comma, not {decimal!r}.")
-    return Layout(delimiter, decimal, header)
-
-
 def csv_batches(
     path: str,
     choose: Choose,
     required: Sequence[str],
     numeric: Sequence[str],
-    layout: Layout,
-    progress: Progress | None,
+    csv_format: CsvFormat,
+    progress: OnProgress | None,
 ) -> Iterator[Any]:
     """Yield the chosen columns: the numeric ones as float64, the others as text."""
     source = "standard input" if path == "-" else path
@@ -69,14 +88,14 @@ def csv_batches(
         if raw.peek(2)[:2] == _GZIP_MAGIC:
             stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
         blocks = _blocks(stream, source)
-        names, delimiter, first = _first_line(next(blocks, None), layout, required, source)
+        names, delimiter, first = _first_line(next(blocks, None), csv_format, required, source)
         chosen = choose(names)
         row = 0
         for block in chain([first], blocks):
             table = _parsed(block, names, chosen, delimiter, source)
             for j, name in enumerate(chosen):
                 if name in numeric:
-                    numbers = _numbers(table[name], layout.decimal, source, name, row)
+                    numbers = _numbers(table[name], csv_format.decimal, source, name, row)
                     table = table.set_column(j, name, numbers)
             yield one_batch(table)
             row += table.num_rows
@@ -154,7 +173,7 @@ def _in_utf8(block: _Block, source: str) -> _Block:
 
 
 def _first_line(
-    block: _Block | None, layout: Layout, required: Sequence[str], source: str
+    block: _Block | None, csv_format: CsvFormat, required: Sequence[str], source: str
 ) -> tuple[list[str], str, _Block]:
     """Take names and delimiter from the first line; what follows the header is the rest."""
     text = block.text.lstrip(b"\r\n") if block else b""
@@ -162,15 +181,15 @@ def _first_line(
         raise InputError("the file is empty.", file=source)
     end = _first_record_end(text, block.ending)
     record = text[:end]
-    delimiter = layout.delimiter or _delimiter(record.decode(), layout.decimal, source)
+    delimiter = csv_format.delimiter or _delimiter(record.decode(), csv_format.decimal, source)
     fields = _fields(record, delimiter)
     start = len(block.text) - len(text)
-    if not layout.header:
+    if not csv_format.header:
         names = [str(number) for number in range(1, len(fields) + 1)]
     else:
         # Names that are numbers, such as wavelengths, are fine when they are asked for.
         asked_for = required and set(required) <= set(fields)
-        if not asked_for and all(_is_number(field, layout.decimal) for field in fields):
+        if not asked_for and all(_is_number(field, csv_format.decimal) for field in fields):
             raise InputError(
                 "the first line holds only numbers, not column names; pass --no-header, or choose "
                 "columns by these names if that is what they are.",

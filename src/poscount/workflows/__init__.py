@@ -1,0 +1,57 @@
+"""From files to models, counts, answers and reports: the door of the command line and the page.
+
+No statistics may be in it, and no words of a front end: an option is named as in Python, and an
+error is an `InputError` that the front end puts into its own words.
+
+The names below are imported when they are first used, so that a front end starts at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_PLACES = {
+    "CsvFormat": "poscount.files.csv",
+    "FilesDiagnosis": "poscount.workflows.diagnosis",
+    "OnProgress": "poscount.files.arrow",
+    "Result": "poscount.workflows.results",
+    "Watch": "poscount.workflows.estimates",
+    "count": "poscount.workflows.estimates",
+    "diagnose": "poscount.workflows.diagnosis",
+    "draw": "poscount.workflows.results",
+    "fit": "poscount.workflows.estimates",
+    "merge": "poscount.workflows.estimates",
+    "quantify": "poscount.workflows.estimates",
+    "write_csv": "poscount.workflows.results",
+}
+
+if TYPE_CHECKING:
+    from poscount.files.arrow import OnProgress
+    from poscount.files.csv import CsvFormat
+    from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
+    from poscount.workflows.estimates import Watch, count, fit, merge, quantify
+    from poscount.workflows.results import Result, draw, write_csv
+
+__all__ = [
+    "CsvFormat",
+    "FilesDiagnosis",
+    "OnProgress",
+    "Result",
+    "Watch",
+    "count",
+    "diagnose",
+    "draw",
+    "fit",
+    "merge",
+    "quantify",
+    "write_csv",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'poscount.workflows' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_PLACES[name]), name)
+    globals()[name] = value
+    return value
