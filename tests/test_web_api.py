@@ -24,7 +24,7 @@ import poscount
 from poscount import RCQ, registry
 from poscount.cli import main
 from poscount.datasets import example_path, load_example
-from poscount.web.offer import METHODS
+from poscount.web.tasks import AVAILABLE_METHODS
 
 pytest.importorskip("fastapi")
 
@@ -81,9 +81,9 @@ def test_info_says_the_version_and_the_limits(web):
 
 def test_the_methods_are_those_of_the_registry_the_default_first(web):
     info = web.http.get("/api/methods").json()
-    assert [method["name"] for method in info["methods"]] == METHODS
-    assert METHODS[0] == registry.DEFAULT_METHOD
-    assert set(METHODS) < set(registry.METHODS)
+    assert [method["name"] for method in info["methods"]] == AVAILABLE_METHODS
+    assert AVAILABLE_METHODS[0] == registry.DEFAULT_METHOD
+    assert set(AVAILABLE_METHODS) < set(registry.METHODS)
     about = {method["name"]: method for method in info["methods"]}
     assert about["pat"]["reusable"]
     assert not about["tice"]["reusable"]
@@ -186,7 +186,7 @@ QUICK = ("rcq", "pat", "dedpul", "minimum")
 
 @pytest.mark.parametrize(
     "method",
-    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in METHODS],
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in AVAILABLE_METHODS],
 )
 def test_every_method_on_offer_answers_as_in_python(visit, method):
     rng = np.random.default_rng(3)
@@ -412,19 +412,6 @@ def test_settings_of_csv_must_agree(visit):
     visit.send("unlabeled", "u.csv", POSITIVES, delimiter=",")
     answer = visit.http.post(f"{visit.base}/estimates", json={})
     assert (answer.status_code, answer.json()["field"]) == (422, "delimiter")
-
-
-def test_every_option_in_a_sentence_of_the_library_has_a_field():
-    from poscount.web.refusals import for_the_page
-
-    source = Path(poscount.__file__).parent
-    files = [*source.glob("engines/*.py"), source / "validation.py", source / "persistence.py"]
-    text = " ".join(file.read_text() for file in files)
-    options = set(re.findall(r"(?<![-\w])--[a-z]+(?:-[a-z]+)*", text))
-    assert {"--delimiter", "--decimal", "--no-header", "--features"} <= options
-    # The server never asks for another engine, so that nothing is said of these two.
-    options -= {"--engine", "--on-error"}
-    assert not [option for option in options if "--" in for_the_page(f"pass {option} .")]
 
 
 def test_the_commands_of_the_documentation_run(web, tmp_path):

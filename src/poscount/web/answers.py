@@ -29,8 +29,8 @@ _DOUBTS = [
     "it is counted as positive, and the number is too high. Adding columns that tell the two apart "
     "helps.",
     "The interval does not cover these two problems: it is about chance only.",
-    "If you can, check one sample by hand, or compare with another method. If two methods differ by "
-    "more than their intervals, at least one of them is wrong.",
+    "If you can, check one sample by hand, or compare with another method. If two methods differ "
+    "by more than their intervals, at least one of them is wrong.",
 ]
 
 _CSS = """
@@ -68,7 +68,7 @@ def answer_of(
     """
     features = list(model.feature_names_in_)
     named = None if tuple(features) == task.default_features else features
-    first, seed = results[0].prevalence, results[0].seed
+    first = results[0].prevalence
     headline = _headline(results)
     return schemas.Answer(
         headline=headline,
@@ -80,11 +80,11 @@ def answer_of(
         doubts=_DOUBTS,
         made=(
             f"{first.method}, fitted on {first.n_labeled:,} positives with the columns "
-            f"{', '.join(features)}; seed {seed}."
+            f"{', '.join(features)}; seed {model.seed_}."
         ),
         method=task.method,
         features=features,
-        seed=seed,
+        seed=model.seed_,
         picture=f"Chart of the numbers in the table. {headline}" if drawn else None,
         command=reproduction_code.command(task, named, is_reusable(model)),
         python=reproduction_code.python(task, named, first.method),

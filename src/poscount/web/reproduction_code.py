@@ -98,13 +98,13 @@ def _unusual(csv_format: CsvFormat) -> dict[str, Any]:
 
 
 def _csv_options(csv_format: CsvFormat) -> list[str]:
-    unusual = _unusual(csv_format)
+    delimiter, decimal, header = csv_format
     options = []
-    if "delimiter" in unusual:
-        mark = "\\t" if csv_format.delimiter == "\t" else csv_format.delimiter
-        options.append(f"--delimiter {shlex.quote(mark)}")
-    if "decimal" in unusual:
-        options.append(f"--decimal {csv_format.decimal}")
-    if "header" in unusual:
+    if delimiter is not None:
+        written = delimiter.replace("\t", "\\t")
+        options.append(f"--delimiter {shlex.quote(written)}")
+    if decimal != ".":
+        options.append(f"--decimal {decimal}")
+    if not header:
         options.append("--no-header")
     return options

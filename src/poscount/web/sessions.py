@@ -153,9 +153,7 @@ class Sessions:
             raise RefusedError(507, "The server's disk space for files is full; try again later.")
         self.used += n_bytes
 
-    def new_upload(
-        self, session: Session, name: str, role: str, csv_format: CsvFormat
-    ) -> Upload:
+    def new_upload(self, session: Session, name: str, role: str, csv_format: CsvFormat) -> Upload:
         """Give a new file its place; what the client calls it is only shown, never a path."""
         shown = _shown_name(name)
         suffix = next((end for end in _SUFFIXES if shown.lower().endswith(end)), None)

@@ -27,7 +27,6 @@ from poscount.datasets import example_path
 from poscount.errors import InputError
 from poscount.web import reproduction_code
 from poscount.web.answers import answer_of, report_html
-from poscount.web.refusals import SETTINGS
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
     DiagnoseTask,
@@ -44,7 +43,7 @@ from poscount.workflows import (
     diagnose,
     draw,
     fit,
-    inspect,
+    inspect_file,
     is_reusable,
     quantify,
     write_csv,
@@ -120,7 +119,7 @@ def _inspect(task: InspectTask) -> dict[str, Any]:
     path, limits = task.file.path, task.limits
     if task.example:
         shutil.copyfile(example_path(task.example), path)
-    found = inspect(
+    found = inspect_file(
         path,
         positives=task.file.role == "positives",
         limits=FileLimits(limits.rows, limits.columns, limits.unpacked_bytes, limits.groups),
@@ -204,9 +203,7 @@ def _write(task: EstimateTask, model: Any, results: Sequence[Result]) -> None:
         model.save(folder / "model.poscount")
     except ImportError as error:
         no_model = str(error)
-    answer = answer_of(
-        task, model, results, truth=truth, drawn=png is not None, no_model=no_model
-    )
+    answer = answer_of(task, model, results, truth=truth, drawn=png is not None, no_model=no_model)
     (folder / "report.html").write_text(report_html(answer, png), encoding="utf-8")
     text = json.dumps(answer.model_dump(), indent=1)
     (folder / "result.json").write_text(text, encoding="utf-8")
@@ -250,3 +247,7 @@ def _diagnose(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]:
         "unchecked": [_not_checked(missing) for missing in diagnosis.unchecked],
         "command": reproduction_code.diagnose_command(task),
     }
+
+
+def _not_checked(missing: Any) -> dict[str, str]:
+    return {"code": missing.code, "title": missing.title, "reason": missing.reason}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 _PLACES = {
     "CsvFormat": "poscount.files.csv",
+    "FileLimits": "poscount.workflows.inspection",
     "FilesDiagnosis": "poscount.workflows.diagnosis",
     "OnProgress": "poscount.files.arrow",
     "Result": "poscount.workflows.results",
@@ -21,20 +22,27 @@ _PLACES = {
     "diagnose": "poscount.workflows.diagnosis",
     "draw": "poscount.workflows.results",
     "fit": "poscount.workflows.estimates",
+    "inspect_file": "poscount.workflows.inspection",
+    "is_reusable": "poscount.workflows.estimates",
     "merge": "poscount.workflows.estimates",
+    "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
+    "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
 }
 
 if TYPE_CHECKING:
     from poscount.files.arrow import OnProgress
     from poscount.files.csv import CsvFormat
+    from poscount.plotting.page import picture_element, whole_page
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
-    from poscount.workflows.estimates import Watch, count, fit, merge, quantify
+    from poscount.workflows.estimates import Watch, count, fit, is_reusable, merge, quantify
+    from poscount.workflows.inspection import FileLimits, inspect_file
     from poscount.workflows.results import Result, draw, write_csv
 
 __all__ = [
     "CsvFormat",
+    "FileLimits",
     "FilesDiagnosis",
     "OnProgress",
     "Result",
@@ -43,8 +51,12 @@ __all__ = [
     "diagnose",
     "draw",
     "fit",
+    "inspect_file",
+    "is_reusable",
     "merge",
+    "picture_element",
     "quantify",
+    "whole_page",
     "write_csv",
 ]
 

@@ -41,6 +41,12 @@ class _Counting(NamedTuple):
     watch: Watch
 
 
+def is_reusable(method: type[Quantifier] | Quantifier) -> bool:
+    """Tell whether a model is fitted once and counts rows, so that it can be used on other data."""
+    kind = method if isinstance(method, type) else type(method)
+    return issubclass(kind, CountingQuantifier)
+
+
 def fit(
     path: str,
     method: str,

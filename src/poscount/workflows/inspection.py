@@ -66,7 +66,7 @@ class FileDescription(NamedTuple):
     columns: tuple[ColumnDescription, ...]
 
 
-def inspect(
+def inspect_file(
     path: str, *, positives: bool, limits: FileLimits, csv_format: CsvFormat = DEFAULT_CSV
 ) -> FileDescription:
     """Read a file through once, and describe it.
@@ -87,7 +87,7 @@ def inspect(
     --------
     >>> from poscount.datasets import example_path
     >>> limits = FileLimits(rows=1000, columns=10, unpacked_bytes=10**6, groups=10)
-    >>> found = inspect(str(example_path("truth.csv")), positives=True, limits=limits)
+    >>> found = inspect_file(str(example_path("truth.csv")), positives=True, limits=limits)
     >>> [(column.name, column.why_not_feature) for column in found.columns]
     [('night', 'holds text'), ('positives', None), ('rows', None)]
     """
@@ -100,7 +100,9 @@ def inspect(
         n_rows += batch.num_rows
         _check(path, limits, rows=n_rows, columns=batch.num_columns)
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
-            columns.setdefault(name, _Column(limits.groups, decimal, positives)).add(values)
+            if name not in columns:
+                columns[name] = _Column(limits.groups, decimal, keep=positives)
+            columns[name].add(values)
     if n_rows == 0:
         raise InputError("the file has column names but no rows.", file=path)
     return FileDescription(
