@@ -186,7 +186,10 @@ QUICK = ("rcq", "pat", "dedpul", "minimum")
 
 @pytest.mark.parametrize(
     "method",
-    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in AVAILABLE_METHODS],
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in AVAILABLE_METHODS
+    ],
 )
 def test_every_method_on_offer_answers_as_in_python(visit, method):
     rng = np.random.default_rng(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from pathlib import Path
@@ -16,12 +17,13 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from poscount import __version__, registry
-from poscount.web import schemas, summaries
+from poscount.web import schemas
 from poscount.web.guard import Guard, Hosts
+from poscount.web.jobs import Job, JobQueue
 from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError
 from poscount.web.service import ROLES, Service
-from poscount.web.sessions import Session
+from poscount.web.sessions import Estimate, Session, Upload
 
 _STATIC = Path(__file__).with_name("static")
 _STATUSES = (400, 403, 404, 405, 408, 409, 413, 415, 422, 503, 507)
@@ -139,12 +141,12 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     @app.post("/api/sessions", status_code=201, **api)
     async def open_session(service: AService) -> schemas.SessionInfo:
         """Begin a session. Anyone who knows its name can use it; there is no other key."""
-        return summaries.session_info(service.sessions.open(), limits)
+        return _session_info(service.sessions.open(), limits)
 
     @app.get("/api/sessions/{session}", **api)
     async def see_session(session: ASession) -> schemas.SessionInfo:
         """List the files of a session, and how their columns match."""
-        return summaries.session_info(session, limits)
+        return _session_info(session, limits)
 
     @app.delete("/api/sessions/{session}", status_code=204, **api)
     async def close_session(service: AService, session: ASession) -> Response:
@@ -156,7 +158,7 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
         """Replace all files by the embedded example: nine nights of a mosquito trap."""
         await service.add_example(session)
-        return summaries.session_info(session, limits)
+        return _session_info(session, limits)
 
     @app.post("/api/sessions/{session}/files", status_code=201, openapi_extra=_UPLOAD_FORM, **api)
     async def add_file(
@@ -164,27 +166,27 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     ) -> schemas.SessionInfo:
         """Send a file. It is read at once, and refused if it cannot be used."""
         await service.add_file(session, request)
-        return summaries.session_info(session, limits)
+        return _session_info(session, limits)
 
     @app.delete("/api/sessions/{session}/files/{file}", **api)
     async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
         """Delete a file."""
         await service.remove_file(session, session.upload(file))
-        return summaries.session_info(session, limits)
+        return _session_info(session, limits)
 
     @app.post("/api/sessions/{session}/estimates", status_code=202, **api)
     async def start_estimate(
         service: AService, session: ASession, wanted: schemas.EstimateRequest
     ) -> schemas.EstimateInfo:
         """Queue an estimate for all unlabeled files of the session; poll it until it is done."""
-        return summaries.estimate_info(service, await service.start_estimate(session, wanted))
+        return _estimate_info(service, await service.start_estimate(session, wanted))
 
     @app.get("/api/sessions/{session}/estimates/{estimate}", **api)
     async def see_estimate(
         service: AService, session: ASession, estimate: str
     ) -> schemas.EstimateInfo:
         """Get the state of an estimate and, when it is done, the answer."""
-        return summaries.estimate_info(service, session.estimate(estimate))
+        return _estimate_info(service, session.estimate(estimate))
 
     @app.delete("/api/sessions/{session}/estimates/{estimate}", status_code=204, **api)
     async def remove_estimate(service: AService, session: ASession, estimate: str) -> Response:
@@ -200,7 +202,7 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     ) -> schemas.DiagnosisInfo:
         """Queue a check of an estimate's assumptions; any change of the session cancels it."""
         found = session.estimate(estimate)
-        return summaries.diagnosis_info(service, found, service.start_diagnosis(session, found))
+        return _diagnosis_info(service, found, service.start_diagnosis(session, found))
 
     @app.get(diagnosis, **api)
     async def see_diagnosis(
@@ -210,7 +212,7 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
         found = session.estimate(estimate)
         if found.diagnosis is None:
             raise RefusedError(404, "This check has not been requested yet.")
-        return summaries.diagnosis_info(service, found, found.diagnosis)
+        return _diagnosis_info(service, found, found.diagnosis)
 
     @app.get(
         "/api/sessions/{session}/estimates/{estimate}/{download}",
@@ -226,6 +228,79 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
             raise RefusedError(404, "This estimate has no such file, or it is not done yet.")
         kind = _MEDIA_TYPES[path.suffix]
         return FileResponse(path, media_type=kind, filename=f"poscount-{download.value}")
+
+
+# What clients are told
+
+
+def _session_info(session: Session, limits: Limits) -> schemas.SessionInfo:
+    """Describe a session."""
+    positives, unlabeled = session.of_role("positives"), session.of_role("unlabeled")
+    columns = [
+        _column_match(column, unlabeled)
+        for upload in positives
+        for column in upload.content.columns
+    ]
+    known = {column.name for column in columns}
+    every = dict.fromkeys(name for upload in unlabeled for name in upload.content.names)
+    return schemas.SessionInfo(
+        session=session.id,
+        expires_after_seconds=limits.idle_seconds,
+        example=session.example,
+        files=[_file_info(upload) for upload in session.uploads.values()],
+        columns=columns,
+        left_alone=[name for name in every if positives and name not in known],
+        groupings=[name for name in session.shared_columns() if session.n_groups(name) is not None],
+    )
+
+
+def _column_match(column: schemas.ColumnInfo, unlabeled: list[Upload]) -> schemas.ColumnMatch:
+    missing = [upload.name for upload in unlabeled if column.name not in upload.content.names]
+    why_not = f"is missing in {', '.join(missing)}" if missing else column.why_not_feature
+    return schemas.ColumnMatch(
+        name=column.name,
+        usable=column.numeric and not missing,
+        use=why_not is None,
+        why_not=why_not,
+    )
+
+
+def _file_info(upload: Upload) -> schemas.FileInfo:
+    about = {"id": upload.id, "name": upload.name, "role": upload.role, "size": upload.size}
+    return schemas.FileInfo.model_validate(about | upload.content.model_dump())
+
+
+def _estimate_info(service: Service, estimate: Estimate) -> schemas.EstimateInfo:
+    """Describe an estimate."""
+    answer = None
+    if estimate.job.state == "done":
+        answer = json.loads((estimate.directory / schemas.Download.json).read_text("utf-8"))
+    job = _job_info(service, estimate, service.estimates, estimate.job)
+    return schemas.EstimateInfo.model_validate({"id": estimate.id, "answer": answer, **job})
+
+
+def _diagnosis_info(service: Service, estimate: Estimate, job: Job) -> schemas.DiagnosisInfo:
+    """Describe the check of an estimate's assumptions."""
+    diagnosis = job.future.result() if job.state == "done" else None
+    told = _job_info(service, estimate, service.diagnoses, job)
+    return schemas.DiagnosisInfo.model_validate({"diagnosis": diagnosis, **told})
+
+
+def _job_info(service: Service, estimate: Estimate, queue: JobQueue, job: Job) -> dict[str, Any]:
+    downloads = []
+    if job.state == "done":
+        service.sessions.update_disk_usage(estimate)
+        downloads = [name for name in schemas.Download if (estimate.directory / name).exists()]
+    error = job.error
+    return {
+        "state": job.state,
+        "step": job.step,
+        "fraction": job.fraction,
+        "position": queue.position(job),
+        "seconds": round(job.seconds, 2),
+        "error": {"message": error.message, "field": error.field} if error else None,
+        "downloads": downloads,
+    }
 
 
 async def _refuse(request: Request, problem: Any) -> JSONResponse:

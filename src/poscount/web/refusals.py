@@ -63,7 +63,6 @@ SETTINGS = {
     "features": _COLUMNS,
     "exclude": _COLUMNS,
     "by": _Setting("by", "One answer for each", {None: "nothing: one answer for all rows"}),
-    "by_file": _Setting("by_file", "Each file separately"),
     "method": _Setting("method", "Method"),
     "scorer": _Setting("scorer", "Scorer", {None: "the method's default"}),
     "confidence": _Setting("confidence", "Confidence"),

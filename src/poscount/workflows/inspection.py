@@ -139,14 +139,14 @@ class _Column:
         self.many = len(self.values) > self.most_distinct or longest > _LONGEST_VALUE
 
     def description(self, name: str) -> ColumnDescription:
-        why_not = None
+        numeric, why_not = self.numeric, None
         if self.keep:
             column = self._typed(pyarrow().chunked_array(self.chunks))
-            self.numeric = is_number(column.type)
+            numeric = is_number(column.type)
             why_not = why_not_feature(pyarrow().table({name: column}), name)
         return ColumnDescription(
             name,
-            numeric=self.numeric,
+            numeric=numeric,
             distinct=None if self.many else len(self.values),
             values=tuple(value[:_LONGEST_VALUE] for value in list(self.values)[:_VALUES_SHOWN]),
             why_not_feature=why_not,
