@@ -56,7 +56,7 @@ class _Server(uvicorn.Server):
         name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         shown = f"[{name}]" if ":" in name else name
         address = f"http://{shown}:{sockets[0].getsockname()[1]}/"
-        print(f"poscount is at {address} (Ctrl-C stops it and deletes all files).")
+        print(f"poscount is at {address} (Ctrl-C stops it and deletes what was uploaded).")
         if self.host not in LOOPBACK:
             print("Anyone who can reach this machine can use it: there is no password.")
         print(end="", flush=True)
