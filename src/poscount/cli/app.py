@@ -321,7 +321,10 @@ def diagnose(
     found = diagnosing.diagnose(fitted, data, positives, reference, layout)
     if output is not None:
         found.to_html(output)
-    typer.echo(found.to_json() if output_format == TextFormat.json else str(found))
+    if output_format == TextFormat.json:
+        typer.echo(found.to_json())
+    else:
+        typer.echo(found.told(lambda missing: f"Add --{missing.option}." if missing.option else ""))
 
 
 @app.command()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from poscount import registry
-from poscount.diagnostics import diagnose
+from poscount.diagnostics import Unchecked, diagnose
 from poscount.files.sampling import some_rows
 from poscount.web import recipes
 
@@ -43,17 +42,13 @@ def check_assumptions(
     return {
         "rows": f"Looked at: {seen}.",
         "findings": findings,
-        "unchecked": [{**told, "reason": _reason(told["reason"])} for told in about["unchecked"]],
+        "unchecked": [_unchecked(missing) for missing in diagnosis.unchecked],
         "command": recipes.diagnosing(task),
     }
 
 
-def _reason(reason: str) -> str:
-    """Say in the words of the page what is missing.
-
-    Examples
-    --------
-    >>> _reason("give a second sample (reference=, --reference).")
-    'give a second sample (--reference of the command poscount diagnose).'
-    """
-    return re.sub(r"\(\w+=, (--\w+)\)", r"(\1 of the command poscount diagnose)", reason)
+def _unchecked(missing: Unchecked) -> dict[str, str]:
+    """Say in the words of the page what is missing."""
+    where = f" (--{missing.option} of the command poscount diagnose)" if missing.option else ""
+    reason = f"{missing.reason.removesuffix('.')}{where}."
+    return {"code": missing.code, "title": missing.title, "reason": reason}
