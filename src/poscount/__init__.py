@@ -36,11 +36,11 @@ _PLACES = {
     "InputError": "poscount.errors",
     "FileError": "poscount.errors",
     "load": "poscount.registry",
-    "Comparison": "poscount.diagnostics.comparison",
-    "Diagnosis": "poscount.diagnostics.diagnosis",
-    "Finding": "poscount.diagnostics.finding",
-    "compare_samples": "poscount.diagnostics.comparison",
-    "diagnose": "poscount.diagnostics.diagnosis",
+    "Comparison": "poscount.diagnostics",
+    "Diagnosis": "poscount.diagnostics",
+    "Finding": "poscount.diagnostics",
+    "compare_samples": "poscount.diagnostics",
+    "diagnose": "poscount.diagnostics",
     "estimate_contamination": "poscount.interop.contamination",
     "label_frequency": "poscount.prevalence",
     "joint_prior": "poscount.prevalence",
@@ -50,9 +50,7 @@ _PLACES = {
 
 if TYPE_CHECKING:
     from poscount.counts import Counts, GroupedCounts
-    from poscount.diagnostics.comparison import Comparison, compare_samples
-    from poscount.diagnostics.diagnosis import Diagnosis, diagnose
-    from poscount.diagnostics.finding import Finding
+    from poscount.diagnostics import Comparison, Diagnosis, Finding, compare_samples, diagnose
     from poscount.ensemble import Minimum
     from poscount.errors import FileError, InputError
     from poscount.interop.contamination import estimate_contamination

@@ -315,7 +315,10 @@ def diagnose(
     ).diagnosis
     if output is not None:
         found.to_html(output)
-    typer.echo(found.to_json() if output_format == TextFormat.json else str(found))
+    if output_format == TextFormat.json:
+        typer.echo(found.to_json())
+    else:
+        typer.echo(found.told(lambda missing: f"Add --{missing.option}." if missing.option else ""))
 
 
 @app.command()

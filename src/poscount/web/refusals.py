@@ -23,27 +23,14 @@ class RefusedError(Exception):
 class _Setting(NamedTuple):
     """An option of the library on the page: its element, its name, and the words of its menu.
 
-    In `menu`, None is what the page shows when nothing is chosen. `advice` is what to do where no
-    value is known, if it is not simply to use the setting.
+    In `menu`, None is what the page shows when nothing is chosen. `advice` is what to do if no
+    value is known and there is more to say than to use the setting.
     """
 
     field: str | None
     label: str = ""
     menu: Mapping[str | bool | None, str] = {}
     advice: str = ""
-
-    def remedy(self, error: InputError) -> str:
-        value = None if error.leave_out else error.value
-        if (error.leave_out or value is not None) and self._shown(value):
-            return f"Change the setting {self.label} to “{self._shown(value)}”."
-        if error.leave_out and self.label:
-            return f"Leave the setting {self.label} empty."
-        if self.advice or not self.label or error.option is None:
-            return self.advice
-        return f"Use the setting {self.label}."
-
-    def _shown(self, value: Any) -> str | None:
-        return self.menu.get(value) if isinstance(value, str | bool | None) else None
 
 
 _COLUMNS = _Setting("features", advice="Select the columns to learn from.")
@@ -68,9 +55,31 @@ SETTINGS = {
     "confidence": _Setting("confidence", "Confidence"),
     "bootstrap": _Setting("bootstrap", "Replicates"),
     "random_state": _Setting("random_state", "Seed"),
-    # A limit of this server is no setting of its users.
+    # What the page has no setting for, the command line can do.
     "limits": _Setting(None, advice="The command line has no such limit."),
+    "positives": _Setting(None, advice="The command poscount diagnose has --positives for it."),
+    "reference": _Setting(None, advice="The command poscount diagnose has --reference for it."),
 }
+
+
+def remedy(option: str | None, value: Any = None, leave_out: bool = False) -> str:
+    """Say how to set an option on the page; empty if the page has nothing like it.
+
+    Examples
+    --------
+    >>> remedy("decimal", ","), remedy("bootstrap", leave_out=True)
+    ('Change the setting Decimal mark to “comma: 0,5”.', 'Leave the setting Replicates empty.')
+    """
+    if option not in SETTINGS:
+        return ""
+    setting = SETTINGS[option]
+    if leave_out or isinstance(value, str | bool):
+        shown = setting.menu.get(None if leave_out else value)
+        if shown:
+            return f"Change the setting {setting.label} to “{shown}”."
+    if leave_out and setting.label:
+        return f"Leave the setting {setting.label} empty."
+    return setting.advice or f"Use the setting {setting.label}."
 
 
 def refusal_of(failure: Mapping[str, Any], task: Task) -> RefusedError:
@@ -94,9 +103,10 @@ def refusal_of(failure: Mapping[str, Any], task: Task) -> RefusedError:
     """
     sent = {file.path: file for file in task.files}.get(failure.get("file") or "")
     error = InputError(**{**failure, "file": sent.name if sent else None})
-    setting = SETTINGS.get(error.option or "", _Setting(None))
-    field = setting.field or (sent.role if sent else None)
-    return RefusedError(422, error.told(setting.remedy(error)), field)
+    setting = SETTINGS.get(error.option or "")
+    field = (setting.field if setting else None) or (sent.role if sent else None)
+    advice = remedy(error.option, error.value, error.leave_out)
+    return RefusedError(422, error.told(advice), field)
 
 
 def size(n_bytes: float) -> str:

@@ -27,6 +27,7 @@ from poscount.datasets import example_path
 from poscount.errors import InputError
 from poscount.web import reproduction_code
 from poscount.web.answers import answer_of, report_html
+from poscount.web.refusals import remedy
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
     DiagnoseTask,
@@ -244,10 +245,13 @@ def _diagnose(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]:
         "findings": [
             {**finding.to_dict(), "figures": finding.figures} for finding in diagnosis.findings
         ],
-        "unchecked": [_not_checked(missing) for missing in diagnosis.unchecked],
+        "unchecked": [
+            {
+                "code": missing.code,
+                "title": missing.title,
+                "reason": f"{missing.reason} {remedy(missing.option)}".rstrip(),
+            }
+            for missing in diagnosis.unchecked
+        ],
         "command": reproduction_code.diagnose_command(task),
     }
-
-
-def _not_checked(missing: Any) -> dict[str, str]:
-    return {"code": missing.code, "title": missing.title, "reason": missing.reason}

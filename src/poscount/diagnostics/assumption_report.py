@@ -1,17 +1,20 @@
-"""The assumption report: everything that speaks for or against an estimate."""
+"""The assumption report: all reasons to trust or to doubt an estimate."""
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from typing import Any
 
+from poscount import checks
 from poscount.base import Quantifier
+from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
 from poscount.container import write_whole
+from poscount.diagnostics.drawings import drawings
 from poscount.diagnostics.evidence import gather
-from poscount.diagnostics.finding import SEVERITIES, Finding, Severity, Unchecked
-from poscount.diagnostics.findings import CHECKS
 from poscount.prevalence import Prevalence
 
 
@@ -22,9 +25,9 @@ class Diagnosis:
     Attributes
     ----------
     prevalence : Prevalence
-        What the model says of the sample.
+        The estimate for the sample.
     findings : tuple of Finding
-        Everything that was checked, also what is in order.
+        The result of every check, including those that found nothing wrong.
     unchecked : tuple of Unchecked
         What could not be checked, and why.
     """
@@ -35,7 +38,7 @@ class Diagnosis:
 
     @property
     def severity(self) -> Severity:
-        """That of the worst finding."""
+        """Severity of the worst finding."""
         return max((f.severity for f in self.findings), key=SEVERITIES.index, default="ok")
 
     @property
@@ -50,13 +53,24 @@ class Diagnosis:
         n = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
         parts = [f"{n[name]} {name}{'s' if n[name] != 1 else ''}" for name in ("warning", "notice")]
         more = f", {len(self.unchecked)} not checked" if self.unchecked else ""
-        return f"{', '.join(parts)}, {n['ok']} in order{more}"
+        return f"{', '.join(parts)}, {n['ok']} OK{more}"
 
-    def __str__(self) -> str:
+    def told(self, remedy: Callable[[Unchecked], str]) -> str:
+        """The whole report as text.
+
+        Parameters
+        ----------
+        remedy : callable
+            Says how to get a finding that is missing, in the words of the user's front end.
+        """
         parts = [f"{self.prevalence!r}\n{self.summary}", *map(str, self.by_severity)]
         if self.unchecked:
-            parts.append("\n".join(["NOT CHECKED", *(f"  {u}" for u in self.unchecked)]))
+            lines = (f"  {unchecked.told(remedy(unchecked))}" for unchecked in self.unchecked)
+            parts.append("\n".join(["NOT CHECKED", *lines]))
         return "\n\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.told(attrgetter("remedy"))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the pictures, in types that JSON knows."""
@@ -72,21 +86,21 @@ class Diagnosis:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One HTML page with pictures that needs nothing beside it; matplotlib draws them.
+        """The report as one HTML file that includes its pictures; they need matplotlib.
 
         Parameters
         ----------
         path : path, optional
-            Where to write it, whole or not at all.
+            Where to write it; if that fails, no part of it is left there.
 
         Returns
         -------
         str
             The page.
         """
-        from poscount.diagnostics.report import report
+        from poscount.diagnostics.html import html_page
 
-        text = report(self)
+        text = html_page(self)
         if path is not None:
             write_whole(path, text.encode())
         return text
@@ -95,25 +109,26 @@ class Diagnosis:
 def diagnose(
     model: Quantifier, sample: Any, *, positives: Any = None, reference: Any = None
 ) -> Diagnosis:
-    """Look for reasons to doubt what a model says of a sample.
+    """Look for reasons to doubt what a model says about a sample.
 
-    Checked are the number of positives and of rows, overlap of negatives with positives and drift
-    of the positives, the agreement of PAT, RCQ and DEDPUL, and constants and copies in the data.
-    Each finding says how often it is a false alarm, and what it cannot see. No finding is a proof:
-    negatives that look exactly like positives cannot be seen by anybody.
+    The checks are about the number of positives and of rows, overlap of negatives with positives,
+    drift of the positives, the agreement of PAT, RCQ and DEDPUL, and constants and copies in the
+    data. Each finding says how often it is a false alarm, and what it cannot see. A report without
+    warnings is no proof: negatives that look exactly like positives cannot be detected.
 
     Parameters
     ----------
     model : fitted quantifier
-        Any of them; most can be said about RCQ.
+        Of any method; most is known about RCQ.
     sample : array or frame
         Unlabeled rows, as for `quantify`.
     positives : array or frame, optional
-        Those that the model was fitted on. A reusable model does not keep them; with them, copies
-        can be found, DEDPUL can be asked, and a model that is not RCQ gets RCQ's checks, too.
+        The positives that the model was fitted on. A reusable model does not keep them. With them,
+        copies can be found, the result can be compared with DEDPUL, and models other than RCQ get
+        RCQ's checks as well.
     reference : array or frame, optional
-        A second sample whose positives and negatives are of the same kinds, in other shares: it
-        tells overlap from drift, which one sample cannot.
+        A second sample with the same kinds of positives and negatives, but a different prevalence:
+        it tells overlap from drift, which one sample cannot.
 
     Returns
     -------
@@ -134,10 +149,11 @@ def diagnose(
     >>> [finding.code for finding in diagnosis.findings if finding.severity == "warning"]
     ['core-differs', 'pat-disagrees']
     """
-    evidence = gather(model, sample, positives, reference)
-    found = [check(evidence) for check in CHECKS]
+    gathered = gather(model, sample, positives, reference)
+    results = [check.finding(gathered.evidence) for check in checks.REPORT]
+    plots = dict(drawings(gathered))
     return Diagnosis(
-        evidence.answer,
-        tuple(f for f in found if isinstance(f, Finding)),
-        tuple(f for f in found if isinstance(f, Unchecked)),
+        gathered.answer,
+        tuple(replace(f, plot=plots.get(f.code)) for f in results if isinstance(f, Finding)),
+        tuple(f for f in results if isinstance(f, Unchecked)),
     )

@@ -1,4 +1,4 @@
-"""One finding of the assumption report, and what every finding of its kind has in common."""
+"""What checks report: a finding, or why there is none, and a picture to go with it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class Drawing:
     draw : callable
         Takes the arguments and `ax`.
     arguments : mapping of str to object
+        Keyword arguments of `draw`.
     size : (float, float)
-        Of a figure for it, in inches.
+        Width and height of a figure for it, in inches.
     """
 
     draw: Callable[..., Any]
@@ -42,7 +43,7 @@ class Finding:
     code : str
         Short stable name, for programs.
     severity : {"ok", "notice", "warning"}
-        A notice is good to know; a warning is a reason to doubt the answer.
+        A notice is good to know; a warning is a reason to doubt the estimate.
     title : str
         What was checked, in a few words.
     sentence : str
@@ -52,10 +53,11 @@ class Finding:
     quantity : str
         What the number is.
     number : float
+        The statistic of the check.
     threshold : float or None
         Where the number becomes a warning; None if it never does.
     false_alarm_rate : float
-        Share of samples without any fault that got this warning, as measured
+        Share of samples with nothing wrong that got this warning, as measured
         (``benchmarks/diagnostics.py``).
     cannot_detect : str
         What the check is blind to.
@@ -84,10 +86,11 @@ class Finding:
     @property
     def figures(self) -> str:
         """The number, how often the warning is a false alarm, and what the check is blind to."""
-        limit, rate = "", "It is never a warning."
+        limit, rate = "", "This is never a warning."
         if self.threshold is not None:
             limit = f", limit {self.threshold:.3g}"
-            rate = f"{100 * self.false_alarm_rate:.1f} % of clean samples get this warning."
+            share = f"{100 * self.false_alarm_rate:.1f} %"
+            rate = f"{share} of samples with nothing wrong get this warning."
         return (
             f"{self.quantity}: {self.number:.3g}{limit}. {rate} It cannot see {self.cannot_detect}."
         )
@@ -117,62 +120,25 @@ class Unchecked:
     code, title : str
         Those of the finding that is missing.
     reason : str
-        Why, and how to get it.
+        Why it is missing, in a sentence that names no option.
+    option : str or None
+        The parameter of `diagnose` that would provide what is missing, if there is one.
     """
 
     code: str
     title: str
     reason: str
+    option: str | None = None
+
+    @property
+    def remedy(self) -> str:
+        """How to get the finding in Python; empty if no option would help."""
+        return "" if self.option is None else f"Pass {self.option}=."
+
+    def told(self, remedy: str) -> str:
+        """The whole sentence, with a remedy in the words of the user's front end."""
+        text = f"{self.title} ({self.code}): {self.reason}"
+        return f"{text} {remedy}" if remedy else text
 
     def __str__(self) -> str:
-        return f"{self.title} ({self.code}): {self.reason}"
-
-
-@dataclass(frozen=True)
-class About:
-    """What all findings of one code have in common; the attributes are those of `Finding`."""
-
-    code: str
-    title: str
-    quantity: str
-    false_alarm_rate: float
-    cannot_detect: str
-
-    def found(
-        self,
-        severity: Severity,
-        number: float,
-        threshold: float | None,
-        sentence: str,
-        advice: str = "",
-        plot: Drawing | None = None,
-    ) -> Finding:
-        """A finding of this code."""
-        return Finding(
-            code=self.code,
-            severity=severity,
-            title=self.title,
-            sentence=sentence,
-            advice=advice,
-            quantity=self.quantity,
-            number=float(number),
-            threshold=threshold,
-            false_alarm_rate=self.false_alarm_rate,
-            cannot_detect=self.cannot_detect,
-            plot=plot,
-        )
-
-    def unchecked(self, reason: str) -> Unchecked:
-        """Say why there is no finding of this code."""
-        return Unchecked(self.code, self.title, reason)
-
-
-def severity_above(number: float, notice: float, warning: float) -> Severity:
-    """Severity of a number that is bad when it is large.
-
-    Examples
-    --------
-    >>> [severity_above(x, 1, 2) for x in (1, 2, 3)]
-    ['ok', 'notice', 'warning']
-    """
-    return SEVERITIES[int(number > notice) + int(number > warning)]
+        return self.told(self.remedy)

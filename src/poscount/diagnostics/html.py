@@ -6,19 +6,19 @@ import html
 from typing import TYPE_CHECKING
 
 from poscount import __version__
-from poscount.diagnostics.finding import Drawing, Finding
+from poscount.checks.finding import Drawing, Finding
 from poscount.plotting.page import picture_element, whole_page
 from poscount.plotting.png import png
 from poscount.plotting.style import pyplot
 
 if TYPE_CHECKING:
-    from poscount.diagnostics.diagnosis import Diagnosis
+    from poscount.diagnostics.assumption_report import Diagnosis
 
 TITLE = "Can this estimate be trusted?"
 
-# A word and a shape for each, so that nothing hangs on colour alone.
+# A word and a shape for each, so that nothing depends on colour alone.
 _SIGNS = {
-    "ok": ("\u2713", "In order"),
+    "ok": ("\u2713", "OK"),
     "notice": ("\u25cf", "Notice"),
     "warning": ("\u25b2", "Warning"),
 }
@@ -34,7 +34,7 @@ article p { margin: 0.3rem 0; } figure { margin: 0.7rem 0; }
 """
 
 
-def report(diagnosis: Diagnosis) -> str:
+def html_page(diagnosis: Diagnosis) -> str:
     """Write a diagnosis as a page with pictures."""
     p = diagnosis.prevalence
     interval = ""
@@ -51,7 +51,8 @@ def report(diagnosis: Diagnosis) -> str:
         *map(_article, diagnosis.by_severity),
     ]
     if diagnosis.unchecked:
-        items = "".join(f"<li>{html.escape(str(u))}</li>\n" for u in diagnosis.unchecked)
+        # Without a remedy: the page does not know how its reader sets an option.
+        items = "".join(f"<li>{html.escape(u.told(''))}</li>\n" for u in diagnosis.unchecked)
         parts.append(f"<h2>Not checked</h2>\n<ul>\n{items}</ul>\n")
     parts.append(f'<p class="note">poscount {__version__}, seed {p.details.get("seed")}.</p>\n')
     return whole_page(TITLE, "".join(parts), _CSS)
@@ -75,10 +76,10 @@ def _article(finding: Finding) -> str:
 
 
 def _drawn(plot: Drawing) -> bytes:
-    pyplot()  # or a sentence that says how to get it
+    pyplot()  # raises an error that says how to install it
     from matplotlib.figure import Figure
 
-    # No figure of pyplot's, whose list of figures is not made for several threads.
+    # Not a figure of pyplot's, because its list of figures is not safe for several threads.
     figure = Figure(figsize=plot.size, layout="constrained")
     plot(figure.subplots())
     return png(figure)
