@@ -82,7 +82,7 @@ function columnItem({ name, use, why_not: reason }) {
   const label = element("label", "", { class: "tick" });
   const box = element("input", "", { type: "checkbox", value: name });
   box.checked = use;
-  box.disabled = Boolean(reason?.startsWith("is missing") || reason === "holds text");
+  box.disabled = Boolean(reason?.startsWith("is missing") || reason?.startsWith("holds "));
   label.append(box, element("span", reason ? `${name} (${reason})` : name));
   item.append(label);
   return item;
