@@ -10,6 +10,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from poscount.errors import InputError
+
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
@@ -63,7 +65,9 @@ def method(name: str) -> type[BaseEstimator]:
     'PAT'
     """
     if name not in METHODS:
-        raise ValueError(f"There is no method {name!r}; the methods are {', '.join(METHODS)}.")
+        raise InputError(
+            f"There is no method {name!r}; the methods are {', '.join(METHODS)}.", option="method"
+        )
     return _resolve(METHODS[name])
 
 
@@ -81,7 +85,9 @@ def scorer(name: str) -> BaseEstimator:
     Mahalanobis(covariance='ledoit-wolf')
     """
     if name not in SCORERS:
-        raise ValueError(f"There is no scorer {name!r}; the scorers are {', '.join(SCORERS)}.")
+        raise InputError(
+            f"There is no scorer {name!r}; the scorers are {', '.join(SCORERS)}.", option="scorer"
+        )
     place, parameters = SCORERS[name]
     made = _resolve(place)(**parameters)
     if place.startswith("poscount."):

@@ -15,10 +15,9 @@ from typing import IO, Any, NamedTuple
 
 from poscount.errors import InputError
 from poscount.files.arrow import Choose, OnProgress, one_batch, pyarrow
+from poscount.files.text_cells import MISSING, look_at_text
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-# What spreadsheets and statistics programs write for a missing number.
-_MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None")
 _BLOCK_BYTES = 1 << 22
 _LONGEST_RECORD = 1 << 26
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -191,9 +190,11 @@ def _first_line(
         asked_for = required and set(required) <= set(fields)
         if not asked_for and all(_is_number(field, csv_format.decimal) for field in fields):
             raise InputError(
-                "the first line holds only numbers, not column names; pass --no-header, or choose "
-                "columns by these names if that is what they are.",
+                "the first line holds only numbers, not column names; if the numbers are names, "
+                "choose the columns by them.",
                 file=source,
+                option="header",
+                value=False,
             )
         names = fields
         start += end
@@ -209,8 +210,9 @@ def _delimiter(first_line: str, decimal: str, source: str) -> str:
     if len(found) > 1:
         marks = " and ".join(_DELIMITERS[mark] for mark in found)
         raise InputError(
-            f"the first line has {marks}, so the delimiter is not clear; pass it with --delimiter.",
+            f"the first line has {marks}, so the delimiter is not clear.",
             file=source,
+            option="delimiter",
         )
     return found[0] if found else ","
 
@@ -268,9 +270,10 @@ def _parsed(block: _Block, names: list[str], chosen: list[str], delimiter: str, 
         line = next(islice(_record_lines(block), row.number - 1, None), block.line)
         raise InputError(
             f"line {line} has {row.actual_columns} cell(s) but the first has "
-            f"{row.expected_columns}; look for a missing or surplus delimiter, or pass another one "
-            "with --delimiter.",
+            f"{row.expected_columns}; look for a missing or surplus delimiter, or read the file "
+            "with another one.",
             file=source,
+            option="delimiter",
         ) from error
 
 
@@ -287,19 +290,9 @@ def _numbers(column: Any, decimal: str, source: str, name: str, first_row: int) 
     pa = pyarrow()
     try:
         return _cast(column, pa.float64(), decimal)
-    except pa.ArrowInvalid:
-        row = _first_failure(column, decimal)
-    value = column[row].as_py()
-    other = "," if decimal == "." else "."
-    if _converts(column.slice(row, 1), other):
-        advice = "pass --decimal , if the comma is the decimal mark"
-        if decimal == ",":
-            advice = "leave --decimal out if the point is the decimal mark"
-    else:
-        advice = "correct it or remove the row"
-    raise InputError(
-        f"{value!r} is not a number; {advice}.", file=source, column=name, row=first_row + row
-    )
+    except pa.ArrowInvalid as error:
+        found = look_at_text(column.to_pylist(), decimal).error(name)
+        raise found.at(file=source, first_row=first_row) from error
 
 
 def infer(column: Any, decimal: str) -> Any:
@@ -323,31 +316,10 @@ def _cast(column: Any, kind: Any, decimal: str) -> Any:
         with contextlib.suppress(pa.ArrowInvalid):
             return column.cast(kind)
     text = pa.compute.utf8_trim_whitespace(column)
-    missing = pa.compute.is_in(text, value_set=pa.array(_MISSING))
+    missing = pa.compute.is_in(text, value_set=pa.array(MISSING))
     text = pa.compute.if_else(missing, None, text)
     if decimal == ",":
         # A point would be a thousands separator: it must not pass for the decimal mark.
         text = pa.compute.replace_substring(text, ".", "?")
         text = pa.compute.replace_substring(text, ",", ".")
     return text.cast(kind)
-
-
-def _converts(column: Any, decimal: str) -> bool:
-    pa = pyarrow()
-    try:
-        _cast(column, pa.float64(), decimal)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _first_failure(column: Any, decimal: str) -> int:
-    """Row of the first cell that is not a number, by bisection."""
-    good, bad = 0, len(column)
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        if _converts(column.slice(good, middle - good), decimal):
-            good = middle
-        else:
-            bad = middle
-    return good

@@ -1,4 +1,4 @@
-"""Which columns of a file to learn from: nothing that looks like no feature is taken unasked."""
+"""Which columns of a file to use; those that do not look like features are not used by default."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from typing import Any
 from poscount.base import Quantifier
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
+from poscount.files.text_cells import LooksLike, look_at_text
 
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|idx|key|rowid)$", re.IGNORECASE)
 _NAMES_SHOWN = 20
+_NOTES = {
+    "holds dates": "Dates are not measurements, but rows can be grouped by them.",
+    "holds words": "Without a column of words, what it says about a row is lost.",
+}
 
 
 def chosen_columns(
@@ -39,40 +44,70 @@ def chosen_columns(
 
 
 def choose_features(
-    table: Any, features: list[str] | None, exclude: list[str], path: str
+    table: Any, features: list[str] | None, exclude: list[str], path: str, decimal: str = "."
 ) -> list[str]:
-    """Choose features by name, or all columns if each is a number and none an identifier."""
+    """Choose features by name, or all columns if each is a number and none an identifier.
+
+    Where text is only another way to write numbers, the error says how to read or write it, and
+    does not suggest to leave the column out.
+    """
     chosen = chosen_columns(table.column_names, features, [*(features or []), *exclude], path)
     chosen = [name for name in chosen if name not in exclude]
-    if features is not None:
-        return chosen
-    doubts = {name: why_not_feature(table, name) for name in chosen}
-    text = [name for name in chosen if doubts[name] == "holds text"]
-    identifiers = [name for name in chosen if doubts[name] and name not in text]
-    if text or identifiers:
-        left_out = ",".join([*exclude, *text, *identifiers])
-        doubtful = [f"column {name!r} {doubts[name]}" for name in [*text, *identifiers]]
+    reasons: dict[str, str] = {}
+    notes: dict[str, None] = {}
+    for name in chosen:
+        looks = _look(table[name], decimal)
+        if looks is not None and looks.is_measurement:
+            raise looks.error(name).at(file=path)
+        reason = _reason(table[name], name, looks)
+        if reason is not None:
+            reasons[name] = reason
+            notes |= dict.fromkeys(note for sign, note in _NOTES.items() if sign in reason)
+    if features is None and reasons:
+        only = next(iter(reasons)) if len(reasons) == 1 else None
+        columns = ", ".join(f"column {name!r} {reason}" for name, reason in reasons.items())
+        sentence = columns if only is None else f"it {reasons[only]}"
         raise InputError(
-            f"{', '.join(doubtful)}; choose the columns to learn from with --features, or leave "
-            f"these out with --exclude {left_out!r}.",
+            " ".join([f"{sentence}.", *notes]),
             file=path,
+            column=only,
+            option="exclude",
+            value=[*exclude, *reasons],
         )
     return chosen
 
 
-def why_not_feature(table: Any, name: str) -> str | None:
-    """Say why a column may be no feature: "holds text", "looks like an identifier" or None.
+def why_not_feature(table: Any, name: str, decimal: str = ".") -> str | None:
+    """Say why a column cannot be a feature as it is, or perhaps is none; None if it is one.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> table = pa.table({"site": ["a", "b"], "row_id": [7, 9], "weight": [1.5, 2.5]})
     >>> [why_not_feature(table, name) for name in table.column_names]
-    ['holds text', 'looks like an identifier', None]
+    ["holds words such as 'a'", 'looks like an identifier', None]
     """
-    if not is_number(table[name].type):
-        return "holds text"
-    return "looks like an identifier" if _is_identifier(table[name], name) else None
+    return _reason(table[name], name, _look(table[name], decimal))
+
+
+def _look(column: Any, decimal: str) -> LooksLike | None:
+    """What a column of text looks like; None if it is not of text."""
+    types, kind = pyarrow().types, column.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+        return None
+    return look_at_text(column.to_pylist(), decimal)
+
+
+def _reason(column: Any, name: str, looks: LooksLike | None) -> str | None:
+    if looks is not None:
+        return looks.reason
+    if is_number(column.type):
+        return "looks like an identifier" if _is_identifier(column, name) else None
+    if pyarrow().types.is_temporal(column.type):
+        return "holds dates or times"
+    return f"holds {column.type}"
 
 
 def is_number(kind: Any) -> bool:

@@ -76,13 +76,14 @@ def fit(
     known = kind().get_params(deep=False)
     for name in parameters:
         if name not in known:
+            others = "; pat and odin have" if name == "scorer" else ""
             raise InputError(
-                f"The method {method} has no use for {name}.", option=name, leave_out=True
+                f"The method {method} has no use for {name}{others}.", option=name, leave_out=True
             )
     if "scorer" in parameters:
         parameters["scorer"] = registry.scorer(parameters["scorer"])
     table = read_tables(expand([path]), csv_format=csv_format)
-    chosen = choose_features(table, features, exclude or [], path)
+    chosen = choose_features(table, features, exclude or [], path, csv_format.decimal)
     try:
         return kind(**parameters).fit(table, features=chosen)
     except InputError as error:

@@ -89,7 +89,7 @@ def inspect_file(
     >>> limits = FileLimits(rows=1000, columns=10, unpacked_bytes=10**6, groups=10)
     >>> found = inspect_file(str(example_path("truth.csv")), positives=True, limits=limits)
     >>> [(column.name, column.why_not_feature) for column in found.columns]
-    [('night', 'holds text'), ('positives', None), ('rows', None)]
+    [('night', "holds dates or times such as '2026-01-12'"), ('positives', None), ('rows', None)]
     """
     is_parquet = path.endswith(".parquet")
     (_check_footer if is_parquet else _check_unpacked)(path, limits)
@@ -143,7 +143,8 @@ class _Column:
         if self.keep:
             column = self._typed(pyarrow().chunked_array(self.chunks))
             numeric = is_number(column.type)
-            why_not = why_not_feature(pyarrow().table({name: column}), name)
+            table = pyarrow().table({name: column})
+            why_not = why_not_feature(table, name, self.decimal or ".")
         return ColumnDescription(
             name,
             numeric=numeric,
