@@ -141,7 +141,7 @@ def test_the_words_are_those_that_the_page_shows():
 
 
 # These belong to the command line or to Python, and the page never sets them.
-ELSEWHERE = {"engine", "on_error", "n_jobs", "trust", "port"}
+ELSEWHERE = {"engine", "on_error", "n_jobs", "trusted", "port"}
 
 
 def options_of_errors():
@@ -156,7 +156,7 @@ def options_of_errors():
 
 def test_every_option_that_an_error_names_has_words_on_the_page():
     named = set(options_of_errors()) - {None}
-    assert {"delimiter", "decimal", "header", "features", "by", "limits"} <= named
+    assert {"delimiter", "decimal", "header", "exclude", "by", "limits"} <= named
     assert named <= {*SETTINGS, *ELSEWHERE}
 
 

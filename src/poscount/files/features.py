@@ -56,7 +56,7 @@ def choose_features(
     reasons: dict[str, str] = {}
     notes: dict[str, None] = {}
     for name in chosen:
-        looks = _look(table[name], decimal)
+        looks = look_at_column(table[name], decimal)
         if looks is not None and looks.is_measurement:
             raise looks.error(name).at(file=path)
         reason = _reason(table[name], name, looks)
@@ -87,11 +87,11 @@ def why_not_feature(table: Any, name: str, decimal: str = ".") -> str | None:
     >>> [why_not_feature(table, name) for name in table.column_names]
     ["holds words such as 'a'", 'looks like an identifier', None]
     """
-    return _reason(table[name], name, _look(table[name], decimal))
+    return _reason(table[name], name, look_at_column(table[name], decimal))
 
 
-def _look(column: Any, decimal: str) -> LooksLike | None:
-    """What a column of text looks like; None if it is not of text."""
+def look_at_column(column: Any, decimal: str) -> LooksLike | None:
+    """Say what a column of text looks like; None for a column that is not of text."""
     types, kind = pyarrow().types, column.type
     if types.is_dictionary(kind):
         kind = kind.value_type

@@ -262,6 +262,7 @@ def _column_match(column: schemas.ColumnInfo, unlabeled: list[Upload]) -> schema
         usable=column.numeric and not missing,
         use=why_not is None,
         why_not=why_not,
+        problem=column.problem,
     )
 
 

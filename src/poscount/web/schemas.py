@@ -53,13 +53,18 @@ class Methods(BaseModel):
 
 
 class ColumnInfo(BaseModel):
-    """A column of a file; `distinct` is null if it has too many values to group by."""
+    """A column of a file.
+
+    `distinct` is null if it has too many values to group by. `problem` says how to make a feature
+    of a column of positives whose numbers are written as text.
+    """
 
     name: str
     numeric: bool
     distinct: int | None
     values: list[str]
     why_not_feature: str | None
+    problem: str | None
 
 
 class FileContent(BaseModel):
@@ -97,6 +102,7 @@ class ColumnMatch(BaseModel):
     usable: bool
     use: bool
     why_not: str | None
+    problem: str | None
 
 
 class SessionInfo(BaseModel):

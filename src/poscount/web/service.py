@@ -13,7 +13,7 @@ from poscount.web import schemas
 from poscount.web.jobs import Job, JobQueue
 from poscount.web.limits import Limits
 from poscount.web.multipart import receive
-from poscount.web.refusals import RefusedError, size
+from poscount.web.refusals import RefusedError, refusal_of, size
 from poscount.web.sessions import Estimate, Session, Sessions, Upload
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
@@ -226,6 +226,9 @@ class Service:
             problem.field = problem.field or upload.role
             raise
         _check_open(session)
+        for column in content["columns"]:
+            if column["problem"] is not None:
+                column["problem"] = refusal_of(column["problem"], task).message
         upload.content = schemas.FileContent.model_validate(content)
 
     def _keep(self, session: Session, upload: Upload) -> None:

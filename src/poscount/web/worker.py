@@ -126,7 +126,11 @@ def _inspect(task: InspectTask) -> dict[str, Any]:
         limits=FileLimits(limits.rows, limits.columns, limits.unpacked_bytes, limits.groups),
         csv_format=task.csv_format,
     )
-    return {"rows": found.rows, "columns": [column._asdict() for column in found.columns]}
+    columns = [
+        {**column._asdict(), "problem": vars(column.problem) if column.problem else None}
+        for column in found.columns
+    ]
+    return {"rows": found.rows, "columns": columns}
 
 
 # Estimates

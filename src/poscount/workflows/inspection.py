@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.csv import DEFAULT_CSV, CsvFormat, infer
-from poscount.files.features import is_number, why_not_feature
+from poscount.files.features import is_number, look_at_column, why_not_feature
 from poscount.files.reading import read_batches
 
 _VALUES_SHOWN = 3
@@ -50,13 +50,16 @@ class ColumnDescription(NamedTuple):
         A few of them.
     why_not_feature : str or None
         Why it does not look like a feature; None if it does, and in files other than positives.
+    problem : InputError or None
+        For a column of positives whose numbers are written as text: how to make it a feature.
     """
 
     name: str
     numeric: bool
     distinct: int | None
     values: tuple[str, ...]
-    why_not_feature: str | None
+    why_not_feature: str | None = None
+    problem: InputError | None = None
 
 
 class FileDescription(NamedTuple):
@@ -105,9 +108,8 @@ def inspect_file(
             columns[name].add(values)
     if n_rows == 0:
         raise InputError("the file has column names but no rows.", file=path)
-    return FileDescription(
-        n_rows, tuple(column.description(name) for name, column in columns.items())
-    )
+    described = (column.description(name, path) for name, column in columns.items())
+    return FileDescription(n_rows, tuple(described))
 
 
 class _Column:
@@ -138,20 +140,22 @@ class _Column:
         longest = max(map(len, self.values), default=0)
         self.many = len(self.values) > self.most_distinct or longest > _LONGEST_VALUE
 
-    def description(self, name: str) -> ColumnDescription:
-        numeric, why_not = self.numeric, None
-        if self.keep:
-            column = self._typed(pyarrow().chunked_array(self.chunks))
-            numeric = is_number(column.type)
-            table = pyarrow().table({name: column})
-            why_not = why_not_feature(table, name, self.decimal or ".")
-        return ColumnDescription(
+    def description(self, name: str, path: str) -> ColumnDescription:
+        found = ColumnDescription(
             name,
-            numeric=numeric,
+            numeric=self.numeric,
             distinct=None if self.many else len(self.values),
             values=tuple(value[:_LONGEST_VALUE] for value in list(self.values)[:_VALUES_SHOWN]),
-            why_not_feature=why_not,
         )
+        if not self.keep:
+            return found
+        column = self._typed(pyarrow().chunked_array(self.chunks))
+        looks = look_at_column(column, self.decimal or ".")
+        if looks is None:
+            why_not = why_not_feature(pyarrow().table({name: column}), name)
+            return found._replace(numeric=is_number(column.type), why_not_feature=why_not)
+        problem = looks.error(name).at(file=path) if looks.is_measurement else None
+        return found._replace(numeric=False, why_not_feature=looks.reason, problem=problem)
 
     def _typed(self, values: Any) -> Any:
         return values if self.decimal is None else infer(values, self.decimal)

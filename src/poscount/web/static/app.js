@@ -61,6 +61,8 @@ function showSession(session) {
     return;
   }
   byId("columns").replaceChildren(...session.columns.map(columnItem));
+  // A column that could be used, if it were read or written in another way, is not left out silently.
+  say("features-error", session.columns.find(({ problem }) => problem)?.problem ?? "");
   const alone = session.left_alone.join(", ");
   say("left-alone", alone ? `Only in the unlabeled files, and not learned from: ${alone}.` : "");
   const all = session.files.filter((file) => file.role === "unlabeled");
