@@ -122,13 +122,25 @@ def test_columns_are_matched_by_the_rules_of_the_command_line(visit):
         "a": None,
         "b": None,
         "only_here": "is missing in u.csv",
-        "site": "holds words such as 'a'",
+        "site": "holds words such as 'x'",
     }
     assert [column["name"] for column in told["columns"] if column["use"]] == ["a", "b"]
     assert told["left_alone"] == ["night"]
     assert {"night", "site"} <= set(told["groupings"])
     rows = {file["name"]: file["rows"] for file in told["files"]}
     assert rows == {"p.csv": 30, "u.csv": 40}
+
+
+def test_numbers_written_as_text_are_not_left_out_without_a_word(visit):
+    positives = b"a;b\n" + b"0,5;1\n1,5;2\n" * 20
+    (broken, fine) = visit.send("positives", "p.csv", positives).json()["columns"]
+    assert (broken["usable"], fine["usable"]) == (False, True)
+    assert broken["problem"] == (
+        "p.csv: column 'a', row 1: '0,5' is not a number unless the comma is the decimal mark. "
+        "Change the setting Decimal mark to “comma: 0,5”."
+    )
+    (mended, _) = visit.send("positives", "p.csv", positives, decimal=",").json()["columns"]
+    assert (mended["usable"], mended["problem"]) == (True, None)
 
 
 def test_a_new_file_of_positives_replaces_the_old_and_a_removed_file_is_gone(web, visit):
@@ -230,11 +242,10 @@ def test_warnings_are_said_once_with_all_their_places(visit):
     wide = next(kind for kind in answer["warnings"] if kind["code"] == "wide-interval")
     assert wide["where"] == ["x", "y"]
     # Of the two cases, the worse one is told.
-    points = [
-        c["value"] for e in answer["results"] for c in e["warnings"] if c["code"] == "wide-interval"
-    ]
-    assert len(points) == 2
-    assert f"{100 * max(points):.0f} points" in wide["sentence"]
+    both = [c for e in answer["results"] for c in e["warnings"] if c["code"] == "wide-interval"]
+    better, worse = sorted(both, key=lambda caution: caution["value"])
+    assert better["sentence"] != worse["sentence"]
+    assert wide["sentence"].lower() == worse["sentence"].lower()
 
 
 def test_downloads_are_the_answer(example, tmp_path):
@@ -397,7 +408,7 @@ def test_nothing_is_guessed_about_doubtful_columns(visit):
     told = visit.wait(visit.start())
     assert told["error"]["field"] == "features"
     assert told["error"]["message"] == (
-        "p.csv: column 'row_id' looks like an identifier; choose the columns to learn from."
+        "p.csv: column 'row_id': it looks like an identifier. Select the columns to learn from."
     )
 
 
