@@ -122,7 +122,7 @@ def test_columns_are_matched_by_the_rules_of_the_command_line(visit):
         "a": None,
         "b": None,
         "only_here": "is missing in u.csv",
-        "site": "holds words such as 'a'",
+        "site": "holds words such as 'x'",
     }
     assert [column["name"] for column in told["columns"] if column["use"]] == ["a", "b"]
     assert told["left_alone"] == ["night"]

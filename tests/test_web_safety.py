@@ -78,7 +78,7 @@ BAD_FILES = {
     "noise.csv": (NOISE, "UTF-8|not CSV"),
     "noise.csv.gz": (NOISE, "UTF-8"),
     "noise.parquet": (NOISE, "not Parquet"),
-    "broken.csv.gz": (gzip.compress(POSITIVES)[:-2000], "damaged or breaks off"),
+    "broken.csv.gz": (gzip.compress(POSITIVES)[:-2000], "damaged or incomplete"),
     "broken.parquet": (parquet(pa.table({"a": [1.0]}))[:-20], "not Parquet"),
     "billion.parquet": (claims_a_billion_rows(), r"1,000,000,000 rows or more, .* takes 5,000,000"),
     "wide.csv": (WIDE_CSV, "10,000 columns or more"),
