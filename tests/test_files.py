@@ -225,7 +225,7 @@ def test_failing_device(monkeypatch):
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Failing())))
-    assert str(error("-")) == "standard input: reading fails: Input/output error."
+    assert str(error("-")) == "standard input: it cannot be read: Input/output error."
 
 
 # Which files
@@ -303,8 +303,9 @@ def test_damaged_or_misnamed_binary_files(write, name):
     whole = FORMATS[name](TABLE)
     for content in (b"a,b\n1,2\n", whole[:6], whole[: len(whole) // 2], whole[:-200] + bytes(200)):
         path = write(name, content)
-        assert f"{path}: this is not {kind}, as its extension says, or it is damaged" in str(
-            error(path)
+        assert (
+            f"{path}: this is not {kind}, although its extension says so, or it is damaged"
+            in str(error(path))
         )
 
 
@@ -350,7 +351,7 @@ def test_compressed_file_that_breaks_off(write):
     content = gzip.compress(as_csv(pa.table({"a": rng.random(20_000)})))
     for damaged in (content[:-10], content[: len(content) // 2], content[:-8] + bytes(8)):
         path = write("trap.csv.gz", damaged)
-        assert f"{path}: the compressed file is damaged or breaks off" in str(
+        assert f"{path}: the compressed file is damaged or incomplete" in str(
             error(path, numeric=["a"])
         )
 

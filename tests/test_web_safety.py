@@ -79,7 +79,7 @@ BAD_FILES = {
     "noise.csv": (NOISE, "UTF-8|not CSV"),
     "noise.csv.gz": (NOISE, "UTF-8"),
     "noise.parquet": (NOISE, "not Parquet"),
-    "broken.csv.gz": (gzip.compress(POSITIVES)[:-2000], "damaged or breaks off"),
+    "broken.csv.gz": (gzip.compress(POSITIVES)[:-2000], "damaged or incomplete"),
     "broken.parquet": (parquet(pa.table({"a": [1.0]}))[:-20], "not Parquet"),
     "billion.parquet": (claims_a_billion_rows(), "more than 5,000,000 rows.*command line"),
     "wide.csv": (WIDE_CSV, "more than 1,000 columns.*command line"),

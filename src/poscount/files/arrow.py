@@ -24,9 +24,3 @@ def pyarrow() -> Any:
             'Reading files needs pyarrow: pip install "poscount[cli]" brings it.'
         ) from error
     return pyarrow
-
-
-def one_batch(table: Any) -> Any:
-    """Turn a table into one record batch."""
-    arrays = [column.combine_chunks() for column in table.columns]
-    return pyarrow().RecordBatch.from_arrays(arrays, schema=table.schema)

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
 from poscount.errors import InputError
-from poscount.files.arrow import Choose, OnProgress, one_batch, pyarrow
+from poscount.files.arrow import Choose, OnProgress, pyarrow
 from poscount.files.text_cells import MISSING, look_at_text
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -24,7 +24,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class CsvFormat(NamedTuple):
-    """How CSV files are written; other files know it themselves.
+    """How CSV files are written.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class CsvFormat(NamedTuple):
     header: bool = True
 
     def checked(self, path: str) -> CsvFormat:
-        """Check the settings, and add the delimiter that the name of a file tells."""
+        """Check the settings, and set the delimiter if the extension of a file gives it."""
         delimiter, decimal, _ = self
         if delimiter is None and path.lower().endswith((".tsv", ".tsv.gz")):
             return self.checked("")._replace(delimiter="\t")
@@ -79,7 +79,7 @@ def csv_batches(
 ) -> Iterator[Any]:
     """Yield the chosen columns: the numeric ones as float64, the others as text."""
     source = "standard input" if path == "-" else path
-    # Zero stands for unknown; a named pipe says zero as well.
+    # Zero means unknown, as for a named pipe.
     size = 0 if path == "-" else os.path.getsize(path)
     with contextlib.ExitStack() as stack:
         raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
@@ -92,11 +92,14 @@ def csv_batches(
         row = 0
         for block in chain([first], blocks):
             table = _parsed(block, names, chosen, delimiter, source)
-            for j, name in enumerate(chosen):
-                if name in numeric:
-                    numbers = _numbers(table[name], csv_format.decimal, source, name, row)
-                    table = table.set_column(j, name, numbers)
-            yield one_batch(table)
+            columns = [
+                _numbers(table[name], csv_format.decimal, source, name, row)
+                if name in numeric
+                else table[name]
+                for name in chosen
+            ]
+            arrays = [column.combine_chunks() for column in columns]
+            yield pyarrow().RecordBatch.from_arrays(arrays, names=chosen)
             row += table.num_rows
             if progress and size:
                 progress(raw.tell(), size)
@@ -107,17 +110,17 @@ def _read(stream: IO[bytes], source: str) -> bytes:
         return stream.read(_BLOCK_BYTES)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
-            "the compressed file is damaged or breaks off before its end; copy it again.",
+            "the compressed file is damaged or incomplete; copy it again.",
             file=source,
         ) from error
     except OSError as error:
-        raise InputError(f"reading fails: {error.strerror}.", file=source) from error
+        raise InputError(f"it cannot be read: {error.strerror}.", file=source) from error
 
 
 def _blocks(stream: IO[bytes], source: str) -> Iterator[_Block]:
     """Cut a stream into pieces of some megabytes, each of whole records of valid UTF-8."""
     chunk = _read(stream, source).removeprefix(codecs.BOM_UTF8)
-    # Spreadsheets on a Macintosh still offer carriage returns as the only line ends.
+    # Spreadsheets on a Mac can still write carriage returns as line ends.
     ending = b"\r" if b"\r" in chunk and b"\n" not in chunk else b"\n"
     line, rest = 1, b""
     while chunk:
@@ -174,7 +177,7 @@ def _in_utf8(block: _Block, source: str) -> _Block:
 def _first_line(
     block: _Block | None, csv_format: CsvFormat, required: Sequence[str], source: str
 ) -> tuple[list[str], str, _Block]:
-    """Take names and delimiter from the first line; what follows the header is the rest."""
+    """Find names and delimiter in the first line, and the rows of the block after the header."""
     text = block.text.lstrip(b"\r\n") if block else b""
     if block is None or not text:
         raise InputError("the file is empty.", file=source)
@@ -186,7 +189,7 @@ def _first_line(
     if not csv_format.header:
         names = [str(number) for number in range(1, len(fields) + 1)]
     else:
-        # Names that are numbers, such as wavelengths, are fine when they are asked for.
+        # Names that are numbers, such as wavelengths, are accepted if they are asked for.
         asked_for = required and set(required) <= set(fields)
         if not asked_for and all(_is_number(field, csv_format.decimal) for field in fields):
             raise InputError(
@@ -296,7 +299,7 @@ def _numbers(column: Any, decimal: str, source: str, name: str, first_row: int) 
 
 
 def infer(column: Any, decimal: str) -> Any:
-    """Turn a column of text into integers or floats when all of its cells are such."""
+    """Turn a column of text into integers or floats if all of its cells are numbers."""
     pa = pyarrow()
     try:
         numbers = _cast(column, pa.float64(), decimal)
@@ -312,14 +315,14 @@ def _cast(column: Any, kind: Any, decimal: str) -> Any:
     """Turn text into numbers, or raise `pyarrow.ArrowInvalid`."""
     pa = pyarrow()
     if decimal == ".":
-        # Nearly always enough, and several times as fast as what follows.
+        # This is nearly always enough, and several times as fast as what follows.
         with contextlib.suppress(pa.ArrowInvalid):
             return column.cast(kind)
     text = pa.compute.utf8_trim_whitespace(column)
     missing = pa.compute.is_in(text, value_set=pa.array(MISSING))
     text = pa.compute.if_else(missing, None, text)
     if decimal == ",":
-        # A point would be a thousands separator: it must not pass for the decimal mark.
+        # A point would be a thousands mark: it must not be read as the decimal mark.
         text = pa.compute.replace_substring(text, ".", "?")
         text = pa.compute.replace_substring(text, ",", ".")
     return text.cast(kind)

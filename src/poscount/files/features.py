@@ -56,7 +56,7 @@ def choose_features(
     reasons: dict[str, str] = {}
     notes: dict[str, None] = {}
     for name in chosen:
-        looks = look_at_column(table[name], decimal)
+        looks = _look(table[name], decimal)
         if looks is not None and looks.is_measurement:
             raise looks.error(name).at(file=path)
         reason = _reason(table[name], name, looks)
@@ -87,17 +87,12 @@ def why_not_feature(table: Any, name: str, decimal: str = ".") -> str | None:
     >>> [why_not_feature(table, name) for name in table.column_names]
     ["holds words such as 'a'", 'looks like an identifier', None]
     """
-    return _reason(table[name], name, look_at_column(table[name], decimal))
+    return _reason(table[name], name, _look(table[name], decimal))
 
 
-def look_at_column(column: Any, decimal: str) -> LooksLike | None:
-    """Say what a column of text looks like; None for a column that is not of text."""
-    types, kind = pyarrow().types, column.type
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
-        return None
-    return look_at_text(column.to_pylist(), decimal)
+def _look(column: Any, decimal: str) -> LooksLike | None:
+    """What a column of text looks like; None if it is not of text."""
+    return look_at_text(column.to_pylist(), decimal) if is_text(column.type) else None
 
 
 def _reason(column: Any, name: str, looks: LooksLike | None) -> str | None:
@@ -110,6 +105,13 @@ def _reason(column: Any, name: str, looks: LooksLike | None) -> str | None:
     return f"holds {column.type}"
 
 
+def is_text(kind: Any) -> bool:
+    """Tell whether a type of pyarrow is text, also if it is encoded by a dictionary."""
+    types = pyarrow().types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
 def is_number(kind: Any) -> bool:
     """Tell whether a type of pyarrow is one of numbers."""
     types = pyarrow().types
@@ -120,7 +122,7 @@ def is_number(kind: Any) -> bool:
 def _is_identifier(column: Any, name: str) -> bool:
     if _IDENTIFIER.search(name) or re.search("[a-z]I[dD]$", name):
         return True
-    # What pandas writes for its index, and a running number under another name.
+    # What pandas writes for its index.
     if name == "" or name.startswith("Unnamed:"):
         return True
     if not pyarrow().types.is_integer(column.type) or len(column) < 20 or column.null_count:
@@ -131,15 +133,15 @@ def _is_identifier(column: Any, name: str) -> bool:
 
 
 def model_columns(model: Quantifier) -> list[str]:
-    """Columns that a model looks for in a file or a table."""
+    """Columns of a file or a table that a model uses."""
     if not hasattr(model, "feature_names_in_"):
         raise InputError(
-            "This model was fitted on an array without column names, so that it cannot find its "
-            "columns in a file or a table: fit it on a frame or from a file."
+            "This model was fitted on an array without column names, so it cannot find its columns "
+            "in a file or a table: fit it on a frame or from a file."
         )
     return list(model.feature_names_in_)
 
 
 def wanted_columns(model: Quantifier, by: Sequence[str]) -> list[str]:
-    """All columns that are needed, each once."""
+    """Columns that a model uses and columns to group by, each once."""
     return list(dict.fromkeys([*model_columns(model), *by]))

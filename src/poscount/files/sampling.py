@@ -11,7 +11,7 @@ from poscount.base import Quantifier
 from poscount.files.arrow import pyarrow
 from poscount.files.csv import DEFAULT_CSV, CsvFormat
 from poscount.files.features import wanted_columns
-from poscount.files.reading import read_batches, read_tables
+from poscount.files.reading import FileRows, read_batches, read_files
 from poscount.seeds import stream
 
 
@@ -33,10 +33,10 @@ def read_rows(
     *,
     by: Sequence[str] = (),
     csv_format: CsvFormat = DEFAULT_CSV,
-) -> Any:
+) -> FileRows:
     """Read all rows of the columns that a model was fitted on, and of those to group by."""
     columns = wanted_columns(model, by)
-    return read_tables(
+    return read_files(
         files, columns=columns, numeric=model.numeric_features_, csv_format=csv_format
     )
 

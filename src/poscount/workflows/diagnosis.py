@@ -61,7 +61,7 @@ def diagnose(
     def read(paths: Sequence[str]) -> SampledRows:
         files = expand(paths)
         if most_rows is None:
-            table = read_rows(model, files, csv_format=csv_format)
+            table = read_rows(model, files, csv_format=csv_format).table
             return SampledRows(table, table.num_rows)
         return sample_rows_from_files(
             model, files, most_rows, seed=model.seed_, csv_format=csv_format

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
 from poscount.files.csv import DEFAULT_CSV, CsvFormat
 from poscount.files.features import choose_features
-from poscount.files.reading import expand, read_tables
+from poscount.files.reading import expand, read_files
 from poscount.files.sampling import read_rows
 from poscount.prevalence import Prevalence
 from poscount.workflows.results import RESERVED, Result
@@ -82,12 +82,12 @@ def fit(
             )
     if "scorer" in parameters:
         parameters["scorer"] = registry.scorer(parameters["scorer"])
-    table = read_tables(expand([path]), csv_format=csv_format)
-    chosen = choose_features(table, features, exclude or [], path, csv_format.decimal)
+    rows = read_files(expand([path]), csv_format=csv_format)
     try:
-        return kind(**parameters).fit(table, features=chosen)
+        chosen = choose_features(rows.table, features, exclude or [], path, csv_format.decimal)
+        return kind(**parameters).fit(rows.table, features=chosen)
     except InputError as error:
-        raise error.at(file=path) from error
+        raise rows.located(error.at(file=path)) from error
 
 
 def quantify(
@@ -132,7 +132,7 @@ def quantify(
     counted = {file for file in files if file.endswith(COUNTS_SUFFIX)}
     if by and counted:
         raise InputError(
-            "counts files know no groups; give the data instead.",
+            "a counts file has no groups; give the rows instead.",
             file=min(counted),
             option="by",
             leave_out=True,
@@ -161,35 +161,38 @@ def count(
 
 
 def merge(paths: Sequence[str]) -> Counts:
-    """Add counts files up."""
-    total, *rest = [Counts.load(path) for path in paths]
-    return sum(rest, total)
+    """Add the counts of counts files."""
+    return _sum([(path, Counts.load(path)) for path in paths])
 
 
 def _answers(
     model: Quantifier, files: list[str], counted: Collection[str], counting: _Counting
-) -> Iterator[tuple[tuple, Prevalence]]:
+) -> list[tuple[tuple, Prevalence]]:
+    """Values of the grouping columns, and the prevalence, of every group of some files."""
     by = counting.by
-    if not isinstance(model, CountingQuantifier):
-        for option, usual in (("engine", "auto"), ("on_error", "raise")):
-            if getattr(counting, option) != usual:
-                raise InputError(
-                    f"{type(model).__name__} needs all rows in memory at once; a reusable method "
-                    "such as PAT does not.",
-                    option=option,
-                    leave_out=True,
-                )
-        sample = read_rows(model, files, by=by, csv_format=counting.csv_format)
+    if isinstance(model, CountingQuantifier):
+        counts = _counts(model, files, counted, counting)
         if by:
-            yield from model.quantify_groups(sample, by).items()
-        else:
-            yield (), model.quantify(sample)
-        return
-    counts = _counts(model, files, counted, counting)
+            return list(zip(counts.keys, model.estimate_by(counts), strict=True))
+        try:
+            return [((), model.estimate(counts))]
+        except InputError as error:
+            raise error.at(file=files[0] if len(files) == 1 else None) from error
+    for option, default in (("engine", "auto"), ("on_error", "raise")):
+        if getattr(counting, option) != default:
+            raise InputError(
+                f"{type(model).__name__} needs all rows in memory at once; a reusable method such "
+                "as PAT does not.",
+                option=option,
+                leave_out=True,
+            )
+    rows = read_rows(model, files, by=by, csv_format=counting.csv_format)
     if by:
-        yield from zip(counts.keys, model.estimate_by(counts), strict=True)
-    else:
-        yield (), model.estimate(counts)
+        return list(model.quantify_groups(rows.table, by).items())
+    try:
+        return [((), model.quantify(rows.table))]
+    except InputError as error:
+        raise rows.located(error) from error
 
 
 def _counts(
@@ -197,10 +200,10 @@ def _counts(
 ) -> Any:
     if not isinstance(model, CountingQuantifier):
         raise InputError(
-            f"{type(model).__name__} needs positives and sample together, so that there is nothing "
-            "to count: use a reusable method such as PAT."
+            f"{type(model).__name__} needs the positives and the sample together and cannot count: "
+            "use a reusable method such as PAT."
         )
-    parts: list[Any] = [Counts.load(file) for file in files if file in counted]
+    parts: list[tuple[str, Any]] = [(file, Counts.load(file)) for file in files if file in counted]
     data = [file for file in files if file not in counted]
     if data:
         more = f" and {len(data) - 1} more" if len(data) > 1 else ""
@@ -215,6 +218,16 @@ def _counts(
                 csv_format=counting.csv_format,
                 progress=progress,
             )
-        parts.append(counts)
-    total, *rest = parts
-    return sum(rest, total)
+        parts.append((data[0], counts))
+    return _sum(parts)
+
+
+def _sum(parts: Sequence[tuple[str, Any]]) -> Any:
+    """Add counts that come with the names of their files."""
+    (_, total), *rest = parts
+    for file, counts in rest:
+        try:
+            total += counts
+        except ValueError as error:
+            raise InputError(str(error), file=file) from error
+    return total

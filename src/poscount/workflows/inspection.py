@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.csv import DEFAULT_CSV, CsvFormat, infer
-from poscount.files.features import is_number, look_at_column, why_not_feature
+from poscount.files.features import is_number, is_text, why_not_feature
 from poscount.files.reading import read_batches
+from poscount.files.text_cells import look_at_text
 
 _VALUES_SHOWN = 3
 # A longer text is not the name of a group.
@@ -150,10 +151,10 @@ class _Column:
         if not self.keep:
             return found
         column = self._typed(pyarrow().chunked_array(self.chunks))
-        looks = look_at_column(column, self.decimal or ".")
-        if looks is None:
+        if not is_text(column.type):
             why_not = why_not_feature(pyarrow().table({name: column}), name)
             return found._replace(numeric=is_number(column.type), why_not_feature=why_not)
+        looks = look_at_text(column.to_pylist(), self.decimal or ".")
         problem = looks.error(name).at(file=path) if looks.is_measurement else None
         return found._replace(numeric=False, why_not_feature=looks.reason, problem=problem)
 

@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 
 from poscount.prevalence import Prevalence
 
-# Names in a result that no grouping column can have.
+# Columns of the result, whose names a grouping column cannot have.
 RESERVED = (
     *("prevalence", "interval", "low", "high", "level", "count", "n_labeled", "n_unlabeled"),
     *("label_frequency", "joint_prior", "method", "warnings", "seed"),
@@ -30,16 +30,16 @@ class Result(NamedTuple):
 
     @property
     def codes(self) -> str:
-        """Codes of the warnings, with spaces between."""
+        """Codes of the warnings, separated by spaces."""
         return " ".join(caution.code for caution in self.prevalence.warnings)
 
     def record(self) -> dict[str, Any]:
-        """All that is known, in types that JSON knows, but for the values of the group."""
+        """Everything about it, in types that JSON has, except for the values of the group."""
         return {**self.group, **self.prevalence.to_dict(), "seed": self.seed}
 
 
 def write_csv(results: Sequence[Result], file: IO[str]) -> None:
-    """Write one line per result, below a header."""
+    """Write a header, and one line for each result."""
     writer = csv.writer(file, lineterminator="\n")
     heads = ["prevalence", "low", "high", "level", "count", "n_unlabeled", "n_labeled", "method"]
     writer.writerow([*results[0].group, *heads, "warnings", "seed"])
@@ -56,7 +56,7 @@ def draw(
     truth: Sequence[float] | None = None,
     dpi: int = 150,
 ) -> None:
-    """Draw prevalences with their intervals into picture files, which their extensions name.
+    """Draw prevalences with their intervals into picture files; the extensions name the formats.
 
     Parameters
     ----------
