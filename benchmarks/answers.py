@@ -26,7 +26,7 @@ from poscount.datasets import load, load_example
 from poscount.prevalence import Prevalence
 
 # Names in `details` that have changed since the file of answers was written: old to new.
-RENAMED: dict[str, str] = {}
+RENAMED = {"H": "core_difference", "G": "disagreement", "O": "core_excess"}
 
 
 def inputs() -> Iterator[tuple[str, Any, Any]]:

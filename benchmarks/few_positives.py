@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount import PAT, Mahalanobis, checks
+from poscount import PAT, Mahalanobis
+from poscount.checks.few_positives import LARGEST_BIAS, covariance_bias
 
 REPETITIONS = 60
 
@@ -30,8 +31,8 @@ def main() -> None:
                 shrunk = PAT(Mahalanobis("ledoit-wolf"), random_state=seed).fit(positives)
                 rows.append((p - 0.5, 0.5 in p.interval, shrunk.quantify(sample) - 0.5))
             bias, coverage, bias_shrunk = np.mean(rows, axis=0)
-            warned = checks.few_positives(plain.scorer_, n_labeled)
-            predicted = f"{0.5 * warned[0].value:.3f}" if warned else "no warning"
+            relative = covariance_bias(d, n_labeled)
+            predicted = f"{0.5 * relative:.3f}" if relative > LARGEST_BIAS else "no warning"
             print(
                 f"| {d} | {n_labeled} | {bias:+.3f} | {predicted} | {coverage:.2f} "
                 f"| {bias_shrunk:+.3f} |",

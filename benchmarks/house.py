@@ -162,41 +162,34 @@ def _command_line(folder: str) -> Callable[[], None]:
 
 def _page(folder: str) -> Callable[[], None]:
     """What the page's workers do with an uploaded file of each kind and one press of a button."""
-    from dataclasses import asdict
-
+    from poscount.datasets import load_example
     from poscount.web.limits import Limits
+    from poscount.web.tasks import EstimateTask, InspectTask, SentFile
     from poscount.web.worker import run
+    from poscount.workflows import CsvFormat
 
-    layout = {"delimiter": None, "decimal": ".", "header": True}
-    files = {"positives": f"{folder}/positives.parquet", "unlabeled": f"{folder}/trap.parquet"}
-    common = {
-        "limits": asdict(Limits()),
-        "names": {path: os.path.basename(path) for path in files.values()},
-        "layout": layout,
-    }
-    options = {"scorer": None, "confidence": None, "bootstrap": None, "random_state": 0}
-    tasks = [
-        {"kind": "inspect", "path": path, "role": role, "example": None, **common}
-        for role, path in files.items()
-    ]
-    tasks.append(
-        {
-            "kind": "estimate",
-            "directory": folder,
-            "positives": files["positives"],
-            "data": [files["unlabeled"]],
-            "method": "rcq",
-            "features": None,
-            "by": ["night"],
-            "by_file": False,
-            "example": False,
-            "options": options,
-            **common,
-        }
+    positives, unlabeled = (
+        SentFile(f"{folder}/{name}", name, role)
+        for name, role in (("positives.parquet", "positives"), ("trap.parquet", "unlabeled"))
+    )
+    inspections = [InspectTask(file, CsvFormat(), Limits()) for file in (positives, unlabeled)]
+    estimate = EstimateTask(
+        directory=folder,
+        positives=positives,
+        unlabeled=(unlabeled,),
+        csv_format=CsvFormat(),
+        method="rcq",
+        options={"scorer": None, "confidence": None, "bootstrap": None, "random_state": 0},
+        features=None,
+        default_features=tuple(load_example("pyarrow").positives.column_names),
+        by=("night",),
+        by_file=False,
+        example=False,
+        most_groups=Limits().groups,
     )
 
     def way() -> None:
-        for task in tasks:
+        for task in (*inspections, estimate):
             outcome = run(task, lambda step, fraction: None)
             assert "done" in outcome, outcome
 

@@ -22,9 +22,11 @@ import numpy as np
 from poscount import RCQ, datasets
 from poscount.datasets import overlaps
 from poscount.experiments import protocols
-from poscount.reusable import region_rule
-from poscount.reusable.region_rule import RegionRule
-from poscount.reusable.regions import BANDS, FEATURE_QUANTILES
+from poscount.reusable import regions
+from poscount.reusable.pat import tail_ratios
+from poscount.reusable.region_counter import PAT_SHARES
+from poscount.reusable.region_layout import BANDS, FEATURE_QUANTILES
+from poscount.reusable.regions import RegionCounts, Regions
 
 # Odd index, and not the positive class of the paper.
 TUNING = [
@@ -51,10 +53,10 @@ def plug_in_bounds(in_sample, n_unlabeled, in_positives, n_labeled):
 
 def bounds_with(n_regions: Callable[[int], float]) -> Callable[..., Any]:
     """Bounds as if there were another number of regions."""
-    original = region_rule.bounds
+    original = regions.bounds
 
     def changed(in_sample, *others):
-        with mock.patch.object(region_rule.math, "log", lambda R: np.log(n_regions(R))):
+        with mock.patch.object(regions.math, "log", lambda R: np.log(n_regions(R))):
             return original(in_sample, *others)
 
     return changed
@@ -64,7 +66,7 @@ def patches(**changes: Any) -> Callable[[], ExitStack]:
     def enter() -> ExitStack:
         stack = ExitStack()
         for name, value in changes.items():
-            stack.enter_context(mock.patch.object(region_rule, name, value))
+            stack.enter_context(mock.patch.object(regions, name, value))
         return stack
 
     return enter
@@ -72,12 +74,12 @@ def patches(**changes: Any) -> Callable[[], ExitStack]:
 
 def no_null() -> ExitStack:
     stack = ExitStack()
-    stack.enter_context(mock.patch.object(RegionRule, "_draw_null_ratio", return_value=1.0))
+    stack.enter_context(mock.patch.object(Regions, "_draw_null_ratio", return_value=1.0))
     return stack
 
 
 def exponent(value: float) -> Callable[[], ExitStack]:
-    original = region_rule.calibrated
+    original = regions.calibrated
     return patches(calibrated=lambda ratio, null, _: original(ratio, null, value))
 
 
@@ -129,24 +131,26 @@ def tasks(names: list[str], seed: int, folds: int) -> Iterator[tuple[str, np.nda
             yield name, positives, list(samples)
 
 
-def answers(
-    model: RCQ, tables: np.ndarray, n_rows: np.ndarray, wanted: list[str]
-) -> dict[str, np.ndarray]:
+def answers(model: RCQ, counts: RegionCounts, wanted: list[str]) -> dict[str, np.ndarray]:
     """Prevalences by variant."""
     found = {}
     for name in [name for name in RULES if name in wanted]:
         enter = RULES[name]
-        rule = RegionRule(model._layout, model.binned_, model.seed_)
         with enter(), np.errstate(all="ignore"):
-            found[name] = rule.find(tables, n_rows).prevalence
-    band, cut = np.divmod(model._rule.regions, model._rule.layout.cuts.shape[1])
+            found[name] = fresh(model).find(counts).prevalence
+    band, cut = np.divmod(model.regions.indices, model.regions.layout.cuts.shape[1])
     for name in [name for name in REGIONS if name in wanted]:
-        keep = REGIONS[name]
-        rule = RegionRule(model._layout, model.binned_, model.seed_)
-        rule.regions = rule.regions[keep(band, cut, model.cuts_.size)]
-        if len(rule.regions) > 1:
-            found[name] = rule.find(tables, n_rows).prevalence
+        kept, some = REGIONS[name](band, cut, model.cuts_.size), fresh(model)
+        some.indices, some.in_positives = some.indices[kept], some.in_positives[kept]
+        if len(some.indices) > 1:
+            found[name] = some.find(counts).prevalence
     return found
+
+
+def fresh(model: RCQ) -> Regions:
+    """The regions of a model without the calibrations that it keeps."""
+    own = model.regions
+    return Regions(own.layout, own.binned, own.thresholds, own.names, own.seed)
 
 
 def main() -> None:
@@ -161,10 +165,11 @@ def main() -> None:
     for task, positives, samples in tasks(*data, arguments.folds):
         for n_labeled in arguments.positives:
             model = RCQ(random_state=0).fit(positives[:n_labeled])
-            cells = np.array([model.count(sample.rows).cells for sample in samples])
-            n_rows = np.array([len(sample.rows) for sample in samples])
-            found = answers(model, model._tables(cells), n_rows, arguments.variants)
-            found["PAT, same score"] = np.minimum(1, model._uncapped_pat(cells))
+            counted = [model.count(sample.rows) for sample in samples]
+            found = answers(model, model.count_in_regions(*counted), arguments.variants)
+            _, pat_cells = model.split_cells(np.array([counts.cells for counts in counted]))
+            pat = np.median(tail_ratios(pat_cells, PAT_SHARES), axis=-1)
+            found["PAT, same score"] = np.minimum(1, pat)
             truth = np.array([sample.truth for sample in samples])
             for variant, values in found.items():
                 errors.setdefault((variant, n_labeled, task), []).append(values - truth)

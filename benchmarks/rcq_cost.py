@@ -32,7 +32,7 @@ def main() -> None:
     pat, rcq, trcq = models.values()
 
     def anew() -> object:
-        rcq._rule._nulls.clear()
+        rcq.regions._nulls.clear()
         return rcq.quantify(sample)
 
     tasks = {

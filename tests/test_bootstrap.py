@@ -7,6 +7,7 @@ from joblib import parallel_config
 from poscount import BBE, EN
 from poscount.base import TransductiveQuantifier
 from poscount.intervals import bootstrap_interval
+from poscount.prevalence import Estimate
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ class Share(TransductiveQuantifier):
         self.random_state = random_state
 
     def _estimate_from(self, positives, sample, generator):
-        return float(np.mean(sample > 0)), {}
+        return Estimate(float(np.mean(sample > 0)), {})
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])

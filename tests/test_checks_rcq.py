@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poscount import PAT, RCQ, Mahalanobis, checks
+from poscount import PAT, RCQ, Mahalanobis
+from poscount.checks.core_differs import core_difference, core_freedom
 from poscount.reusable.region_counter import EDGE_QUANTILES
 
 N_LABELED, N_UNLABELED = 300, 600
@@ -55,13 +56,13 @@ def test_core_difference_by_the_formula(below, n, other_n):
         a, b, m = x / n, y / other_n, (x + y) / (n + other_n)
         expected += (a - b) ** 2 / (max(m * (1 - m), 0.02) * (1 / n + 1 / other_n)) / len(below)
     x, y = np.array(below, float).T
-    found = checks.core_difference(x, np.array(float(n)), y, np.array(float(other_n)))
+    found = core_difference(x, np.array(float(n)), y, np.array(float(other_n)))
     assert found == pytest.approx(expected, rel=1e-9)
 
 
 def test_an_empty_core_says_nothing():
-    assert checks.core_difference(np.zeros((1, 3)), np.zeros(1), np.ones(3), np.array(5.0)) == 0
-    assert checks.core_difference(np.zeros((1, 0)), np.ones(1), np.ones(0), np.array(5.0)) == 0
+    assert core_difference(np.zeros((1, 3)), np.zeros(1), np.ones(3), np.array(5.0)) == 0
+    assert core_difference(np.zeros((1, 0)), np.ones(1), np.ones(0), np.array(5.0)) == 0
 
 
 def test_statistics_of_an_answer():
@@ -82,7 +83,7 @@ def test_statistics_of_an_answer():
             n, other = len(in_sample), in_positives.sum()
             m = (a * n + b * other) / (n + other)
             squares.append((a - b) ** 2 / (max(m * (1 - m), 0.02) * (1 / n + 1 / other)))
-    assert answer.details["H"] == pytest.approx(np.mean(squares))
+    assert answer.details["core_difference"] == pytest.approx(np.mean(squares))
     # PAT with the same scorer and the same folds.
     same = PAT(Mahalanobis("ledoit-wolf"), random_state=0).fit(positives)
     uncapped = np.median(
@@ -93,8 +94,10 @@ def test_statistics_of_an_answer():
     )
     assert answer.details["pat"] == pytest.approx(uncapped)
     excess = (uncapped - 1) / np.sqrt(0.8 * (1 / N_LABELED + 1 / N_UNLABELED))
-    assert answer.details["O"] == pytest.approx(excess)
-    assert answer.details["G"] == pytest.approx((uncapped - answer) / answer.details["gap"])
+    assert answer.details["core_excess"] == pytest.approx(excess)
+    assert answer.details["disagreement"] == pytest.approx(
+        (uncapped - answer) / answer.details["gap"]
+    )
 
 
 # Alarms
@@ -117,9 +120,9 @@ def test_clean_samples_give_few_alarms(d):
 
 def test_freedom_of_independent_cuts():
     below = np.random.default_rng(0).random((20_000, 12)) < 0.3
-    assert checks.core_freedom(below) == pytest.approx(12, abs=0.1)
-    assert checks.core_freedom(np.repeat(below, 3, axis=1)) == pytest.approx(12, abs=0.1)
-    assert checks.core_freedom(np.ones((5, 3), bool)) == 1
+    assert core_freedom(below) == pytest.approx(12, abs=0.1)
+    assert core_freedom(np.repeat(below, 3, axis=1)) == pytest.approx(12, abs=0.1)
+    assert core_freedom(np.ones((5, 3), bool)) == 1
 
 
 @pytest.mark.parametrize("p", [0.3, 0.5])
@@ -142,7 +145,7 @@ def test_a_crowded_core_is_noticed():
     assert all("overlap" in codes(answer) for answer in found)
     (caution,) = [c for c in found[0].warnings if c.code == "overlap"]
     assert "RCQ" in caution.sentence
-    assert caution.value == found[0].details["O"]
+    assert caution.value == found[0].details["core_excess"]
 
 
 def test_both_readings_have_their_numbers():
@@ -150,9 +153,12 @@ def test_both_readings_have_their_numbers():
         cautions = [c for c in answer.warnings if c.code in ("core-differs", "pat-disagrees")]
         assert cautions
         for caution in cautions:
-            assert f"{answer:.3f}" in caution.sentence
-            assert f"{min(1, answer.details['pat']):.3f}" in caution.sentence
-            statistic = {"core-differs": "H", "pat-disagrees": "G"}[caution.code]
+            assert f"the estimate of {100 * answer:.1f} %" in caution.sentence
+            pat = 100 * min(1, answer.details["pat"])
+            assert f"PAT's estimate of {pat:.1f} %" in caution.sentence
+            statistic = {"core-differs": "core_difference", "pat-disagrees": "disagreement"}[
+                caution.code
+            ]
             assert caution.value == answer.details[statistic]
 
 

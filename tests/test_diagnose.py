@@ -18,9 +18,9 @@ from sklearn.svm import OneClassSVM
 
 import poscount
 from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
+from poscount.checks import REPORT
+from poscount.checks.copies import copies, row_codes
 from poscount.diagnostics.evidence import MOST_ROWS
-from poscount.diagnostics.findings import CHECKS
-from poscount.diagnostics.row_codes import copies, row_codes
 from poscount.validation import Rows, Takes
 from test_checks_rcq import halves, separate
 
@@ -73,7 +73,7 @@ def test_of_clean_data_nothing_is_said(model, learned, clean):
     diagnosis = diagnose(model.fit(learned), clean, positives=learned, reference=reference)
     assert diagnosis.severity == "ok"
     assert diagnosis.prevalence == model.quantify(clean)
-    assert len(diagnosis.findings) + len(diagnosis.unchecked) == len(CHECKS)
+    assert len(diagnosis.findings) + len(diagnosis.unchecked) == len(REPORT)
     assert len({finding.code for finding in diagnosis.findings}) == len(diagnosis.findings)
     assert not [u for u in diagnosis.unchecked if u.code != "tied-scores"]
 
@@ -89,9 +89,9 @@ def test_every_finding_says_what_it_must(rcq, learned, clean):
 
 def test_all_numbers_are_those_of_the_model(rcq, clean):
     found, details = by_code(diagnose(rcq, clean)), rcq.quantify(clean).details
-    assert found["core-differs"].number == details["H"]
-    assert found["pat-disagrees"].number == details["G"]
-    assert found["overlap"].number == details["O"]
+    assert found["core-differs"].number == details["core_difference"]
+    assert found["pat-disagrees"].number == details["disagreement"]
+    assert found["overlap"].number == details["core_excess"]
     assert found["few-positives"].number == 300
 
 
@@ -112,7 +112,7 @@ def test_overlap(rcq, learned):
     finding = by_code(diagnosis)["core-differs"]
     details = diagnosis.prevalence.details
     for number in (diagnosis.prevalence, min(1.0, details["pat"])):
-        assert f"{number:.3f}" in finding.sentence
+        assert f"{100 * number:.1f} %" in finding.sentence
     crowded = diagnose(rcq, halves(rng, 900) * 0.5)
     assert "overlap" in warned(crowded)
 
@@ -125,12 +125,12 @@ def test_a_second_sample_tells_overlap_from_drift(rcq):
 
     found = diagnose(rcq, overlapping(500, 500), reference=overlapping(150, 850))
     finding = by_code(found)["second-sample"]
-    assert (finding.severity, finding.advice) == ("warning", "trust RCQ rather than PAT.")
+    assert (finding.severity, finding.advice) == ("warning", "Trust RCQ rather than PAT.")
     assert finding.number > finding.threshold
     found = diagnose(rcq, mixture(rng, 700, 300, 0.15), reference=mixture(rng, 200, 800, 0.15))
     finding = by_code(found)["second-sample"]
     assert finding.severity == "warning"
-    assert finding.advice.startswith("trust PAT rather than RCQ")
+    assert finding.advice.startswith("Trust PAT rather than RCQ")
     found = diagnose(rcq, mixture(rng, 500, 500, 0.15), reference=mixture(rng, 500, 500, 0.15))
     assert "too close to tell" in by_code(found)["second-sample"].advice
 
@@ -145,11 +145,9 @@ def test_a_border_that_only_a_classifier_sees(seed):
     finding = by_code(diagnose(model, sample, positives=learned))["dedpul-disagrees"]
     assert finding.severity == "warning"
     assert "TRCQ" in finding.advice
-    found = {
-        m[1]: float(m[2]) for m in re.finditer(r"(RCQ|DEDPUL) finds ([\d.]+)", finding.sentence)
-    }
-    assert found["RCQ"] == pytest.approx(float(model.quantify(sample)), abs=6e-4)
-    assert abs(found["DEDPUL"] - 0.3) < abs(found["RCQ"] - 0.3)
+    of_rcq, of_dedpul = (float(x) / 100 for x in re.findall(r"([\d.]+) %", finding.sentence))
+    assert of_rcq == pytest.approx(float(model.quantify(sample)), abs=6e-4)
+    assert abs(of_dedpul - 0.3) < abs(of_rcq - 0.3)
 
 
 def test_negatives_all_around_are_no_disagreement():
@@ -179,7 +177,7 @@ def test_few_positives_for_a_plain_covariance():
     finding = by_code(plain)["few-positives"]
     assert finding.severity == "warning"
     assert "ledoit-wolf" in finding.advice
-    # As few as make the bias of `checks.few_positives` just small enough.
+    # As few as make `covariance_bias` just small enough.
     enough = int(finding.threshold)
     more = rng.normal(size=(enough, 20))
     codes = [
@@ -233,14 +231,14 @@ def test_constants(learned, clean):
     sample = pd.DataFrame(lost, columns=list("abcde"))
     finding = by_code(diagnose(model, sample, positives=frame))["constant-features"]
     assert finding.severity == "warning"
-    assert finding.sentence.startswith("c has one value")
+    assert finding.sentence.endswith("but not among the positives: c.")
     # Who does not know the positives cannot say that it ought to vary.
     assert severity(diagnose(model, sample), "constant-features") == "notice"
     flat = np.column_stack([learned, np.ones(len(learned))])
     wide = np.column_stack([clean, np.arange(len(clean))])
     finding = by_code(diagnose(RCQ(random_state=0).fit(flat), wide))["constant-features"]
     assert finding.severity == "notice"
-    assert finding.sentence == "constant in the positives: x5."
+    assert finding.sentence == "Constant among the positives: x5."
 
 
 def test_a_rare_value_may_be_absent(learned, clean):
@@ -274,11 +272,17 @@ def test_tied_scores(learned, clean):
 
 def test_what_a_model_does_not_keep_is_not_checked(learned, clean):
     diagnosis = diagnose(PAT(random_state=0).fit(learned), clean)
-    unchecked = {u.code: u.reason for u in diagnosis.unchecked}
-    assert "positives=" in unchecked["dedpul-disagrees"]
-    assert "positives=" in unchecked["core-differs"]
-    assert "reference=" in unchecked["second-sample"]
-    assert "NOT CHECKED" in str(diagnosis)
+    unchecked = {u.code: u for u in diagnosis.unchecked}
+    options = {code: u.option for code, u in unchecked.items()}
+    assert options["dedpul-disagrees"] == options["core-differs"] == "positives"
+    assert options["second-sample"] == "reference"
+    assert not any("=" in u.reason or "--" in u.reason for u in diagnosis.unchecked)
+    assert str(unchecked["second-sample"]).endswith("a different prevalence. Pass reference=.")
+    assert "Pass positives=." in str(diagnosis).partition("NOT CHECKED")[2]
+    in_other_words = diagnosis.told(lambda u: f"Add --{u.option}." if u.option else "")
+    assert "a different prevalence. Add --reference." in in_other_words
+    assert "=." not in in_other_words
+    assert {u["option"] for u in diagnosis.to_dict()["unchecked"]} == set(options.values())
 
 
 @pytest.mark.parametrize(
@@ -311,7 +315,7 @@ def test_dedpul_is_not_asked_about_little(rcq, learned, clean):
     some = clean[:: len(clean) // 150]
     found = diagnose(rcq, some, positives=learned)
     reasons = {u.code: u.reason for u in found.unchecked}
-    assert reasons["dedpul-disagrees"] == "DEDPUL is asked from 60 positives and 200 rows on."
+    assert reasons["dedpul-disagrees"] == "It needs at least 60 positives and 200 rows."
 
 
 def test_rows_that_are_not_numbers(learned, clean):
@@ -358,7 +362,7 @@ def test_large_samples_are_asked_in_part(rcq, learned):
     rng = np.random.default_rng(11)
     sample = mixture(rng, MOST_ROWS // 2, MOST_ROWS // 2 + 1)
     found = by_code(diagnose(rcq, sample, positives=learned))
-    assert "(on 10,000 of the rows)" in found["dedpul-disagrees"].sentence
+    assert "(from 10,000 of the rows)" in found["dedpul-disagrees"].sentence
     assert found["dedpul-disagrees"].severity == "ok"
 
 

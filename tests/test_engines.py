@@ -171,12 +171,12 @@ def mixed(trap, tmp_path):
 
 
 BAD = {
-    "0 cut off": "this is not Parquet, as its extension says, or it is damaged",
+    "0 cut off": "this is not Parquet, although its extension says so, or it is damaged",
     "1 empty": "the file is empty.",
     "2 without": "column 'b': the file has no such column; its columns are 'a', 'c', 'night'",
     "3 text": "column 'b': it holds String, not numbers",
     "4 nan": "column 'c', row 2001: NaN or a missing value",
-    "5 damaged": "this is not Parquet, as its extension says, or it is damaged",
+    "5 damaged": "this is not Parquet, although its extension says so, or it is damaged",
 }
 
 
@@ -468,7 +468,7 @@ def test_sources_and_options_that_make_no_sense(counting, pat, trap, positives):
     with pytest.raises(InputError, match="not a single batch"):
         count(counting, iter([]))
     with pytest.raises(ValueError, match="engine is one of auto, duckdb, dask, spark"):
-        count(counting, "x.csv", engine="flink")
+        count(counting, __file__, engine="flink")
     for options in ({"engine": "dask"}, {"on_error": "skip"}, {"delimiter": ";"}):
         with pytest.raises(ValueError, match="this source is a Table"):
             count(counting, trap, **options)

@@ -14,7 +14,8 @@ import pyarrow.parquet
 import pytest
 
 from poscount.errors import InputError
-from poscount.files import csv_file
+from poscount.files import csv as csv_module
+from poscount.files.csv import CsvFormat
 from poscount.files.reading import expand, read_batches, read_table
 
 TABLE = pa.table(
@@ -38,7 +39,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(csv_file, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(csv_module, "_BLOCK_BYTES", 16)
 
 
 def stdin(monkeypatch, content: bytes) -> None:
@@ -224,7 +225,7 @@ def test_failing_device(monkeypatch):
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Failing())))
-    assert str(error("-")) == "standard input: reading fails: Input/output error."
+    assert str(error("-")) == "standard input: it cannot be read: Input/output error."
 
 
 # Which files
@@ -302,8 +303,9 @@ def test_damaged_or_misnamed_binary_files(write, name):
     whole = FORMATS[name](TABLE)
     for content in (b"a,b\n1,2\n", whole[:6], whole[: len(whole) // 2], whole[:-200] + bytes(200)):
         path = write(name, content)
-        assert f"{path}: this is not {kind}, as its extension says, or it is damaged" in str(
-            error(path)
+        assert (
+            f"{path}: this is not {kind}, although its extension says so, or it is damaged"
+            in str(error(path))
         )
 
 
@@ -349,7 +351,7 @@ def test_compressed_file_that_breaks_off(write):
     content = gzip.compress(as_csv(pa.table({"a": rng.random(20_000)})))
     for damaged in (content[:-10], content[: len(content) // 2], content[:-8] + bytes(8)):
         path = write("trap.csv.gz", damaged)
-        assert f"{path}: the compressed file is damaged or breaks off" in str(
+        assert f"{path}: the compressed file is damaged or incomplete" in str(
             error(path, numeric=["a"])
         )
 
@@ -380,7 +382,7 @@ def test_empty_lines_before_the_header(write):
 )
 def test_delimiters(write, content, delimiter):
     path = write("trap.csv", content)
-    assert together(path, delimiter=delimiter, numeric=["a", "b"]).to_pydict() == {
+    assert together(path, csv_format=CsvFormat(delimiter), numeric=["a", "b"]).to_pydict() == {
         "a": [1.0],
         "b": [2.0],
     }
@@ -395,8 +397,8 @@ def test_ambiguous_delimiter(write):
     content = "size, mm;weight\n1;2\n"
     path = write("trap.csv", content)
     assert "the first line has commas and semicolons" in str(error(path))
-    assert "--delimiter" in str(error(path))
-    assert together(path, delimiter=";").column_names == ["size, mm", "weight"]
+    assert error(path).option == "delimiter"
+    assert together(path, csv_format=CsvFormat(";")).column_names == ["size, mm", "weight"]
     # The extension is as good as the option.
     assert together(write("trap.tsv", content.replace(";", "\t"))).column_names == [
         "size, mm",
@@ -407,28 +409,50 @@ def test_ambiguous_delimiter(write):
 def test_options_that_make_no_sense(write):
     path = write("trap.csv", "a\n1\n")
     for delimiter in ("\\t", "", '"', "\n", "é"):
-        assert "the delimiter must be one ASCII character" in str(error(path, delimiter=delimiter))
-    assert "a point or a comma, not ';'" in str(error(path, decimal=";"))
+        assert "the delimiter must be one ASCII character" in str(
+            error(path, csv_format=CsvFormat(delimiter))
+        )
+    assert "a point or a comma, not ';'" in str(error(path, csv_format=CsvFormat(decimal=";")))
 
 
 def test_decimal_comma(write):
     path = write("trap.csv", "a;b\n3,14;x\n-1,5e3;y\n 7 ;z\n;w\n")
-    assert together(path, decimal=",", numeric=["a"])["a"].to_pylist() == [3.14, -1500, 7, None]
-    assert read_table(path, decimal=",")["a"].to_pylist() == [3.14, -1500, 7, None]
+    assert together(path, csv_format=CsvFormat(decimal=","), numeric=["a"])["a"].to_pylist() == [
+        3.14,
+        -1500,
+        7,
+        None,
+    ]
+    assert read_table(path, csv_format=CsvFormat(decimal=","))["a"].to_pylist() == [
+        3.14,
+        -1500,
+        7,
+        None,
+    ]
     caught = error(path, numeric=["a"])
     assert (caught.column, caught.row) == ("a", 0)
-    assert "'3,14' is not a number; pass --decimal , if" in str(caught)
+    assert (caught.option, caught.value) == ("decimal", ",")
+    assert "'3,14' is not a number unless the comma is the decimal mark." in str(caught)
 
 
 def test_points_are_not_taken_for_decimal_commas(write):
-    caught = error(write("trap.csv", "a;b\n1,5;2\n1.234;3\n"), decimal=",", numeric=["a"])
+    caught = error(
+        write("trap.csv", "a;b\n1,5;2\n1.234;3\n"), csv_format=CsvFormat(decimal=","), numeric=["a"]
+    )
     assert (caught.column, caught.row) == ("a", 1)
-    assert "'1.234' is not a number; leave --decimal out if" in str(caught)
+    assert "'1.234' is not a number: it has thousands marks; write 1234." in str(caught)
+    caught = error(
+        write("trap.csv", "a;b\n1;2\n1.25;3\n"),
+        csv_format=CsvFormat(decimal=","),
+        numeric=["a"],
+    )
+    assert (caught.option, caught.value) == ("decimal", ".")
+    assert "'1.25' is not a number unless the point is the decimal mark." in str(caught)
 
 
 def test_decimal_commas_do_not_hide_the_delimiter(write):
     path = write("trap.csv", "1,5;2,5\n")
-    got = together(path, decimal=",", header=False, numeric=["1", "2"])
+    got = together(path, csv_format=CsvFormat(decimal=",", header=False), numeric=["1", "2"])
     assert got.to_pydict() == {"1": [1.5], "2": [2.5]}
 
 
@@ -436,11 +460,11 @@ def test_header_of_numbers_suggests_that_there_is_none(write):
     path = write("trap.csv", "1.5,-2e3\n3,4\n")
     for read in (together, read_table):
         assert f"{path}: the first line holds only numbers" in str(error(path, read))
-        assert "--no-header" in str(error(path, read))
-    assert "--no-header" in str(error(path, columns=["size"]))
-    got = together(path, header=False, numeric=["1", "2"])
+    caught = error(path, columns=["size"])
+    assert (caught.option, caught.value) == ("header", False)
+    got = together(path, csv_format=CsvFormat(header=False), numeric=["1", "2"])
     assert got.to_pydict() == {"1": [1.5, 3.0], "2": [-2000.0, 4.0]}
-    assert together(path, header=False, columns=["2"]).column_names == ["2"]
+    assert together(path, csv_format=CsvFormat(header=False), columns=["2"]).column_names == ["2"]
 
 
 def test_names_that_are_numbers_can_be_asked_for(write):
@@ -462,7 +486,7 @@ def test_quotes_across_blocks(write, monkeypatch, text):
     expected = together(path, numeric=["a"])
     assert expected.num_rows == 16
     for size in range(1, 40):
-        monkeypatch.setattr(csv_file, "_BLOCK_BYTES", size)
+        monkeypatch.setattr(csv_module, "_BLOCK_BYTES", size)
         assert together(path, numeric=["a"]) == expected
 
 
@@ -475,8 +499,8 @@ def test_header_that_spans_lines(write, small_blocks):
 def test_quotation_mark_left_open_loses_no_rows_silently(write, monkeypatch):
     path = write("trap.csv", 'a,b\n1,x\n2,"y\n' + "3,z\n" * 100)
     assert f"{path}: line 3 opens a quotation mark that is never closed" in str(error(path))
-    monkeypatch.setattr(csv_file, "_BLOCK_BYTES", 16)
-    monkeypatch.setattr(csv_file, "_LONGEST_RECORD", 64)
+    monkeypatch.setattr(csv_module, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(csv_module, "_LONGEST_RECORD", 64)
     assert "line 3 is too long or opens a quotation mark" in str(error(path))
 
 

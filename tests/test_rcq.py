@@ -17,9 +17,9 @@ from plain import region_counting
 from poscount import PAT, RCQ, Mahalanobis
 from poscount.diagnostics import compare_samples
 from poscount.reusable import rcq as rcq_module
-from poscount.reusable.clusters import centres
-from poscount.reusable.region_rule import bounds, calibrated, decide, grid_point, interval
-from poscount.reusable.regions import layout, place_cuts
+from poscount.reusable.region_counter import k_means, place_cuts
+from poscount.reusable.region_layout import region_layout
+from poscount.reusable.regions import bounds, calibrated, decide, grid_point, interval_from_gap
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -81,11 +81,11 @@ TASKS = {
 def test_agrees_with_the_plain_one(task):
     positives, sample = TASKS[task]
     model = RCQ(random_state=3).fit(positives)
-    rule = model._rule
+    regions = model.regions
     p, bound, in_positives, in_sample, region = region_counting.quantify(positives, sample, seed=3)
-    assert rule.positives_in_cuts.ravel()[rule.regions].tolist() == in_positives
+    assert regions.in_positives.tolist() == in_positives
     table = model.count(sample).cells[:-52].reshape(8, -1)
-    assert rule.layout.in_cuts(table).ravel()[rule.regions].tolist() == in_sample
+    assert regions.layout.in_cuts(table).ravel()[regions.indices].tolist() == in_sample
     answer = model.quantify(sample)
     assert answer == pytest.approx(p, abs=1e-12)
     told = answer.details["region"]
@@ -145,7 +145,7 @@ def test_calibration_fixes_zero_and_one():
     [(0.95, 1.0, 0.75), (0.9, 0.8, 0.6), (0.99, (2.5758 / 1.96) ** 1.27, None)],
 )
 def test_interval_at_known_levels(level, below, above):
-    low, high = interval(0.45, 0.5, 0.1, level)
+    low, high = interval_from_gap(0.45, 0.5, 0.1, level)
     assert low == pytest.approx(0.45 - 0.1 * below, abs=1e-4)
     assert high == pytest.approx(0.5 + 0.1 * (0.75 * below if above is None else above), abs=1e-4)
 
@@ -186,7 +186,7 @@ def test_no_cut_above_the_largest_value():
 
 def test_clusters_of_fewer_distinct_rows_than_clusters():
     rows = np.repeat([[1.0, 2.0], [3.0, 4.0]], 5, axis=0)
-    points = centres(rows, 4, np.random.default_rng(0))
+    points = k_means(rows, 4, np.random.default_rng(0))
     assert {tuple(point) for point in points.tolist()} == {(1.0, 2.0), (3.0, 4.0)}
 
 
@@ -194,7 +194,7 @@ def test_clusters_are_found():
     rng = np.random.default_rng(0)
     middles = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
     rows = np.repeat(middles, 50, axis=0) + 0.1 * rng.normal(size=(200, 2))
-    points = centres(rows, 4, rng)
+    points = k_means(rows, 4, rng)
     np.testing.assert_allclose(sorted(points.round().tolist()), sorted(middles.tolist()))
 
 
@@ -208,7 +208,7 @@ def test_more_features_than_are_cut():
 
 
 def test_words():
-    arranged = layout(2, learned=True)
+    arranged = region_layout(2, learned=True)
     thresholds = np.array([[-1.0, 0.0, 1.0, 1.25], [1, 2, 3, np.inf]])
     n_cuts = arranged.cuts.shape[1]
     words = [arranged.words(i, ["x0", "size"], thresholds) for i in range(8 * n_cuts)]
@@ -487,7 +487,7 @@ def test_few_positives(n, sample, draw):
 
 def test_no_region_holds_a_fair_share(positives, sample):
     model = RCQ(random_state=0).fit(positives)
-    model._rule.regions = model._rule.regions[:0]
+    model.regions.indices = model.regions.indices[:0]
     (caution, *_) = model.quantify(sample).warnings
     assert caution.code == "few-positives-for-rcq"
     assert "no region" in caution.sentence

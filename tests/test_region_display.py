@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from poscount import PAT, RCQ
-from poscount.reusable.region_rule import bounds
-from poscount.reusable.telling_regions import telling_regions
+from poscount.reusable.regions import bounds
 from test_checks_rcq import halves
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -45,17 +44,17 @@ def model(learned):
 
 
 def test_the_first_region_decided(model, sample):
-    regions = telling_regions(model, model.count(sample))
+    regions = model.most_informative_regions(model.count(sample))
     assert len(regions) == 15
     assert regions[0]._asdict() == model.quantify(sample).details["region"]
     assert [r.high for r in regions] == sorted(r.high for r in regions)
-    every = telling_regions(model, model.count(sample), 10**6)
+    every = model.most_informative_regions(model.count(sample), 10**6)
     assert every[:15] == regions
-    assert len(every) == len(model._region_rule().regions)
+    assert len(every) == len(model.regions.indices)
 
 
 def test_regions_by_a_plain_count(model, learned, sample):
-    every = telling_regions(model, model.count(sample), 10**6)
+    every = model.most_informative_regions(model.count(sample), 10**6)
     n_checked = 0
     for region in every:
         words = re.fullmatch(r"(\w) (<=|>) (\S+) at any score", region.where)
@@ -71,7 +70,7 @@ def test_regions_by_a_plain_count(model, learned, sample):
 
 
 def test_the_bounds_are_those_of_the_rule(model, sample):
-    every = telling_regions(model, model.count(sample), 10**6)
+    every = model.most_informative_regions(model.count(sample), 10**6)
     shares = np.array([r.share for r in every])
     ratios = np.array([r.ratio for r in every])
     _, low, high = bounds(
@@ -83,7 +82,7 @@ def test_the_bounds_are_those_of_the_rule(model, sample):
 
 def test_few_positives_have_no_regions(learned, sample):
     model = RCQ(random_state=0).fit(learned[:15])
-    assert telling_regions(model, model.count(sample)) == []
+    assert model.most_informative_regions(model.count(sample)) == []
     with pytest.raises(ValueError, match="no region to draw"):
         RegionDisplay.from_estimator(model, sample)
 
@@ -92,7 +91,7 @@ def test_the_picture_shows_the_list(model, sample):
     display = RegionDisplay.from_estimator(model, sample, n_regions=6)
     ax, p = display.ax_, model.quantify(sample)
     assert ax.figure is display.figure_
-    regions = telling_regions(model, model.count(sample), 6)
+    regions = model.most_informative_regions(model.count(sample), 6)
     words = [text.get_text() for text in ax.get_yticklabels()]
     assert [word.rpartition(" (")[0] for word in words] == [r.where for r in regions]
     lines = {line.get_label(): line.get_xydata() for line in ax.get_lines()}

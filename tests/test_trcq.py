@@ -7,8 +7,8 @@ import pytest
 import poscount
 from plain import region_counting
 from poscount import RCQ, TRCQ
-from poscount.reusable.region_rule import RegionRule
-from poscount.reusable.regions import layout
+from poscount.reusable.region_layout import region_layout
+from poscount.reusable.regions import Regions
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -115,6 +115,7 @@ def test_nothing_alike_is_zero(task, model):
 
 def test_the_layout_without_learned_cuts_is_rcq(task):
     rcq = RCQ(random_state=0).fit(task[0])
-    rule = RegionRule(layout(6), rcq.binned_, 0)
+    regions = Regions(region_layout(6), rcq.binned_, rcq.cuts_, rcq.feature_names, seed=0)
     table = rcq.count(task[1]).cells[:-52].reshape(1, 8, -1)
-    assert rule.find(table, np.array([600])).prevalence[0] == rcq.quantify(task[1])
+    counts = regions.read_tables(table, np.array([600]))
+    assert regions.find(counts).prevalence[0] == float(rcq.quantify(task[1]))

@@ -197,9 +197,9 @@ def test_findings_are_told_in_words_and_shapes_the_worst_first(page):
     assert severities == sorted(severities, key=["▲Warning", "●Notice"].index)
     assert "What to do: " in told.first.inner_text()
     told.first.locator("summary").click()
-    assert "of clean samples get this warning" in told.first.inner_text()
+    assert "of samples with nothing wrong get this warning" in told.first.inner_text()
     page.click("#unfound-title")
-    assert "✓In order: " in page.inner_text("#unfound-list")
+    assert "✓OK: " in page.inner_text("#unfound-list")
     # What the warnings of the estimate say, the report says better.
     assert page.is_hidden("#warnings-part")
     assert "1,000 unlabeled rows" in page.inner_text("#diagnosis-rows")
@@ -249,9 +249,11 @@ def test_a_csv_setting_reads_the_file_again(wary_page):
     send(page, "positives", made_up("p.csv", german.encode()))
     send(page, "unlabeled", made_up("u.csv", german.encode()))
     assert page.locator("#columns input:checked").count() == 0
-    page.click("text=How the CSV files are written")
+    assert "Change the setting Decimal mark" in page.inner_text("#features-error")
+    page.click("text=CSV settings")
     page.select_option("#decimal", ",")
     page.locator("#columns input:checked").nth(7).wait_for()
+    assert page.inner_text("#features-error") == ""
     page.click("#estimate")
     assert list(table(page)) == ["all rows"]
 
@@ -268,7 +270,7 @@ def test_an_error_in_the_settings_stands_beside_the_setting(wary_page):
     for box in page.locator("#columns input").all():
         box.uncheck()
     page.click("#estimate")
-    page.wait_for_selector("#features-error:has-text('Tick at least one column')")
+    page.wait_for_selector("#features-error:has-text('Select at least one column')")
     assert page.is_hidden("#result")
 
 

@@ -61,7 +61,7 @@ def test_the_report_is_what_the_library_says(reported):
     codes = [missing["code"] for missing in expected["unchecked"]]
     assert [missing["code"] for missing in told["diagnosis"]["unchecked"]] == codes
     assert "=" not in told["diagnosis"]["unchecked"][0]["reason"]
-    assert told["diagnosis"]["rows"] == "Looked at: all 8,070 unlabeled rows together."
+    assert told["diagnosis"]["rows"] == "Rows checked: all 8,070 unlabeled rows together."
     # Asked again, it is not made again.
     again = visit.http.post(visit.diagnosis).json()
     assert (again["state"], again["seconds"]) == ("done", told["seconds"])
@@ -115,7 +115,7 @@ def test_a_change_of_the_session_overtakes_the_report(web, answered):
     answered.http.delete(f"{answered.base}/files/{file['id']}")
     refused = answered.http.post(answered.diagnosis)
     assert (refused.status_code, web.is_up()) == (409, True)
-    assert "not here any more" in refused.json()["message"]
+    assert "have been removed" in refused.json()["message"]
 
 
 def test_there_is_no_report_before_the_answer(example):

@@ -21,11 +21,11 @@ _PLACES = {
     "InputError": "poscount.errors",
     "FileError": "poscount.errors",
     "load": "poscount.registry",
-    "Comparison": "poscount.diagnostics.comparison",
-    "Diagnosis": "poscount.diagnostics.diagnosis",
-    "Finding": "poscount.diagnostics.finding",
-    "compare_samples": "poscount.diagnostics.comparison",
-    "diagnose": "poscount.diagnostics.diagnosis",
+    "Comparison": "poscount.diagnostics",
+    "Diagnosis": "poscount.diagnostics",
+    "Finding": "poscount.diagnostics",
+    "compare_samples": "poscount.diagnostics",
+    "diagnose": "poscount.diagnostics",
     "estimate_contamination": "poscount.interop.contamination",
     "label_frequency": "poscount.prevalence",
     "joint_prior": "poscount.prevalence",
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     # For type checkers and editors, to which a method that is missing here is of type Any.
     from poscount.counts import Counts as Counts
     from poscount.counts import GroupedCounts as GroupedCounts
-    from poscount.diagnostics.comparison import Comparison as Comparison
-    from poscount.diagnostics.comparison import compare_samples as compare_samples
-    from poscount.diagnostics.diagnosis import Diagnosis as Diagnosis
-    from poscount.diagnostics.diagnosis import diagnose as diagnose
-    from poscount.diagnostics.finding import Finding as Finding
+    from poscount.diagnostics import Comparison as Comparison
+    from poscount.diagnostics import compare_samples as compare_samples
+    from poscount.diagnostics import Diagnosis as Diagnosis
+    from poscount.diagnostics import diagnose as diagnose
+    from poscount.diagnostics import Finding as Finding
     from poscount.ensemble import Minimum as Minimum
     from poscount.errors import FileError as FileError
     from poscount.errors import InputError as InputError

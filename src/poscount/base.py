@@ -1,4 +1,4 @@
-"""What all quantifiers share: taking data in, and the way from rows to counts to a prevalence."""
+"""What all quantifiers share: taking data in, and the way from rows to a prevalence."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from poscount import constraints, persistence
 from poscount.counts import Counts, GroupedCounts, Skipped
-from poscount.errors import InputError
+from poscount.errors import InputError, join_names, require_rows
 from poscount.intervals import bootstrap_interval
-from poscount.prevalence import Caution, Interval, Prevalence
+from poscount.prevalence import Caution, Estimate, Interval, Prevalence, as_columns
 from poscount.seeds import seed_of, stream
-from poscount.threads import run
+from poscount.threads import sum_over_blocks
 from poscount.validation import (
     BLOCK_ROWS,
     Rows,
@@ -31,27 +31,25 @@ from poscount.validation import (
     sample_rows,
 )
 
-_FILES_NAMED = 5
-
 
 class Quantifier(BaseEstimator):
-    """Learns from positives alone; then says which share of a sample is positive.
+    """Learns from positives alone, and then estimates the share of positives in a sample.
 
-    A subclass stores its parameters in ``__init__``, learns in `_learn`, answers in `_quantify`,
-    and carries no plumbing. It has a parameter `random_state`.
+    A subclass stores its parameters in ``__init__``, learns in `_learn` and answers in `_quantify`.
+    It has a parameter `random_state`, and leaves everything else to this class.
 
     Attributes
     ----------
     n_labeled_ : int
-        Number of positives learned from.
+        Number of positives.
     seed_ : int
-        Seed of everything random; passed as `random_state` it reproduces the model.
+        Seed of everything random; passed as `random_state`, it reproduces the model.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, when the positives came as a frame.
+        Names of the features, if the positives were a frame.
     numeric_features_ : list of str
-        Those of them that held numbers.
+        The features that were numbers.
     """
 
     random_state: Any
@@ -62,11 +60,11 @@ class Quantifier(BaseEstimator):
         Parameters
         ----------
         positives : array or frame of shape (n_labeled, n_features)
-            Labelled positives, nothing else.
+            Labelled positives and nothing else.
         y : ignored
-            For scikit-learn's sake.
+            Exists for compatibility with scikit-learn.
         features : sequence of str, optional
-            Columns to use, when the positives are a frame with others besides.
+            Columns to use, if the positives are a frame with others as well.
         """
         self._validate_params()
         self.seed_ = seed_of(self.random_state)
@@ -81,15 +79,12 @@ class Quantifier(BaseEstimator):
         Parameters
         ----------
         sample : array or frame
-            Unlabeled rows. The columns of a frame are picked by name, others are left alone.
+            Unlabeled rows. The columns of a frame are chosen by name; others are ignored.
         """
-        rows = self._sample(sample)
-        if len(rows) == 0:
-            raise InputError("The sample has no rows (0 sample(s)): at least one is needed.")
-        return self._quantify(rows)
+        return self._quantify(self._sample(sample, allow_empty=False))
 
     def predict(self, X: Any) -> Prevalence:
-        """Do as `quantify`, for pipelines; as strict about column names as scikit-learn."""
+        """Same as `quantify`, for pipelines; as strict about column names as scikit-learn."""
         check_is_fitted(self)
         if as_frame(X) is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -102,7 +97,7 @@ class Quantifier(BaseEstimator):
         ----------
         frame : pandas, polars or pyarrow frame
         by : str or sequence of str
-            Column or columns whose values make the groups.
+            Column or columns whose values define the groups.
 
         Returns
         -------
@@ -111,19 +106,11 @@ class Quantifier(BaseEstimator):
             `count`, `n` and `warnings` (their codes).
         """
         groups, answers = self._answers_by_group(frame, by)
-        missing = float("nan")
-        columns = {
-            "prevalence": [float(p) for p in answers],
-            "low": [p.interval.low if p.interval else missing for p in answers],
-            "high": [p.interval.high if p.interval else missing for p in answers],
-            "count": [p.count for p in answers],
-            "n": [p.n_unlabeled for p in answers],
-            "warnings": [" ".join(caution.code for caution in p.warnings) for p in answers],
-        }
+        columns = as_columns(answers)
         clash = sorted(set(groups.columns) & set(columns))
         if clash:
             raise InputError(
-                "a grouping column cannot have the name of a column of the result; rename it.",
+                "the result has a column of this name; rename the grouping column.",
                 column=clash[0],
             )
         backend = groups.implementation
@@ -131,7 +118,7 @@ class Quantifier(BaseEstimator):
         return groups.with_columns(*series).to_native()
 
     def quantify_groups(self, frame: Any, by: str | Sequence[str]) -> dict[tuple, Prevalence]:
-        """Estimate the share of positives in each group of a frame, with all that is known of it.
+        """Estimate the share of positives in each group of a frame, as `Prevalence` objects.
 
         Parameters
         ----------
@@ -154,22 +141,38 @@ class Quantifier(BaseEstimator):
     def _takes(self) -> Takes:
         return Takes()
 
-    def _feature_name(self, j: int) -> str:
-        """Name of a feature; x0, x1, ... where there are none."""
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features; x0, x1, ... if the positives had none."""
         names = getattr(self, "feature_names_in_", None)
-        return f"x{j}" if names is None else str(names[j])
+        if names is None:
+            return [f"x{j}" for j in range(self.n_features_in_)]
+        return [str(name) for name in names]
 
-    def _sample(self, sample: Any) -> Rows:
+    def _sample(self, sample: Any, *, allow_empty: bool = True) -> Rows:
         check_is_fitted(self)
-        return sample_rows(self, sample, self._takes())
+        rows = sample_rows(self, sample, self._takes())
+        if not allow_empty:
+            require_rows(len(rows))
+        return rows
+
+    def _prevalence(self, estimate: Estimate, n_rows: int) -> Prevalence:
+        return Prevalence(
+            estimate.value,
+            n_labeled=self.n_labeled_,
+            n_unlabeled=n_rows,
+            method=type(self).__name__,
+            interval=estimate.interval,
+            warnings=estimate.warnings,
+            details={"seed": self.seed_, **estimate.details},
+        )
 
     def _answers_by_group(
         self, frame: Any, by: str | Sequence[str]
     ) -> tuple[nw.DataFrame, list[Prevalence]]:
         wrapped, by = _grouping(frame, by)
         groups, codes = group_codes(wrapped, by)
-        if len(groups) == 0:
-            raise InputError("The sample has no rows (0 sample(s)): at least one is needed.")
+        require_rows(len(groups))
         return groups, self._quantify_groups(wrapped, codes, len(groups))
 
     def _quantify_groups(
@@ -187,13 +190,13 @@ class Quantifier(BaseEstimator):
 class CountingQuantifier(Quantifier):
     """A quantifier that sees a sample only through counts.
 
-    A subclass says how rows become counts (`_tally`) and how counts become prevalences
+    A subclass says how rows become counts (`_tally`) and how counts become estimates
     (`_estimate`), both for many groups at once.
 
     Attributes
     ----------
     hash_ : str
-        Content hash of what was learned; counts carry it, so that they meet only their own model.
+        Content hash of what was learned. Counts carry it, so that no other model can use them.
     """
 
     n_jobs: int | None
@@ -202,7 +205,7 @@ class CountingQuantifier(Quantifier):
     def count(self, sample: Any) -> Counts:
         """Count the rows of a sample in each cell; counts of batches add up.
 
-        An empty batch gives counts of nothing.
+        An empty batch gives counts of zero.
         """
         rows = self._sample(sample)
         cells = self._count(rows, None, 1)
@@ -217,7 +220,7 @@ class CountingQuantifier(Quantifier):
         return GroupedCounts(by, groups.rows(), cells, n_rows, self.hash_)
 
     def count_codes(self, sample: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Count the rows of groups that have numbers instead of names, from 0 to `n_groups` - 1.
+        """Count the rows of each group, the groups being numbered from 0 to `n_groups` - 1.
 
         Returns
         -------
@@ -226,17 +229,16 @@ class CountingQuantifier(Quantifier):
         return self._count(self._sample(sample), codes, n_groups)
 
     def estimate(self, counts: Counts) -> Prevalence:
-        """Turn counts into a prevalence: equals `quantify` on all rows that were counted."""
+        """Turn counts into a prevalence, the same as `quantify` gives for the rows counted."""
         self._check_counts(counts)
-        if counts.n == 0:
-            raise InputError("These counts are of no rows (0 sample(s)): at least one is needed.")
-        answers = self._estimate(counts.cells[np.newaxis], np.array([counts.n]))
-        return _with_skipped(answers, counts.skipped)[0]
+        require_rows(counts.n, "These counts have")
+        (answer,) = self._prevalences(counts.cells[np.newaxis], np.array([counts.n]))
+        return _with_skipped([answer], counts.skipped)[0]
 
     def estimate_by(self, counts: GroupedCounts) -> list[Prevalence]:
         """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
         self._check_counts(counts)
-        return _with_skipped(self._estimate(counts.cells, counts.n), counts.skipped)
+        return _with_skipped(self._prevalences(counts.cells, counts.n), counts.skipped)
 
     def _check_counts(self, counts: Counts | GroupedCounts) -> None:
         check_is_fitted(self)
@@ -246,22 +248,26 @@ class CountingQuantifier(Quantifier):
                 f"({self.hash_[:12]}): count again with this model."
             )
 
+    def _prevalences(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:
+        pairs = zip(self._estimate(cells, n_rows), n_rows.tolist(), strict=True)
+        return [self._prevalence(estimate, n) for estimate, n in pairs]
+
     def _quantify(self, rows: Rows) -> Prevalence:
-        return self._estimate(self._count(rows, None, 1), np.array([len(rows)]))[0]
+        return self._prevalences(self._count(rows, None, 1), np.array([len(rows)]))[0]
 
     def _quantify_groups(
         self, frame: nw.DataFrame, codes: np.ndarray, n_groups: int
     ) -> list[Prevalence]:
         cells = self._count(self._sample(frame), codes, n_groups)
-        return self._estimate(cells, np.bincount(codes, minlength=n_groups))
+        return self._prevalences(cells, np.bincount(codes, minlength=n_groups))
 
     def _count(self, rows: Rows, codes: np.ndarray | None, n_groups: int) -> np.ndarray:
         def tally(start: int, stop: int, counted: np.ndarray) -> None:
             groups = None if codes is None else codes[start:stop]
             self._tally(rows.block(start, stop), groups, counted)
 
-        shape = (n_groups, self._n_cells)
-        return _sum_over_blocks(tally, shape, len(rows), effective_n_jobs(self.n_jobs))
+        shape, n_workers = (n_groups, self._n_cells), effective_n_jobs(self.n_jobs)
+        return sum_over_blocks(tally, shape, len(rows), BLOCK_ROWS, n_workers)
 
     @property
     @abstractmethod
@@ -272,20 +278,21 @@ class CountingQuantifier(Quantifier):
         """Add the rows of a block to `counted`, an int64 array of shape (n_groups, n_cells)."""
 
     @abstractmethod
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:
-        """Turn counts of shape (n_groups, n_cells) into prevalences."""
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
+        """Turn counts of shape (n_groups, n_cells) into estimates."""
 
 
 class TransductiveQuantifier(Quantifier):
-    """A quantifier that looks at the positives and the sample together, for each sample anew.
+    """A quantifier that learns from the positives and the sample together, anew for each sample.
 
-    A subclass only computes: `_estimate_from` gets both as float64 matrices, and a generator. It
-    has an ``__init__`` of its own only if it has parameters of its own.
+    A subclass only computes: `_estimate_from` gets both as float64 matrices, and a generator. If it
+    gives no interval, one is made by resampling on request (`bootstrap`). The subclass has an
+    ``__init__`` of its own only if it has other parameters.
 
     Attributes
     ----------
     positives_ : ndarray of shape (n_labeled, n_features)
-        The positives, kept.
+        The positives.
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
@@ -322,16 +329,11 @@ class TransductiveQuantifier(Quantifier):
     def _quantify(self, rows: Rows) -> Prevalence:
         sample = self._matrix(rows)
         generator = stream(self.seed_, "estimate")
-        value, details = self._estimate_from(self.positives_, sample, generator)
-        interval = self._bootstrap_interval(sample, value) if self.bootstrap else None
-        return Prevalence(
-            value,
-            n_labeled=self.n_labeled_,
-            n_unlabeled=len(rows),
-            method=type(self).__name__,
-            interval=interval,
-            details={"seed": self.seed_, **details},
-        )
+        estimate = self._estimate_from(self.positives_, sample, generator)
+        if estimate.interval is None and self.bootstrap:
+            interval = self._bootstrap_interval(sample, estimate.value)
+            estimate = estimate._replace(interval=interval)
+        return self._prevalence(estimate, len(rows))
 
     def _bootstrap_interval(self, sample: np.ndarray, value: float) -> Interval:
         # The matrices are arguments of their own, so that processes share them in mapped memory.
@@ -344,50 +346,38 @@ class TransductiveQuantifier(Quantifier):
     @abstractmethod
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> tuple[float, dict[str, Any]]:
-        """Prevalence in the sample, in [0, 1], and what was found on the way."""
+    ) -> Estimate:
+        """Estimate the prevalence in the sample."""
 
 
 def _replicate(
-    estimate_from: Callable[..., tuple[float, dict[str, Any]]],
+    estimate_from: Callable[..., Estimate],
     positives: np.ndarray,
     sample: np.ndarray,
     seed: int,
     i: int,
 ) -> float:
     """Estimate from a random half of the positives and of the sample."""
-    # Its own stream: neither the order nor the number of the workers matters.
+    # Its own stream, so that neither the order nor the number of the workers matters.
     generator = stream(seed, f"bootstrap {i}")
     halves = [
         rows[generator.permutation(len(rows))[: (len(rows) + 1) // 2]]
         for rows in (positives, sample)
     ]
-    return estimate_from(*halves, generator)[0]
+    return estimate_from(*halves, generator).value
 
 
 def _with_skipped(answers: list[Prevalence], skipped: Sequence[Skipped]) -> list[Prevalence]:
-    """Say with every answer which files it does not know."""
+    """Warn of the files that are not part of the answers."""
     if not skipped:
         return answers
-    named = ", ".join(file for file, _ in skipped[:_FILES_NAMED])
-    more = f" and {len(skipped) - _FILES_NAMED} more" if len(skipped) > _FILES_NAMED else ""
     caution = Caution(
         "skipped-files",
-        f"{len(skipped)} file(s) could not be counted and are not in this answer: {named}{more}.",
+        f"{len(skipped)} file(s) could not be counted and are not part of this estimate: "
+        f"{join_names(file for file, _ in skipped)}.",
         float(len(skipped)),
     )
-    return [
-        Prevalence(
-            p,
-            n_labeled=p.n_labeled,
-            n_unlabeled=p.n_unlabeled,
-            method=p.method,
-            interval=p.interval,
-            warnings=[*p.warnings, caution],
-            details=p.details,
-        )
-        for p in answers
-    ]
+    return [answer.with_warning(caution) for answer in answers]
 
 
 def _grouping(frame: Any, by: str | Sequence[str]) -> tuple[nw.DataFrame, tuple[str, ...]]:
@@ -398,32 +388,3 @@ def _grouping(frame: Any, by: str | Sequence[str]) -> tuple[nw.DataFrame, tuple[
     if not by:
         raise ValueError("Groups need at least one column to group by.")
     return wrapped, by
-
-
-def _sum_over_blocks(
-    tally: Callable[[int, int, np.ndarray], None],
-    shape: tuple[int, int],
-    n_rows: int,
-    n_workers: int,
-) -> np.ndarray:
-    starts = range(0, n_rows, BLOCK_ROWS)
-    n_workers = max(min(n_workers, len(starts)), 1)
-
-    errors: list[InputError] = []
-
-    def work(worker: int) -> np.ndarray:
-        counted = np.zeros(shape, np.int64)
-        try:
-            for start in starts[worker::n_workers]:
-                tally(start, min(start + BLOCK_ROWS, n_rows), counted)
-        except InputError as error:
-            errors.append(error)
-        return counted
-
-    total, *others = run(work, n_workers)
-    if errors:
-        # Which worker failed first is chance; the first bad row is not.
-        raise min(errors, key=lambda error: -1 if error.row is None else error.row)
-    for counted in others:
-        total += counted
-    return total

@@ -6,6 +6,7 @@ those of the command line and of the page in `cli` and `web`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 
@@ -110,3 +111,29 @@ def _rebuilt(kind: type[InputError], message: str, data: dict[str, Any]) -> Inpu
 
 class FileError(InputError):
     """A model or counts file that cannot be used."""
+
+
+def join_names(names: Iterable[str], most: int = 5) -> str:
+    """Names in a sentence: a few of them, and how many more there are.
+
+    Examples
+    --------
+    >>> join_names("abcdefg")
+    'a, b, c, d, e and 2 more'
+    """
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def require_rows(n_rows: int, subject: str = "The sample has") -> None:
+    """Refuse data without rows.
+
+    Examples
+    --------
+    >>> require_rows(0)
+    Traceback (most recent call last):
+    poscount.errors.InputError: The sample has no rows (0 sample(s)): at least one is needed.
+    """
+    if n_rows == 0:
+        raise InputError(f"{subject} no rows (0 sample(s)): at least one is needed.")

@@ -43,6 +43,8 @@ def load(
         return model
     except ImportError:
         raise  # skops is not installed
+    except FileError as error:
+        raise error.at(file=str(path)) from error
     except Exception as error:  # a file made to harm may provoke any
         raise FileError(f"it does not hold a usable model: {error}", file=str(path)) from error
 
@@ -123,15 +125,16 @@ def _decode_ours(kind: type[BaseEstimator], state: dict[str, Any]) -> BaseEstima
 def _load_foreign(content: bytes, trusted: Sequence[str]) -> BaseEstimator:
     skops = _skops()
     # Our own scorer inside a pipeline of another library is as safe as by itself.
-    trusted = [*trusted, "poscount.scorers.mahalanobis.Mahalanobis"]
-    unknown = set(skops.get_untrusted_types(data=content)) - set(trusted)
+    known = [*trusted, "poscount.scorers.mahalanobis.Mahalanobis"]
+    unknown = set(skops.get_untrusted_types(data=content)) - set(known)
     if unknown:
-        raise ValueError(
+        raise FileError(
             f"its scorer uses types that are not known to be safe ({', '.join(sorted(unknown))}); "
-            "if you trust the file's author, name them in load(path, trusted=[...]), or after "
-            "--trust on the command line."
+            "allow them only if you trust the author of the file.",
+            option="trusted",
+            value=sorted({*trusted, *unknown}),
         )
-    return skops.loads(content, trusted=trusted)
+    return skops.loads(content, trusted=known)
 
 
 def _skops() -> Any:

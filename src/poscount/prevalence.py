@@ -1,10 +1,10 @@
-"""What every quantifier answers: a prevalence with its interval, and its conversions."""
+"""The result of every quantifier: a prevalence with its interval and warnings, and conversions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: int) -> float:
@@ -26,7 +26,7 @@ def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: int) -> floa
 
 
 def joint_prior(prevalence: float, n_labeled: int, n_unlabeled: int) -> float:
-    """Share of positives among labelled and unlabeled rows together.
+    """Share of positives in the labelled and unlabeled rows together.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def prevalence_from_label_frequency(
 
 
 def prevalence_from_joint_prior(joint_prior: float, n_labeled: int, n_unlabeled: int) -> float:
-    """Prevalence in the sample from the share of positives over everything, clipped to [0, 1].
+    """Prevalence in the sample from the share of positives in all rows, clipped to [0, 1].
 
     Parameters
     ----------
     joint_prior : float
-        Share of positives among labelled and unlabeled rows together.
+        Share of positives in the labelled and unlabeled rows together.
     n_labeled, n_unlabeled : int
         Number of labelled positives and of unlabeled rows.
 
@@ -84,14 +84,14 @@ def prevalence_from_joint_prior(joint_prior: float, n_labeled: int, n_unlabeled:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A range that holds the true prevalence of the sample with probability `level`.
+    """A range that contains the true prevalence of the sample with probability `level`.
 
     Attributes
     ----------
     low, high : float
         Its ends.
     level : float
-        The probability that is promised, such as 0.95.
+        The nominal probability, such as 0.95.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class Caution:
     sentence : str
         What was seen and what to do about it, for people.
     value : float or None
-        The number behind the sentence.
+        The statistic that triggered it.
     """
 
     code: str
@@ -135,12 +135,33 @@ class Caution:
         return f"{self.code}: {self.sentence}"
 
 
-class Prevalence(float):
-    """Share of positives in a sample: a float with more to say.
+class Estimate(NamedTuple):
+    """What a method computes for one sample; the base class makes a `Prevalence` of it.
 
-    It goes through numpy, pandas, JSON and format strings as a plain number; only `repr` tells
-    more. It is always the share *in the sample*, never in labelled and unlabeled rows together
-    (`joint_prior` is that). Arithmetic on it gives plain floats.
+    Attributes
+    ----------
+    value : float
+        The prevalence, in [0, 1].
+    details : dict
+        Intermediate results of the method.
+    interval : Interval or None
+        Range for the prevalence.
+    warnings : tuple of Caution
+        Reasons to doubt it.
+    """
+
+    value: float
+    details: dict[str, Any]
+    interval: Interval | None = None
+    warnings: tuple[Caution, ...] = ()
+
+
+class Prevalence(float):
+    """Share of positives in a sample: a float that carries its interval and warnings.
+
+    It goes through numpy, pandas, JSON and format strings as a plain number; `repr` shows more. It
+    is always the share *in the sample*, never in labelled and unlabeled rows together (that is
+    `joint_prior`). Arithmetic on it gives plain floats.
 
     Parameters
     ----------
@@ -151,11 +172,11 @@ class Prevalence(float):
     method : str
         Name of the quantifier.
     interval : Interval, optional
-        Range for the prevalence of this very sample.
+        Range for the prevalence of this sample.
     warnings : iterable of Caution
-        Reasons for doubt; empty when none was found.
+        Reasons to doubt it; empty when none was found.
     details : mapping, optional
-        What the method found on its way.
+        Intermediate results of the method.
 
     Examples
     --------
@@ -185,9 +206,9 @@ class Prevalence(float):
         warnings: Iterable[Caution] = (),
         details: Mapping[str, Any] | None = None,
     ) -> Prevalence:
-        """Make one; a float is complete before `__init__` could run."""
+        """Make one here and not in `__init__`, because floats are immutable."""
         if not 0 <= value <= 1:
-            raise ValueError(f"a prevalence lies between 0 and 1, got {value}")
+            raise ValueError(f"A prevalence lies between 0 and 1, got {value}.")
         self = super().__new__(cls, value)
         self.n_labeled = int(n_labeled)
         self.n_unlabeled = int(n_unlabeled)
@@ -218,6 +239,18 @@ class Prevalence(float):
     def joint_prior(self) -> float:
         """Share of positives in labelled and unlabeled rows together."""
         return joint_prior(float(self), self.n_labeled, self.n_unlabeled)
+
+    def with_warning(self, caution: Caution) -> Prevalence:
+        """The same prevalence with one more warning, at the end."""
+        return Prevalence(
+            float(self),
+            n_labeled=self.n_labeled,
+            n_unlabeled=self.n_unlabeled,
+            method=self.method,
+            interval=self.interval,
+            warnings=(*self.warnings, caution),
+            details=self.details,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but `details`, in types that JSON knows.
@@ -252,3 +285,23 @@ class Prevalence(float):
         if self.warnings:
             parts.append("warnings: " + " ".join(caution.code for caution in self.warnings))
         return f"Prevalence({', '.join(parts)})"
+
+
+def as_columns(prevalences: Sequence[Prevalence]) -> dict[str, list[Any]]:
+    """Columns of a table with one row per prevalence.
+
+    Examples
+    --------
+    >>> p = Prevalence(0.5, n_labeled=10, n_unlabeled=8, method="PAT")
+    >>> as_columns([p])["count"]
+    [4.0]
+    """
+    missing = float("nan")
+    return {
+        "prevalence": [float(p) for p in prevalences],
+        "low": [p.interval.low if p.interval else missing for p in prevalences],
+        "high": [p.interval.high if p.interval else missing for p in prevalences],
+        "count": [p.count for p in prevalences],
+        "n": [p.n_unlabeled for p in prevalences],
+        "warnings": [" ".join(caution.code for caution in p.warnings) for p in prevalences],
+    }

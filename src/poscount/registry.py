@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from poscount.errors import InputError
+
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
@@ -64,7 +66,9 @@ def method(name: str) -> type[BaseEstimator]:
     'PAT'
     """
     if name not in METHODS:
-        raise ValueError(f"There is no method {name!r}; the methods are {', '.join(METHODS)}.")
+        raise InputError(
+            f"There is no method {name!r}; the methods are {', '.join(METHODS)}.", option="method"
+        )
     return _resolve(METHODS[name])
 
 
@@ -82,7 +86,9 @@ def scorer(name: str) -> BaseEstimator:
     Mahalanobis(covariance='ledoit-wolf')
     """
     if name not in SCORERS:
-        raise ValueError(f"There is no scorer {name!r}; the scorers are {', '.join(SCORERS)}.")
+        raise InputError(
+            f"There is no scorer {name!r}; the scorers are {', '.join(SCORERS)}.", option="scorer"
+        )
     place, parameters = SCORERS[name]
     made = _resolve(place)(**parameters)
     if place.startswith("poscount."):

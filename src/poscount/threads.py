@@ -9,7 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+import numpy as np
 import threadpoolctl
+
+from poscount.errors import InputError
 
 T = TypeVar("T")
 
@@ -55,3 +58,45 @@ def run(task: Callable[[int], T], n_workers: int) -> list[T]:
         with ThreadPoolExecutor(n_workers - 1) as pool:
             others = pool.map(task, range(1, n_workers))
             return [task(0), *others]
+
+
+def sum_over_blocks(
+    tally: Callable[[int, int, np.ndarray], None],
+    shape: tuple[int, ...],
+    n_rows: int,
+    block_rows: int,
+    n_workers: int,
+) -> np.ndarray:
+    """Add up int64 counts over blocks of rows, several blocks at a time.
+
+    Parameters
+    ----------
+    tally : callable
+        ``tally(start, stop, counted)`` adds the rows from `start` to `stop` to `counted`.
+    shape : tuple of int
+        Shape of the counts.
+    n_rows, block_rows : int
+        Number of rows in all, and in a block.
+    n_workers : int
+        Number of threads.
+    """
+    starts = range(0, n_rows, block_rows)
+    n_workers = max(min(n_workers, len(starts)), 1)
+    errors: list[InputError] = []
+
+    def work(worker: int) -> np.ndarray:
+        counted = np.zeros(shape, np.int64)
+        try:
+            for start in starts[worker::n_workers]:
+                tally(start, min(start + block_rows, n_rows), counted)
+        except InputError as error:
+            errors.append(error)
+        return counted
+
+    total, *others = run(work, n_workers)
+    if errors:
+        # Which worker failed first is random; which bad row comes first is not.
+        raise min(errors, key=lambda error: -1 if error.row is None else error.row)
+    for counted in others:
+        total += counted
+    return total

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from poscount import Mahalanobis
-from poscount.reusable.clusters import centres
-from poscount.reusable.region_rule import _redraw
+from poscount.reusable.region_counter import k_means
+from poscount.reusable.regions import _redraw
 from poscount.scorers import fit_scorer
 from poscount.seeds import stream
 from poscount.validation import Rows, Takes
@@ -43,7 +43,7 @@ def cut_masks(positives, rows, seed):
     generator = stream(seed, "clusters")
     nearest = []
     for k in (2, 3, 4):
-        points = centres(z.round(6), k, generator)
+        points = k_means(z.round(6), k, generator)
         distances = [[((row - point) ** 2).sum() for point in points] for row in new]
         nearest.append((k, np.argmin(distances, axis=1)))
     masks += [cluster == i for k, cluster in nearest for i in range(k)]

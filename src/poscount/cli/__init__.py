@@ -1,4 +1,7 @@
-"""The command line: reads files, asks the library, prints; no statistics here."""
+"""The command line: options and words; what they do is done behind `poscount.workflows`.
+
+No statistics and no reading of files may be here.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,37 @@ import sys
 import warnings
 from typing import NoReturn
 
+from poscount.cli.words import for_command_line
+from poscount.errors import InputError
+
 
 def main() -> None:
-    """Run the command; a user's mistake ends in one sentence and exit status 2."""
+    """Run the command; a user's mistake ends with one sentence and exit status 2."""
     try:
-        import rich  # noqa: F401 (it is used later, but missed here in a better sentence)
+        import rich  # noqa: F401 (both are used later; if one is missing, it is said here)
         import typer  # noqa: F401
+
+        from poscount.cli.app import app
     except ImportError as error:
         _fail(f'The command line needs {error.name}: pip install "poscount[cli]".')
-    from poscount.cli.app import app
-
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _note
+            warnings.showwarning = _print_warning
             app()
     except BrokenPipeError:
-        # The reader of our output has left, as `head` does; that is its right.
+        # Whoever read our output has stopped, as `head` does: that is not an error.
         sys.stderr.close()
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    except InputError as error:
+        _fail(for_command_line(error))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}." if error.filename else str(error))
     except (ValueError, TypeError, ImportError) as error:
         _fail(str(error))
 
 
-def _note(message: Warning | str, *place: object, **more: object) -> None:
+def _print_warning(message: Warning | str, *place: object, **more: object) -> None:
     # Without the line of code that Python would add.
     print(f"poscount: {message}", file=sys.stderr)
 

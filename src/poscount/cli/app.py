@@ -1,21 +1,44 @@
-"""The commands and their options; the work is done in the modules beside this one.
-
-Only typer is imported here, so that ``--help`` answers at once.
-"""
+"""The commands; only typer is imported with them, so that --help answers at once."""
 
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from poscount import __version__, registry
-from poscount.cli import datasets
-from poscount.cli.formats import Format, TextFormat
-from poscount.cli.many_values import ManyValues
-from poscount.cli.serve import serve
+from poscount import __version__, registry, workflows
+from poscount.cli import datasets, reproduce
+from poscount.cli.options import (
+    Bootstrap,
+    By,
+    ByFile,
+    Confidence,
+    Data,
+    Decimal,
+    Delimiter,
+    Engine,
+    EngineOption,
+    Exclude,
+    Features,
+    Format,
+    Method,
+    ModelFile,
+    MultiValueOption,
+    NoHeader,
+    OnError,
+    OnErrorOption,
+    OutputFormat,
+    Plot,
+    Positives,
+    RandomState,
+    Scorer,
+    TextFormat,
+    Trust,
+    csv_format,
+    names,
+)
+from poscount.cli.output import print_demo, print_plan, print_results, progress_bar
 
 app = typer.Typer(
     name="poscount",
@@ -25,81 +48,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(datasets.app)
-
-
-class Engine(StrEnum):
-    """What reads the files."""
-
-    auto = "auto"
-    duckdb = "duckdb"
-    dask = "dask"
-    spark = "spark"
-
-
-class OnError(StrEnum):
-    """What to do about a file that cannot be used."""
-
-    stop = "raise"
-    skip = "skip"
-
-
-ModelFile = Annotated[str, typer.Argument(help="Model file that `poscount fit` wrote.")]
-Positives = Annotated[
-    str, typer.Argument(help="Labelled positives: CSV (also gz), Parquet or Arrow; - for stdin.")
-]
-Data = Annotated[
-    list[str],
-    typer.Argument(help="Unlabeled rows: CSV (also gz), Parquet, Arrow, globs, directories, -."),
-]
-MethodName = Annotated[str, typer.Option("--method", help=f"One of {', '.join(registry.METHODS)}.")]
-ScorerName = Annotated[
-    str | None,
-    typer.Option("--scorer", help=f"One of {', '.join(registry.SCORERS)}.", show_default=False),
-]
-Features = Annotated[
-    str | None, typer.Option(help="The columns to use, with commas between.", show_default=False)
-]
-Exclude = Annotated[
-    str | None, typer.Option(help="Columns not to use, with commas between.", show_default=False)
-]
-Confidence = Annotated[
-    float | None, typer.Option(help="Level of the interval; 0.95 by default.", show_default=False)
-]
-Bootstrap = Annotated[
-    int | None,
-    typer.Option(
-        help="Replicates for the interval of a method that has none by itself, such as 200.",
-        show_default=False,
-    ),
-]
-Seed = Annotated[int, typer.Option("--random-state", help="Seed: the same gives the same answer.")]
-By = Annotated[
-    str | None,
-    typer.Option("--by", help="One answer per value of these columns.", show_default=False),
-]
-ByFile = Annotated[bool, typer.Option("--by-file", help="One answer per file.")]
-EngineName = Annotated[Engine, typer.Option("--engine", help="What reads and counts the files.")]
-Trouble = Annotated[
-    OnError, typer.Option("--on-error", help="Stop at a bad file, or skip it with a warning.")
-]
-OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the result.")]
-Plot = Annotated[
-    str | None, typer.Option("--plot", help="Draw the result into this file.", show_default=False)
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(help="Delimiter of CSV files; found in the first line.", show_default=False),
-]
-Trust = Annotated[
-    str | None,
-    typer.Option(
-        help="Types that a model file with a foreign scorer may build.", show_default=False
-    ),
-]
-Decimal = Annotated[str, typer.Option(help="Decimal mark of CSV files.")]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="CSV files have no header; columns are 1, 2, ...")
-]
 
 
 @app.callback(invoke_without_command=True)
@@ -118,40 +66,45 @@ def demo(
         str, typer.Option("-o", "--output", help="Where to write the picture.")
     ] = "poscount-demo.png",
 ) -> None:
-    """Count mosquitoes in nine nights of embedded example data, with the truth beside them."""
-    from poscount.cli import demo as room
+    """Count mosquitoes in nine nights of example data, and compare with the truth."""
+    from poscount.datasets import example_path, load_example
 
-    room.run(output)
+    model = workflows.fit(
+        str(example_path("positives.csv")), registry.DEFAULT_METHOD, options={"random_state": 0}
+    )
+    results = workflows.quantify(model, [str(example_path("trap.csv.gz"))], by=["night"])
+    nights = load_example("pyarrow").truth.to_pylist()
+    truth = [night["positives"] / night["rows"] for night in nights]
+    workflows.draw(results, output, truth=truth)
+    print_demo(results, truth, output)
 
 
 @app.command()
 def fit(
     positives: Positives,
     output: Annotated[str, typer.Option("-o", "--output", help="Model file to write.")],
-    method: MethodName = registry.DEFAULT_METHOD,
-    scorer: ScorerName = None,
+    method: Method = registry.DEFAULT_METHOD,
+    scorer: Scorer = None,
     features: Features = None,
     exclude: Exclude = None,
     confidence: Confidence = None,
-    random_state: Seed = 0,
+    random_state: RandomState = 0,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     no_header: NoHeader = False,
 ) -> None:
-    """Learn from a file of positives, and write a model file."""
-    from poscount import workflows
-
+    """Fit a model to a file of positives, and write a model file."""
     model = workflows.fit(
         positives,
         method,
         options={"scorer": scorer, "confidence": confidence, "random_state": random_state},
-        features=_names(features),
-        exclude=_names(exclude),
-        layout=_layout(delimiter, decimal, no_header),
+        features=names(features),
+        exclude=names(exclude),
+        csv_format=csv_format(delimiter, decimal, no_header),
     )
     model.save(output)
-    names = ", ".join(model.feature_names_in_)
-    typer.echo(f"{output}: {model} learned from {model.n_labeled_} positives by {names}.")
+    columns = ", ".join(model.feature_names_in_)
+    typer.echo(f"{output}: {model} learned from {model.n_labeled_} positives by {columns}.")
 
 
 @app.command()
@@ -160,8 +113,8 @@ def quantify(
     data: Data,
     by: By = None,
     by_file: ByFile = False,
-    engine: EngineName = Engine.auto,
-    on_error: Trouble = OnError.stop,
+    engine: EngineOption = Engine.auto,
+    on_error: OnErrorOption = OnError.stop,
     output_format: OutputFormat = Format.table,
     plot: Plot = None,
     trust: Trust = None,
@@ -170,54 +123,66 @@ def quantify(
     no_header: NoHeader = False,
 ) -> None:
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
-    fitted = registry.load(model, trusted=_names(trust) or [])
-    layout = _layout(delimiter, decimal, no_header)
-    _show_quantified(
-        fitted, data, by, by_file, layout, output_format, plot, engine=engine, on_error=on_error
+    results = workflows.quantify(
+        registry.load(model, trusted=names(trust) or []),
+        data,
+        by=names(by) or [],
+        by_file=by_file,
+        engine=engine,
+        on_error=on_error,
+        csv_format=csv_format(delimiter, decimal, no_header),
+        watch=progress_bar,
     )
+    print_results(results, output_format, plot)
 
 
 @app.command()
 def estimate(
     positives: Positives,
     data: Data,
-    method: MethodName = registry.DEFAULT_METHOD,
-    scorer: ScorerName = None,
+    method: Method = registry.DEFAULT_METHOD,
+    scorer: Scorer = None,
     features: Features = None,
     exclude: Exclude = None,
     by: By = None,
     by_file: ByFile = False,
     confidence: Confidence = None,
     bootstrap: Bootstrap = None,
-    random_state: Seed = 0,
+    random_state: RandomState = 0,
     output_format: OutputFormat = Format.table,
     plot: Plot = None,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
     no_header: NoHeader = False,
 ) -> None:
-    """Learn and estimate in one go, with any method."""
-    from poscount import workflows
-
-    layout = _layout(delimiter, decimal, no_header)
-    options = {
+    """Fit and estimate in one step, with any method."""
+    options: dict[str, Any] = {
         "scorer": scorer,
         "confidence": confidence,
         "bootstrap": bootstrap,
         "random_state": random_state,
     }
     if bootstrap is not None:
-        # Replicates take long: on all cores, and with their progress where somebody looks on.
+        # Replicates take long: use all cores, and show progress on a terminal.
         options |= {"n_jobs": -1, "verbose": 10 if sys.stderr.isatty() else 0}
-    fitted = workflows.fit(
+    written = csv_format(delimiter, decimal, no_header)
+    model = workflows.fit(
         positives,
         method,
         options=options,
-        features=_names(features),
-        exclude=_names(exclude),
-        layout=layout,
+        features=names(features),
+        exclude=names(exclude),
+        csv_format=written,
     )
-    _show_quantified(fitted, data, by, by_file, layout, output_format, plot)
+    results = workflows.quantify(
+        model,
+        data,
+        by=names(by) or [],
+        by_file=by_file,
+        csv_format=written,
+        watch=progress_bar,
+    )
+    print_results(results, output_format, plot)
 
 
 @app.command()
@@ -231,12 +196,12 @@ def count(
     no_header: NoHeader = False,
 ) -> None:
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
-    from poscount import workflows
-    from poscount.cli.progress import progress_bar
-
-    fitted = registry.load(model, trusted=_names(trust) or [])
-    layout = _layout(delimiter, decimal, no_header)
-    counts = workflows.count(fitted, data, layout, watch=progress_bar)
+    counts = workflows.count(
+        registry.load(model, trusted=names(trust) or []),
+        data,
+        csv_format=csv_format(delimiter, decimal, no_header),
+        watch=progress_bar,
+    )
     counts.save(output)
     typer.echo(f"{output}: counts of {counts.n} rows.")
 
@@ -246,15 +211,51 @@ def merge(
     counts: Annotated[list[str], typer.Argument(help="Counts files of one model.")],
     output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
 ) -> None:
-    """Add counts files up; `poscount quantify MODEL FILE` turns the sum into a prevalence."""
-    from poscount import workflows
-
+    """Add counts files; `poscount quantify MODEL FILE` turns the sum into a prevalence."""
     total = workflows.merge(counts)
     total.save(output)
     typer.echo(f"{output}: counts of {total.n} rows from {len(counts)} files.")
 
 
-app.command()(serve)
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8000,
+    open_browser: Annotated[
+        bool, typer.Option("--open", help="Open the page in the browser.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Another name of this server, as behind a proxy.", show_default=False),
+    ] = None,
+    max_upload: Annotated[int, typer.Option(help="Largest file, in megabytes.")] = 200,
+    max_disk: Annotated[int, typer.Option(help="Disk space for everybody, in megabytes.")] = 8000,
+    max_rows: Annotated[int, typer.Option(help="Most rows in a file.")] = 5_000_000,
+    max_columns: Annotated[int, typer.Option(help="Most columns in a file.")] = 1000,
+    max_seconds: Annotated[int, typer.Option(help="Longest time for an estimate.")] = 300,
+    max_memory: Annotated[
+        int, typer.Option(help="Most memory for an estimate, in megabytes.")
+    ] = 2000,
+    workers: Annotated[
+        int | None, typer.Option(help="Estimates at the same time.", show_default="one per core")
+    ] = None,
+) -> None:
+    """Serve a page that counts the files dropped on it; nothing leaves this machine."""
+    try:
+        from poscount.web.limits import MEGABYTE, Limits
+        from poscount.web.server import serve as run
+    except ImportError as error:
+        raise ImportError(f'The page needs {error.name}: pip install "poscount[web]".') from error
+    limits = Limits(
+        upload_bytes=max_upload * MEGABYTE,
+        disk_bytes=max_disk * MEGABYTE,
+        rows=max_rows,
+        columns=max_columns,
+        seconds=max_seconds,
+        memory_bytes=max_memory * MEGABYTE,
+        **({} if workers is None else {"workers": workers}),
+    )
+    run(host, port, limits=limits, open_browser=open_browser, allow_hosts=allow_host or [])
 
 
 @app.command()
@@ -267,13 +268,13 @@ def plan(
         int | None, typer.Option(help="Number of positives, if it is fixed.", show_default=False)
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(help="Unlabeled rows, if fixed.", show_default=False)
+        int | None,
+        typer.Option(help="Number of unlabeled rows, if it is fixed.", show_default=False),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
     output_format: OutputFormat = Format.table,
 ) -> None:
-    """Say how many positives and how many unlabeled rows a wanted error needs."""
-    from poscount.cli import output
+    """Find how many positives and unlabeled rows are needed for a wanted error."""
     from poscount.theory import plan as find_plan
 
     found = find_plan(
@@ -283,7 +284,7 @@ def plan(
         n_labeled=positives,
         n_unlabeled=rows,
     )
-    output.show_plan(found, output_format)
+    print_plan(found, output_format)
 
 
 @app.command()
@@ -297,7 +298,7 @@ def diagnose(
     reference: Annotated[
         str | None,
         typer.Option(
-            help="A second sample of another prevalence: tells overlap from drift.",
+            help="A second sample with another prevalence: tells overlap from drift.",
             show_default=False,
         ),
     ] = None,
@@ -306,7 +307,9 @@ def diagnose(
     ] = TextFormat.text,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", help="HTML page to write, too.", show_default=False),
+        typer.Option(
+            "-o", "--output", help="Write the findings to this HTML page, too.", show_default=False
+        ),
     ] = None,
     trust: Trust = None,
     delimiter: Delimiter = None,
@@ -314,108 +317,20 @@ def diagnose(
     no_header: NoHeader = False,
 ) -> None:
     """Look for reasons to doubt an estimate: overlap, drift, too few rows, copies."""
-    from poscount.cli import diagnosing
-
-    fitted = registry.load(model, trusted=_names(trust) or [])
-    layout = _layout(delimiter, decimal, no_header)
-    found = diagnosing.diagnose(fitted, data, positives, reference, layout)
+    found = workflows.diagnose(
+        registry.load(model, trusted=names(trust) or []),
+        data,
+        positives=positives,
+        reference=reference,
+        csv_format=csv_format(delimiter, decimal, no_header),
+    ).diagnosis
     if output is not None:
         found.to_html(output)
-    typer.echo(found.to_json() if output_format == TextFormat.json else str(found))
+    if output_format == TextFormat.json:
+        typer.echo(found.to_json())
+    else:
+        typer.echo(found.told(lambda missing: f"Add --{missing.option}." if missing.option else ""))
 
 
-@app.command()
-def report(
-    results: Annotated[str, typer.Argument(help="Results file of `poscount reproduce`.")],
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="Directory to write the report to.")
-    ] = "poscount-report",
-) -> None:
-    """Write tables, tests and pictures of experiments: HTML, Markdown, CSV and LaTeX."""
-    from poscount.experiments.report.writing import report as write
-
-    typer.echo(f"Report: {write(results, output)}")
-
-
-@app.command(cls=ManyValues)
-def reproduce(
-    experiments: Annotated[
-        list[str], typer.Argument(help="Experiments of the paper: 1, 2, 3 (sub-classes), 4 (time).")
-    ],
-    datasets: Annotated[
-        list[str],
-        typer.Option(help="Data sets, one or more; `poscount datasets list` names them."),
-    ],
-    methods: Annotated[
-        list[str],
-        typer.Option(
-            help="Methods, one or more, also with parameters (pat:q=0.5); paper, scorers or all."
-        ),
-    ] = ["paper"],  # noqa: B006 (typer reads it)
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="Results file; an existing one is completed.")
-    ] = "poscount-results.sqlite",
-    report: Annotated[str, typer.Option(help="Directory for the report.")] = "poscount-report",
-    repetitions: Annotated[
-        int | None, typer.Option(help="Instead of the paper's.", min=1, show_default=False)
-    ] = None,
-    n_jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = -1,
-    random_state: Seed = 0,
-    dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler to work on.", show_default=False)
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try failed evaluations again.")
-    ] = False,
-) -> None:
-    """Run the paper's experiments, or go on with them, and write tables and plots."""
-    from poscount.cli import reproduce as room
-
-    room.run(
-        experiments,
-        datasets,
-        methods,
-        output=output,
-        report=report,
-        repetitions=repetitions,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        dask=dask,
-        retry_failed=retry_failed,
-    )
-
-
-def _show_quantified(
-    fitted: Any,
-    data: list[str],
-    by: str | None,
-    by_file: bool,
-    layout: dict[str, Any],
-    output_format: Format,
-    plot: str | None,
-    **counting: Any,
-) -> None:
-    from poscount import workflows
-    from poscount.cli import output
-    from poscount.cli.progress import progress_bar
-
-    results = workflows.quantify(
-        fitted,
-        data,
-        by=_names(by) or [],
-        by_file=by_file,
-        layout=layout,
-        watch=progress_bar,
-        **counting,
-    )
-    output.show(results, output_format, plot)
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",")]
-
-
-def _layout(delimiter: str | None, decimal: str, no_header: bool) -> dict[str, Any]:
-    if delimiter == "\\t":
-        delimiter = "\t"
-    return {"delimiter": delimiter, "decimal": decimal, "header": not no_header}
+app.command()(reproduce.report)
+app.command(cls=MultiValueOption)(reproduce.reproduce)

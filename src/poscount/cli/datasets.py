@@ -1,15 +1,20 @@
 """The commands on data sets: list, fetch, add, remove.
 
-Only typer is imported here, so that ``--help`` answers at once.
+Only typer is imported with them, so that --help answers at once.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from poscount.cli.formats import Format
+from poscount.cli import options
+from poscount.cli.options import Format
+from poscount.cli.output import print_csv, print_table, progress_bar
 
 app = typer.Typer(
     name="datasets",
@@ -29,9 +34,16 @@ def list_(
     ),
 ) -> None:
     """List all data sets that can be loaded, and whether their files are here."""
-    from poscount.cli import dataset_list
+    from poscount.datasets import data_directory
 
-    dataset_list.show(output_format)
+    directory = data_directory()
+    records = list(_records(directory))
+    if output_format is Format.json:
+        print(json.dumps(records, indent=2))
+    elif output_format is Format.csv:
+        print_csv(records)
+    else:
+        _print_list(records, directory)
 
 
 @app.command()
@@ -44,7 +56,6 @@ def fetch(
 ) -> None:
     """Download data sets of the paper into the data directory, with checksums."""
     from poscount import datasets
-    from poscount.cli.progress import progress_bar
 
     fetchable = [key for key, entry in datasets.CATALOG.items() if entry.address]
     for name in names or fetchable:
@@ -56,7 +67,7 @@ def fetch(
             typer.echo(f"{name}: {path}, checksum verified.")
         elif receipt is not None:
             typer.echo(
-                f"{name}: {path}; no checksum was known, so that this first one is trusted from "
+                f"{name}: {path}; no checksum was known, so this first one is trusted from "
                 f"now on: sha256 {receipt.source_sha256} of {receipt.address}."
             )
 
@@ -69,17 +80,22 @@ def add(
     positive: Annotated[str, typer.Option(help="The positive class.")],
     negatives: Annotated[
         str | None,
-        typer.Option(help="The negative classes, with commas between; all others by default."),
+        typer.Option(help="The negative classes, separated by commas; all others by default."),
     ] = None,
     drop: Annotated[
-        str | None, typer.Option(help="Columns that are no features, with commas between.")
+        str | None, typer.Option(help="Columns that are not features, separated by commas.")
     ] = None,
 ) -> None:
     """Register a file of your own under a name, for every experiment."""
     from poscount.datasets import register
 
     data = register(
-        name, file, label=label, positive=positive, negatives=_list(negatives), drop=_list(drop)
+        name,
+        file,
+        label=label,
+        positive=positive,
+        negatives=options.names(negatives) or [],
+        drop=options.names(drop) or [],
     )
     typer.echo(f"{data}, negatives {', '.join(data.negatives)}.")
 
@@ -93,5 +109,40 @@ def remove(name: Annotated[str, typer.Argument(help="A registered name.")]) -> N
     typer.echo(f"{name} is forgotten; its file was not touched.")
 
 
-def _list(text: str | None) -> list[str]:
-    return [] if text is None else [part.strip() for part in text.split(",")]
+def _records(directory: Path) -> Iterator[dict[str, Any]]:
+    from poscount.datasets import CATALOG, overlaps, registered
+
+    for key, entry in CATALOG.items():
+        path = directory / f"{entry.file}.csv.gz"
+        source = f"{entry.page} ({entry.verified})" if entry.address else entry.note
+        size = (entry.rows, entry.n_features)
+        about = (entry.positive, entry.title, entry.licence, source)
+        yield _record(key, str(path), path.exists(), *size, *about)
+    for name in overlaps.NAMES:
+        size = overlaps.generate(name).features.shape
+        about = (overlaps.POSITIVE, overlaps.title(name), "", "generated")
+        yield _record(name, "", True, *size, *about)
+    for name, own in registered().items():
+        here = Path(own.path).exists()
+        yield _record(name, own.path, here, None, None, own.positive, "", "", "registered")
+
+
+def _record(*values: Any) -> dict[str, Any]:
+    heads = ("name", "file", "here", "rows", "features", "positive", "title", "licence", "source")
+    return dict(zip(heads, values, strict=True))
+
+
+def _print_list(records: list[dict[str, Any]], directory: Path) -> None:
+    from poscount.datasets import CATALOG
+
+    rows = []
+    for record in records:
+        size = ("" if record[name] is None else str(record[name]) for name in ("rows", "features"))
+        about = (record["positive"], record["title"] or record["file"])
+        rows.append([record["name"], "yes" if record["here"] else "no", *size, *about])
+    heads = ("name", "here", "rows", "features", "positive", "title")
+    print_table(heads, rows, right=("rows", "features"))
+    print(f"Files: {directory}. Sources and licences: --format json.")
+    for name, entry in CATALOG.items():
+        if not entry.address:
+            print(f"{name} is not fetched. {entry.note}")

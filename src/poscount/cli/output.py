@@ -1,38 +1,76 @@
-"""Results on standard output: a table for people, JSON and CSV for programs, and a picture."""
+"""Results on standard output, as a table, JSON or CSV; progress on standard error."""
 
 from __future__ import annotations
 
 import csv
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-from poscount.prevalence import Prevalence
-from poscount.results import Result, write_csv
-from poscount.theory import Plan
+from poscount import workflows
+
+if TYPE_CHECKING:
+    from poscount.prevalence import Prevalence
+    from poscount.theory import Plan
+    from poscount.workflows import OnProgress, Result
 
 
-def show(results: Sequence[Result], form: str, plot: str | None) -> None:
+@contextmanager
+def progress_bar(title: str) -> Iterator[OnProgress | None]:
+    """Give a function that shows how much is done, or None without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+
+def print_results(results: Sequence[Result], form: str, plot: str | None) -> None:
     """Print results, and draw them if a picture is wanted."""
     if plot is not None:
-        draw(results, plot)
+        workflows.draw(results, plot)
     if form == "json":
         print(json.dumps([result.record() for result in results], indent=2, default=str))
     elif form == "csv":
-        write_csv(results, sys.stdout)
+        workflows.write_csv(results, sys.stdout)
     else:
-        print_table(results)
+        _print_result_table(results)
 
 
-def show_plan(plan: Plan, form: str) -> None:
+def print_demo(results: Sequence[Result], truth: Sequence[float], picture: str) -> None:
+    """Print the nights of the example beside the truth, and what to do next."""
+    prevalences = [result.prevalence for result in results]
+    print(
+        f"Females of Aedes aegypti in a trap: learned from {prevalences[0].n_labeled} recordings "
+        "of them alone, counted each night among whatever else flew in (simulated data).\n"
+    )
+    _print_result_table(results, truth)
+    pairs = list(zip(prevalences, truth, strict=True))
+    error = sum(abs(p - share) for p, share in pairs) / len(pairs)
+    covered = sum(p.interval is not None and share in p.interval for p, share in pairs)
+    print(
+        f"\nMean absolute error {100 * error:.1f} points; {covered} of {len(pairs)} intervals "
+        "cover the truth."
+    )
+    print(f"Picture: {picture}\n")
+    print("The same with your own files:")
+    print("  poscount fit positives.csv -o model.poscount")
+    print("  poscount quantify model.poscount unlabeled.csv --by night")
+
+
+def print_plan(plan: Plan, form: str) -> None:
     """Print a plan."""
     if form == "json":
         print(json.dumps(asdict(plan), indent=2))
     elif form == "csv":
-        writer = csv.DictWriter(sys.stdout, asdict(plan), lineterminator="\n")
-        writer.writeheader()
-        writer.writerow(asdict(plan))
+        print_csv([asdict(plan)])
     else:
         print(
             f"{plan.n_labeled} labelled positives and {plan.n_unlabeled} unlabeled rows: mean "
@@ -40,44 +78,48 @@ def show_plan(plan: Plan, form: str) -> None:
             f"+-{plan.half_width:.4f}, at a prevalence of {plan.prevalence:g}."
         )
         print(
-            "This holds for PAT where no negatives look like typical positives; it takes at least "
-            "10 positives, and more of them than features + 1."
+            "This is for PAT, if no negatives look like typical positives. It needs at least 10 "
+            "positives, and more of them than features + 1."
         )
 
 
-def print_table(results: Sequence[Result], truth: Sequence[float] | None = None) -> None:
-    """Print a table for people, and every warning once."""
+def print_csv(records: Sequence[Mapping[str, Any]]) -> None:
+    """Print records that have the same keys."""
+    writer = csv.DictWriter(sys.stdout, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+
+
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> None:
+    """Print a table; the columns whose heads are in `right` are aligned to the right."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for name in results[0].group:
-        table.add_column(name)
+    for head in heads:
+        table.add_column(head, justify="right" if head in right else "left")
+    for row in rows:
+        table.add_row(*row)
+    # Lines are wrapped on a terminal only: a table in a file keeps its lines.
+    Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
+
+
+def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None = None) -> None:
+    """Print a table for people, and every warning once."""
     level = next((r.prevalence.interval.level for r in results if r.prevalence.interval), None)
     heads = ["prevalence", f"{100 * level:g} % interval" if level else "interval"]
-    for head in [*heads, *(["truth"] if truth else []), "positives", "rows"]:
-        table.add_column(head, justify="right")
-    table.add_column("warnings")
-    for i, result in enumerate(results):
-        group, p = result
-        cells = [*(str(value) for value in group.values()), f"{p:.3f}", _interval(p)]
-        if truth:
-            cells.append(f"{truth[i]:.3f}")
-        table.add_row(*cells, f"{p.count:.0f}", str(p.n_unlabeled), result.codes)
-    # No wrapping where nobody looks at a terminal: a table in a file keeps its lines.
-    Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
+    heads += [*(["truth"] if truth else []), "positives", "rows"]
+    rows = []
+    for i, (group, p) in enumerate(results):
+        shares = [f"{p:.3f}", _interval(p), *([f"{truth[i]:.3f}"] if truth else [])]
+        numbers = [*shares, f"{p.count:.0f}", str(p.n_unlabeled)]
+        rows.append([*map(str, group.values()), *numbers, results[i].codes])
+    print_table([*results[0].group, *heads, "warnings"], rows, right=heads)
     cautions = {c.code: c for result in results for c in result.prevalence.warnings}
     for caution in cautions.values():
         print(f"warning, {caution}")
     first = results[0].prevalence
     print(f"{first.method}, {first.n_labeled} positives, seed {results[0].seed}")
-
-
-def draw(results: Sequence[Result], path: str, truth: Sequence[float] | None = None) -> None:
-    """Draw prevalences with their intervals into a picture file."""
-    from poscount.plotting import PrevalenceDisplay
-
-    PrevalenceDisplay.from_results(results, truth=truth).figure_.savefig(path, dpi=150)
 
 
 def _interval(p: Prevalence) -> str:

@@ -1,4 +1,7 @@
-"""`poscount reproduce`: run experiments, show how far they are, write the report."""
+"""The commands that run the paper's experiments and report on them.
+
+Only typer is imported with them, so that --help answers at once.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,51 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from poscount.experiments import runner
-from poscount.experiments.report.writing import report as write_report
-from poscount.experiments.runner import Progress
-from poscount.experiments.store import Store
+from poscount.cli.options import RandomState
+
+if TYPE_CHECKING:
+    from poscount.experiments.runner import Progress
 
 
-def run(
-    experiments: list[str],
-    datasets: list[str],
-    methods: list[str],
-    *,
-    output: str,
-    report: str,
-    repetitions: int | None,
-    n_jobs: int,
-    random_state: int,
-    dask: str | None,
-    retry_failed: bool,
+def reproduce(
+    experiments: Annotated[
+        list[str], typer.Argument(help="Experiments of the paper: 1, 2, 3 (sub-classes), 4 (time).")
+    ],
+    datasets: Annotated[
+        list[str],
+        typer.Option(help="Data sets, one or more; `poscount datasets list` names them."),
+    ],
+    methods: Annotated[
+        list[str],
+        typer.Option(
+            help="Methods, one or more, also with parameters (pat:q=0.5); paper, scorers or all."
+        ),
+    ] = ["paper"],  # noqa: B006 (typer reads it)
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Results file; an existing one is completed.")
+    ] = "poscount-results.sqlite",
+    report: Annotated[str, typer.Option(help="Directory for the report.")] = "poscount-report",
+    repetitions: Annotated[
+        int | None, typer.Option(help="Repetitions, if not the paper's.", min=1, show_default=False)
+    ] = None,
+    n_jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = -1,
+    random_state: RandomState = 0,
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler to run on.", show_default=False)
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try failed evaluations again.")
+    ] = False,
 ) -> None:
-    """Run what is missing of the experiments, with progress on a terminal."""
+    """Run the paper's experiments, or resume them, and write tables and plots."""
+    from poscount.experiments import runner
+    from poscount.experiments.report.writing import report as write_report
+    from poscount.experiments.store import Store
+
     with Store(output, random_state) as store, _client(dask) as client:
         if retry_failed:
             typer.echo(f"{store.forget_failures()} failed evaluations are tried again.", err=True)
@@ -44,7 +68,7 @@ def run(
             client=client,
             command=shlex.join(["poscount", *sys.argv[1:]]),
         )
-        # Closed at once when interrupted, so that no worker goes on behind our back.
+        # Closed at once when interrupted, so that no worker keeps running.
         with closing(steps):
             last = _show(steps)
         typer.echo(
@@ -52,6 +76,18 @@ def run(
             + (f", {last.failed} evaluations failed." if last.failed else ".")
         )
     typer.echo(f"{write_report(output, report)}: tables and pictures.")
+
+
+def report(
+    results: Annotated[str, typer.Argument(help="Results file of `poscount reproduce`.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Directory to write the report to.")
+    ] = "poscount-report",
+) -> None:
+    """Write tables, tests and pictures of experiments: HTML, Markdown, CSV and LaTeX."""
+    from poscount.experiments.report.writing import report as write
+
+    typer.echo(f"Report: {write(results, output)}")
 
 
 def _client(address: str | None) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from poscount.errors import InputError
-from poscount.files.arrow import chosen_columns, pyarrow
+from poscount.files.arrow import pyarrow
+from poscount.files.features import chosen_columns
 from poscount.files.reading import read_batches, read_table
 
 

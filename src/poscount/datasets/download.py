@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 
 from poscount.container import write_whole
 from poscount.errors import InputError
-from poscount.files.arrow import Progress
+from poscount.files.arrow import OnProgress
 
 TIMEOUT = 30.0
 _CHUNK = 1 << 16
 _AGENT = "poscount (https://pypi.org/project/poscount)"
 
 
-def download(address: str, path: Path, progress: Progress | None = None) -> None:
+def download(address: str, path: Path, progress: OnProgress | None = None) -> None:
     """Download into a file; what has arrived of it before is kept and completed.
 
     A part is completed only if the server says by ETag or date that the file is still the same,

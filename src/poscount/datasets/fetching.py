@@ -23,7 +23,7 @@ from poscount.datasets.download import cannot_write, download, read_json
 from poscount.datasets.loading import check, stored
 from poscount.datasets.receipt import Receipt, read_receipt, receipt_path, write_receipt
 from poscount.errors import InputError
-from poscount.files.arrow import Progress
+from poscount.files.arrow import OnProgress
 
 
 class Fetched(NamedTuple):
@@ -39,7 +39,7 @@ def fetch(
     *,
     directory: str | os.PathLike[str] | None = None,
     base: str | None = None,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> Fetched:
     """Download a data set of the catalog and store it for `load`.
 

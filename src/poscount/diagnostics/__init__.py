@@ -1,10 +1,11 @@
-"""Reasons to believe an estimate or not: the assumption report, and two samples compared.
+"""The assumption report: gathers evidence, runs the checks on it, and writes text, JSON and HTML.
 
-The statistics behind the warnings are in `poscount.checks`; here they become findings for people.
+It also compares two samples. What is checked, and with which threshold, is in `poscount.checks`.
 """
 
-from poscount.diagnostics.comparison import Comparison, compare_samples
-from poscount.diagnostics.diagnosis import Diagnosis, diagnose
-from poscount.diagnostics.finding import Finding, Unchecked
+from poscount.checks.finding import Finding, Unchecked
+from poscount.checks.second_sample import Comparison
+from poscount.diagnostics.assumption_report import Diagnosis, diagnose
+from poscount.diagnostics.two_samples import compare_samples
 
 __all__ = ["Comparison", "Diagnosis", "Finding", "Unchecked", "compare_samples", "diagnose"]

@@ -1,103 +1,108 @@
-"""What the checks look at: the model's answer, the rows behind it, and RCQ's view of them."""
+"""Gathering evidence for the report: the estimate, its rows, and what RCQ and DEDPUL say."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from poscount.base import Quantifier, TransductiveQuantifier
+from poscount.checks import Evidence, Missing, RegionEvidence, dedpul_disagrees
+from poscount.checks.few_positives import FEWEST_POSITIVES
+from poscount.checks.second_sample import Comparison
 from poscount.counts import Counts
-from poscount.errors import InputError
+from poscount.diagnostics.two_samples import compare_samples
+from poscount.errors import InputError, require_rows
 from poscount.prevalence import Prevalence
-from poscount.reusable.rcq import FEWEST_POSITIVES, RCQ
+from poscount.reusable.rcq import RCQ
+from poscount.scorers import Mahalanobis
 from poscount.seeds import stream
+from poscount.threads import one_blas_thread
+from poscount.transductive.dedpul import DEDPUL
 from poscount.transductive.trcq import TRCQ
 from poscount.validation import Rows, Takes
 
+# More rows would not tell more, but take long.
 MOST_ROWS = 10_000
-NO_POSITIVES = "a model does not keep the positives: give them, too (positives=, --positives)."
-NOT_NUMBERS = "it needs numbers in all rows: these hold text, missing values or sparse rows."
+# In standard deviations of the positives.
+FARTHEST = 6.0
+
+NO_POSITIVES = Missing("It needs the positives, which this model does not keep.", "positives")
+NO_REFERENCE = Missing("It needs a second sample with a different prevalence.", "reference")
+NOT_NUMBERS = Missing("It needs finite numbers, without text, missing values or sparse rows.")
+NO_SCORER = Missing("It needs the Mahalanobis score, which this model does not use.")
+NO_TIES = Missing("This method does not count rows between thresholds of a score.")
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """Everything that a check may ask for.
+class RegionalView(NamedTuple):
+    """A sample as RCQ sees it.
 
     Attributes
     ----------
-    model : Quantifier
+    rcq : RCQ
+        On the same positives: the model itself, a part of it, or fitted for the purpose.
+    counts : Counts
+        Of the sample.
     answer : Prevalence
-        Of the model, for the sample.
-    sample : Rows or None
-        None if the rows are not all finite numbers.
-    positives : Rows or None
-        None if they are not known, or not all finite numbers.
-    reference : Rows or None
-        The second sample.
-    regions : RCQ or None
-        On the same positives: the model itself, or fitted for the purpose.
-    no_positives, no_regions : str
-        Why one or the other is not there.
+        RCQ's answer.
+    reference : Counts or Missing
+        Of the second sample.
     """
 
-    model: Quantifier
+    rcq: RCQ
+    counts: Counts
     answer: Prevalence
-    sample: Rows | None
-    positives: Rows | None
-    reference: Rows | None
-    regions: RCQ | None
-    no_positives: str
-    no_regions: str
-
-    @functools.cached_property
-    def counts(self) -> Counts:
-        """The sample as RCQ counts it."""
-        assert self.regions is not None
-        assert self.sample is not None
-        return self.regions.count(self.sample.data)
-
-    @functools.cached_property
-    def regional(self) -> Prevalence:
-        """RCQ's answer for the sample."""
-        if self.answer.method == "RCQ":
-            return self.answer
-        assert self.regions is not None
-        return self.regions.estimate(self.counts)
-
-    @functools.cached_property
-    def sample_part(self) -> np.ndarray:
-        """At most 10,000 rows of the sample, drawn at random."""
-        assert self.sample is not None
-        return _part(self.sample, self.model.seed_, "sample")
-
-    @functools.cached_property
-    def positives_part(self) -> np.ndarray:
-        """At most 10,000 positives, drawn at random."""
-        assert self.positives is not None
-        return _part(self.positives, self.model.seed_, "positives")
+    reference: Counts | Missing
 
 
-def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Evidence:
-    """Look at the model, its sample, and whatever else is known."""
+class Gathered(NamedTuple):
+    """An estimate with the evidence for the checks, and RCQ's view of it for the pictures."""
+
+    answer: Prevalence
+    evidence: Evidence
+    view: RegionalView | Missing
+
+
+def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Gathered:
+    """Look at a model, its sample, and whatever else is given."""
     answer = model.quantify(sample)
-    rows = as_numbers(model._sample(sample))
-    learned, no_positives = _learned_from(model, positives)
-    other = None if reference is None else _second_sample(model, reference)
-    regions, no_regions = _regions(model, learned, no_positives)
-    if rows is None:
-        regions, no_regions = None, NOT_NUMBERS
-    return Evidence(model, answer, rows, learned, other, regions, no_positives, no_regions)
+    rows = _as_numbers(model._sample(sample))
+    learned = _learned_from(model, positives)
+    second = _second_sample(model, reference)
+    view = _regional_view(model, answer, rows, learned, second)
+    some_positives, some_rows = (
+        _some(part, model.seed_, name) for part, name in ((learned, "positives"), (rows, "sample"))
+    )
+    scorer = getattr(model, "scorer_", None)
+    if not isinstance(scorer, Mahalanobis):
+        scorer = NO_SCORER if isinstance(view, Missing) else view.rcq.scorer_
+    no_interval = Missing(f"{answer.method} gave no interval: fit it with resampling, or use RCQ.")
+    evidence = Evidence(
+        n_labeled=model.n_labeled_,
+        feature_names=model.feature_names,
+        scorer=scorer,
+        largest_tie=getattr(model, "largest_tie_", NO_TIES),
+        interval=answer.interval or no_interval,
+        core_excess=_core_excess(answer, view),
+        regions=view if isinstance(view, Missing) else _region_evidence(view),
+        warned=frozenset(caution.code for caution in answer.warnings),
+        count=answer.count,
+        seed=model.seed_,
+        positives=learned,
+        sample=rows,
+        some_positives=some_positives,
+        some_rows=some_rows,
+        comparison=_comparison(rows, second, view),
+        dedpul=_dedpul(model.seed_, some_positives, some_rows, view),
+    )
+    return Gathered(answer, evidence, view)
 
 
-def as_numbers(rows: Rows) -> Rows | None:
-    """The same rows for a reader that takes finite numbers only; None if they are not such."""
+def _as_numbers(rows: Rows) -> Rows | Missing:
+    """The same rows for a reader that takes finite numbers only."""
     if sparse.issparse(rows.data):
-        return None
+        return NOT_NUMBERS
     if rows.frame:
         numeric = all(t.is_numeric() or t.is_boolean() for t in rows.data.schema.values())
     else:
@@ -108,58 +113,134 @@ def as_numbers(rows: Rows) -> Rows | None:
             for _ in plain.blocks():
                 pass
     except InputError:
-        return None
-    return plain if numeric else None
+        return NOT_NUMBERS
+    return plain if numeric else NOT_NUMBERS
 
 
-def blocks(rows: Rows) -> Iterator[np.ndarray]:
-    """The rows as float64, block by block."""
-    for block in rows.blocks():
-        yield np.asarray(block, np.float64)
-
-
-def _learned_from(model: Quantifier, positives: Any) -> tuple[Rows | None, str]:
-    if positives is None and isinstance(model, TransductiveQuantifier | TRCQ):
-        return Rows(model.positives_, None, Takes()), ""
+def _learned_from(model: Quantifier, positives: Any) -> Rows | Missing:
+    if positives is None and isinstance(model, TransductiveQuantifier):
+        return Rows(model.positives_, None, Takes())
     if positives is None:
-        return None, NO_POSITIVES
+        return NO_POSITIVES
     rows = model._sample(positives)
     if len(rows) != model.n_labeled_:
         raise InputError(
             f"These are {len(rows)} positives, but the model was fitted on {model.n_labeled_}: "
             "give those."
         )
-    return as_numbers(rows), NOT_NUMBERS
+    return _as_numbers(rows)
 
 
-def _second_sample(model: Quantifier, reference: Any) -> Rows | None:
+def _second_sample(model: Quantifier, reference: Any) -> Rows | Missing:
+    if reference is None:
+        return NO_REFERENCE
     rows = model._sample(reference)
-    if len(rows) == 0:
-        raise InputError("The reference has no rows (0 sample(s)): at least one is needed.")
-    return as_numbers(rows)
+    require_rows(len(rows), "The reference has")
+    return _as_numbers(rows)
 
 
-def _regions(
-    model: Quantifier, positives: Rows | None, no_positives: str
-) -> tuple[RCQ | None, str]:
-    if isinstance(model, TRCQ):
-        model = model.rcq_
-    if model.n_labeled_ < FEWEST_POSITIVES:
-        return None, f"RCQ needs at least {FEWEST_POSITIVES} positives: give more."
-    if not isinstance(model, RCQ):
-        if positives is None:
-            return None, no_positives
-        try:
-            model = RCQ(random_state=model.seed_).fit(positives.data)
-        except ValueError as error:
-            return None, f"RCQ cannot learn from these positives: {error}"
-    if model._too_few_positives(model._region_rule()):
-        return None, "no region holds a fair share of the positives: give more."
-    return model, ""
-
-
-def _part(rows: Rows, seed: int, name: str) -> np.ndarray:
+def _some(rows: Rows | Missing, seed: int, name: str) -> np.ndarray | Missing:
+    if isinstance(rows, Missing):
+        return rows
     if len(rows) > MOST_ROWS:
         chosen = stream(seed, f"diagnose {name}").choice(len(rows), MOST_ROWS, replace=False)
         rows = Rows(rows.data[np.sort(chosen)], rows.names, rows.accepts)
     return np.asarray(rows.whole(), np.float64)
+
+
+def _regional_view(
+    model: Quantifier,
+    answer: Prevalence,
+    rows: Rows | Missing,
+    positives: Rows | Missing,
+    second: Rows | Missing,
+) -> RegionalView | Missing:
+    if isinstance(rows, Missing):
+        return rows
+    rcq = _rcq(model, positives)
+    if isinstance(rcq, Missing):
+        return rcq
+    counts = rcq.count(rows.data)
+    own = answer if rcq is model else rcq.estimate(counts)
+    reference = second if isinstance(second, Missing) else rcq.count(second.data)
+    return RegionalView(rcq, counts, own, reference)
+
+
+def _rcq(model: Quantifier, positives: Rows | Missing) -> RCQ | Missing:
+    if isinstance(model, TRCQ):
+        model = model.rcq_
+    if model.n_labeled_ < FEWEST_POSITIVES:
+        return Missing(f"RCQ needs at least {FEWEST_POSITIVES} positives: label more.")
+    if not isinstance(model, RCQ):
+        if isinstance(positives, Missing):
+            return positives
+        try:
+            model = RCQ(random_state=model.seed_).fit(positives.data)
+        except ValueError as error:
+            return Missing(f"RCQ cannot learn from these positives: {error}")
+    if not model.regions.enough_positives:
+        return Missing("No region holds a fair share of the positives: label more.")
+    return model
+
+
+def _region_evidence(view: RegionalView) -> RegionEvidence:
+    details = view.answer.details
+    return RegionEvidence(
+        estimate=float(view.answer),
+        pat=details["pat"],
+        gap=details["gap"],
+        core_difference=details["core_difference"],
+        core_freedom=view.rcq.core_freedom_,
+        disagreement=details["disagreement"],
+    )
+
+
+def _core_excess(answer: Prevalence, view: RegionalView | Missing) -> float | Missing:
+    if "core_excess" in answer.details:
+        return answer.details["core_excess"]
+    return view if isinstance(view, Missing) else view.answer.details["core_excess"]
+
+
+def _comparison(
+    rows: Rows | Missing, second: Rows | Missing, view: RegionalView | Missing
+) -> Comparison | Missing:
+    if isinstance(rows, Missing):
+        return rows
+    if isinstance(second, Missing):
+        return second
+    if isinstance(view, Missing):
+        return view
+    if isinstance(view.reference, Missing):
+        return view.reference
+    return compare_samples(view.rcq, view.counts, view.reference)
+
+
+def _dedpul(
+    seed: int,
+    positives: np.ndarray | Missing,
+    sample: np.ndarray | Missing,
+    view: RegionalView | Missing,
+) -> Prevalence | Missing:
+    if isinstance(positives, Missing):
+        return positives
+    if isinstance(sample, Missing):
+        return sample
+    if isinstance(view, Missing):
+        return view
+    fewest = dedpul_disagrees.FEWEST_POSITIVES, dedpul_disagrees.FEWEST_ROWS
+    if len(positives) < fewest[0] or len(sample) < fewest[1]:
+        return Missing("It needs at least {} positives and {} rows.".format(*fewest))
+    positives, sample = (_with_distance(rows, view.rcq.scorer_) for rows in (positives, sample))
+    return DEDPUL(random_state=seed).fit(positives).quantify(sample)
+
+
+def _with_distance(rows: np.ndarray, scorer: Mahalanobis) -> np.ndarray:
+    """Features without their correlations, and the distance from the positives.
+
+    With the distance, DEDPUL's logistic regression can see negatives all around the positives.
+    """
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+        white = (rows - scorer.location_) @ scorer.whitening_
+    # Far is far enough: values that overflow must not decide about the others.
+    white = np.clip(np.nan_to_num(white, nan=FARTHEST), -FARTHEST, FARTHEST)
+    return np.column_stack([white, np.sqrt((white**2).sum(axis=1))])

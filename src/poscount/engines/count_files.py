@@ -17,9 +17,10 @@ from poscount.engines.batches import (
     count_sources,
 )
 from poscount.errors import InputError
-from poscount.files.arrow import Progress, pyarrow
+from poscount.files.arrow import OnProgress, pyarrow
+from poscount.files.csv import DEFAULT_CSV, CsvFormat
 from poscount.files.features import wanted_columns
-from poscount.files.reading import expand, read_batches
+from poscount.files.reading import read_batches
 from poscount.validation import BLOCK_ROWS
 
 _BATCH_VALUES = 2**21
@@ -27,14 +28,14 @@ _BATCH_VALUES = 2**21
 
 def count_files(
     model: CountingQuantifier,
-    paths: Sequence[str],
+    files: Sequence[str],
     by: Sequence[str] = (),
     *,
     skip: bool = False,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     n_jobs: int = -1,
     explain: bool = False,
-    **layout: Any,
+    csv_format: CsvFormat = DEFAULT_CSV,
 ) -> Any:
     """Count the rows of files.
 
@@ -42,8 +43,8 @@ def count_files(
     ----------
     model : CountingQuantifier
         Fitted on a frame, so that it knows its columns by name.
-    paths : sequence of str
-        As in `poscount.files.reading.expand`.
+    files : sequence of str
+        As `poscount.files.reading.expand` lists them.
     by : sequence of str
         Grouping columns, in the files or in their paths.
     skip : bool
@@ -54,8 +55,8 @@ def count_files(
         Threads.
     explain : bool
         Give the plan as text instead.
-    **layout
-        Of CSV files: `delimiter`, `decimal` and `header` of `poscount.files.reading.read_batches`.
+    csv_format : CsvFormat
+        How CSV files are written.
 
     Examples
     --------
@@ -65,7 +66,6 @@ def count_files(
     >>> count_files(model, [str(example_path("trap.csv.gz"))]).n
     8070
     """
-    files = expand(paths)
     columns = wanted_columns(model, by)
     if explain:
         return f"poscount reads {', '.join(columns)} of {len(files)} file(s), in batches."
@@ -82,7 +82,7 @@ def count_files(
             numeric=model.numeric_features_,
             batch_rows=batch_rows,
             progress=bar.of(file),
-            **layout,
+            csv_format=csv_format,
         ):
             _check_kinds(kinds, batch, by, file)
             yield pyarrow().Table.from_batches([batch])
@@ -105,12 +105,13 @@ class FileTask(NamedTuple):
     model: CountingQuantifier
     by: tuple[str, ...]
     skip: bool
-    layout: dict[str, Any]
+    csv_format: CsvFormat
 
     def count_file(self, file: str) -> FilePart:
         """Count one file, where a worker has one to itself."""
         try:
-            return FilePart(count_files(self.model, [file], self.by, n_jobs=1, **self.layout))
+            counts = count_files(self.model, [file], self.by, n_jobs=1, csv_format=self.csv_format)
+            return FilePart(counts)
         except InputError as error:
             if not self.skip:
                 raise
@@ -121,12 +122,12 @@ def count_on_workers(
     cluster: str,
     run: Callable[[FileTask, list[str]], FilePart],
     model: CountingQuantifier,
-    paths: Sequence[str],
+    files: Sequence[str],
     by: Sequence[str],
     *,
     skip: bool = False,
     explain: bool = False,
-    **layout: Any,
+    csv_format: CsvFormat = DEFAULT_CSV,
 ) -> Any:
     """Count files on the workers of a cluster, which must see them; each reads a file at a time.
 
@@ -139,11 +140,10 @@ def count_on_workers(
     run : callable
         Lets the workers count the files, and adds their reports up.
     """
-    files = expand(paths)
     wanted_columns(model, by)
     if explain:
         return f"{cluster} counts {len(files)} file(s), a task each, and adds them up."
-    return complete(*run(FileTask(model, tuple(by), skip, layout), files))
+    return complete(*run(FileTask(model, tuple(by), skip, csv_format), list(files)))
 
 
 def merge_parts(parts: Iterable[FilePart]) -> FilePart:
@@ -183,12 +183,12 @@ def _kind(of: Any) -> str:
 class _Bar:
     """Makes one progress in bytes out of that of many files, each in units of its own."""
 
-    def __init__(self, files: Sequence[str], progress: Progress | None) -> None:
+    def __init__(self, files: Sequence[str], progress: OnProgress | None) -> None:
         self.progress = progress
         self.sizes = {file: 0 if file == "-" else os.path.getsize(file) for file in files}
         self.before, self.total = 0, sum(self.sizes.values())
 
-    def of(self, file: str) -> Progress | None:
+    def of(self, file: str) -> OnProgress | None:
         if self.progress is None:
             return None
         return functools.partial(self._tell, file)

@@ -17,8 +17,7 @@ from poscount.engines.batches import (
 from poscount.engines.count_files import FilePart, FileTask, merge_parts
 from poscount.engines.versions import check_version
 from poscount.errors import InputError
-from poscount.files.arrow import chosen_columns
-from poscount.files.features import wanted_columns
+from poscount.files.features import chosen_columns, wanted_columns
 
 # So many sums are added by one task.
 _WIDTH = 8

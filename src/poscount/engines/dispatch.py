@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from poscount.base import CountingQuantifier
 from poscount.engines.batches import Source, count_sources
 from poscount.engines.count_files import count_files, count_on_workers
-from poscount.files.arrow import Progress
+from poscount.files.arrow import OnProgress
+from poscount.files.csv import DEFAULT_CSV, CsvFormat
+from poscount.files.reading import expand
 from poscount.validation import as_frame
 
 Engine = Literal["auto", "duckdb", "dask", "spark"]
@@ -26,10 +28,12 @@ def count(
     by: str | Sequence[str] | None = None,
     engine: Engine = "auto",
     on_error: Literal["raise", "skip"] = "raise",
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     n_jobs: int = -1,
     explain: bool = False,
-    **layout: Any,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    header: bool = True,
 ) -> Any:
     """Count rows wherever they are, with the result of counting them in memory.
 
@@ -62,9 +66,12 @@ def count(
         Threads that read and count here; -1 uses all cores. The result does not depend on it.
     explain : bool
         Return a text that says what would be done, with the SQL if any, and do nothing.
-    **layout
-        Of CSV files: `delimiter`, `decimal` and `header`, as in
-        `poscount.files.reading.read_batches`.
+    delimiter : str, optional
+        Of CSV files; by default tab for ``.tsv`` and, for others, found in the first line.
+    decimal : {".", ","}
+        Decimal mark of CSV files.
+    header : bool
+        Whether CSV files begin with column names; without, they are "1", "2", ...
 
     Returns
     -------
@@ -90,23 +97,24 @@ def count(
             "to count: use a reusable method such as PAT."
         )
     check_is_fitted(model)
-    if engine not in ENGINES or on_error not in ("raise", "skip"):
-        raise ValueError(
-            f"engine is one of {', '.join(ENGINES)} and on_error is raise or skip, got {engine!r} "
-            f"and {on_error!r}."
-        )
+    csv_format = CsvFormat(delimiter, decimal, header)
     groups = [by] if isinstance(by, str) else list(dict.fromkeys(by or ()))
     paths = _paths(source)
     if paths is not None:
-        options = {"skip": on_error == "skip", "explain": explain, **layout}
-        if engine == "auto":
-            options |= {"progress": progress, "n_jobs": n_jobs}
-        elif engine == "duckdb":
-            options["n_jobs"] = n_jobs
-        return _on_files(engine)(model, paths, groups, **options)
-    if engine != "auto" or on_error == "skip" or layout:
+        return count_listed(
+            model,
+            expand(paths),
+            groups,
+            engine=engine,
+            on_error=on_error,
+            progress=progress,
+            n_jobs=n_jobs,
+            explain=explain,
+            csv_format=csv_format,
+        )
+    if engine != "auto" or on_error != "raise" or csv_format != DEFAULT_CSV:
         raise ValueError(
-            "engine, on_error and the layout of CSV files are for files, but this source is a "
+            "engine, on_error and the format of CSV files are for files, but this source is a "
             f"{type(source).__name__}, which says for itself what it is: leave them out."
         )
     kind = _kind(source)
@@ -128,6 +136,36 @@ def count(
     return count_sources(model, [batches], groups, n_jobs=n_jobs)
 
 
+def count_listed(
+    model: CountingQuantifier,
+    files: Sequence[str],
+    by: Sequence[str],
+    *,
+    engine: str = "auto",
+    on_error: str = "raise",
+    progress: OnProgress | None = None,
+    n_jobs: int = -1,
+    explain: bool = False,
+    csv_format: CsvFormat = DEFAULT_CSV,
+) -> Any:
+    """Count files that `poscount.files.reading.expand` has listed; the rest is as in `count`."""
+    if engine not in ENGINES or on_error not in ("raise", "skip"):
+        raise ValueError(
+            f"engine is one of {', '.join(ENGINES)} and on_error is raise or skip, got {engine!r} "
+            f"and {on_error!r}."
+        )
+    options: dict[str, Any] = {
+        "skip": on_error == "skip",
+        "explain": explain,
+        "csv_format": csv_format,
+    }
+    if engine == "auto":
+        options |= {"progress": progress, "n_jobs": n_jobs}
+    elif engine == "duckdb":
+        options["n_jobs"] = n_jobs
+    return _on_files(engine)(model, files, by, **options)
+
+
 def _paths(source: Any) -> list[str] | None:
     """Paths, if the source is one or a list of them."""
     if isinstance(source, str | os.PathLike):
@@ -137,7 +175,7 @@ def _paths(source: Any) -> list[str] | None:
     return None
 
 
-def _on_files(engine: Engine) -> Callable[..., Any]:
+def _on_files(engine: str) -> Callable[..., Any]:
     if engine == "duckdb":
         from poscount.engines.duckdb import count_parquet
 

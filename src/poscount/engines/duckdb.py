@@ -23,10 +23,10 @@ from poscount.engines.batches import (
 from poscount.engines.count_files import count_files
 from poscount.engines.score_sql import ScoreSQL, literal, quoted, score_sql
 from poscount.errors import InputError
-from poscount.files.arrow import chosen_columns, pyarrow
-from poscount.files.features import model_columns, wanted_columns
-from poscount.files.partitions import partition_values
-from poscount.files.reading import expand
+from poscount.files.arrow import pyarrow
+from poscount.files.csv import DEFAULT_CSV, CsvFormat
+from poscount.files.features import chosen_columns, model_columns, wanted_columns
+from poscount.files.reading import partition_values
 from poscount.validation import BLOCK_ROWS
 
 # Up to so many features SQL takes no more time (benchmarks/engines.py push-down).
@@ -73,20 +73,19 @@ def count_relation(
 
 def count_parquet(
     model: CountingQuantifier,
-    paths: Sequence[str],
+    files: Sequence[str],
     by: Sequence[str],
     *,
     skip: bool = False,
     n_jobs: int = -1,
     explain: bool = False,
-    **layout: Any,
+    csv_format: CsvFormat = DEFAULT_CSV,
 ) -> Any:
-    """Count Parquet files that DuckDB reads; `paths` and `skip` as in `count_files`.
+    """Count Parquet files that DuckDB reads; `files` and `skip` as in `count_files`.
 
     Where DuckDB could answer otherwise than `count_files`, or not at all, that one does it: it
     knows the file and the row of every error.
     """
-    files = expand(paths)
     if not all(file.lower().endswith(".parquet") for file in files):
         raise ValueError("DuckDB reads Parquet files here; leave the engine out for others.")
     with duckdb().connect(config={"threads": effective_n_jobs(n_jobs)}) as connection:
@@ -103,7 +102,7 @@ def count_parquet(
                 )
     if explain:
         return "The files differ, or cannot be read by DuckDB: poscount reads them itself."
-    return count_files(model, files, by, skip=skip, n_jobs=n_jobs, **layout)
+    return count_files(model, files, by, skip=skip, n_jobs=n_jobs, csv_format=csv_format)
 
 
 def _text(file: str) -> str:

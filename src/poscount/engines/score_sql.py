@@ -26,7 +26,7 @@ import numpy as np
 from scipy import linalg
 
 from poscount.base import CountingQuantifier
-from poscount.reusable.by_score import ScoreQuantifier
+from poscount.reusable.score_quantifier import ScoreQuantifier
 from poscount.scorers import Mahalanobis
 
 _UNIT = 2.0**-53

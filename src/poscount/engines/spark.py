@@ -21,8 +21,8 @@ from poscount.engines.batches import (
 )
 from poscount.engines.count_files import FilePart, FileTask, merge_parts
 from poscount.errors import InputError
-from poscount.files.arrow import chosen_columns, pyarrow
-from poscount.files.features import wanted_columns
+from poscount.files.arrow import pyarrow
+from poscount.files.features import chosen_columns, wanted_columns
 
 # In the column of cells: how many rows there were.
 _ROWS = -1

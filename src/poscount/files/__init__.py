@@ -1,4 +1,4 @@
-"""Reading files: CSV, Parquet and Arrow, partitioned directories; which columns look like features.
+"""Reading files: CSV, Parquet, Arrow and partitioned directories; choosing columns; sampling rows.
 
-Nothing is counted here, and no method is known: engines and workflows do that.
+Nothing may be counted or fitted here: engines and workflows do that.
 """

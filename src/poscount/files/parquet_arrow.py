@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, batch by batch; both know the types of their columns."""
+"""Parquet and Arrow files, batch by batch; their columns have types."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from poscount.errors import InputError
-from poscount.files.arrow import Choose, Progress, one_batch, pyarrow
+from poscount.files.arrow import Choose, OnProgress, pyarrow
 
 
 def parquet_batches(
-    path: str, choose: Choose, batch_rows: int, progress: Progress | None
+    path: str, choose: Choose, batch_rows: int, progress: OnProgress | None
 ) -> Iterator[Any]:
     """Yield the chosen columns of a Parquet file."""
     # Through a small buffer: the columns of a whole row group may be large.
@@ -19,9 +19,9 @@ def parquet_batches(
         schema, total = file.schema_arrow, file.metadata.num_rows
         chosen = choose(schema.names)
         if total == 0:
-            yield one_batch(schema.empty_table().select(chosen))
+            yield _no_rows(schema, chosen)
         done = 0
-        # Our threads read and count side by side; more would only get into each other's way.
+        # Our own threads read and count in parallel; more threads would only slow them down.
         for batch in file.iter_batches(batch_rows, columns=chosen, use_threads=False):
             yield batch.select(chosen)
             done += batch.num_rows
@@ -29,7 +29,7 @@ def parquet_batches(
                 progress(done, total)
 
 
-def arrow_batches(path: str, choose: Choose, progress: Progress | None) -> Iterator[Any]:
+def arrow_batches(path: str, choose: Choose, progress: OnProgress | None) -> Iterator[Any]:
     """Yield the chosen columns of an Arrow file or stream."""
     pa = pyarrow()
     # Mapped, because the whole file may be one batch.
@@ -50,16 +50,16 @@ def arrow_batches(path: str, choose: Choose, progress: Progress | None) -> Itera
             if progress:
                 progress(file.tell() if streamed else done, total)
         if progress and streamed:
-            # Behind the last batch stands an end mark, which only now has been read.
+            # The end mark behind the last batch has been read only now.
             progress(total, total)
         if done == 0:
-            yield one_batch(reader.schema.empty_table().select(chosen))
+            yield _no_rows(reader.schema, chosen)
 
 
 def undamaged(batches: Iterable[Any], path: str, kind: str) -> Iterator[Any]:
-    """Turn what a damaged file does to its reader into one sentence."""
+    """Turn the errors that a damaged file causes into one sentence."""
     pa = pyarrow()
-    # A memory error is among them because a damaged length asks for petabytes.
+    # A memory error is among them, because a damaged length may ask for petabytes.
     signs = (
         pa.ArrowInvalid,
         pa.ArrowNotImplementedError,
@@ -69,11 +69,19 @@ def undamaged(batches: Iterable[Any], path: str, kind: str) -> Iterator[Any]:
     )
     try:
         for batch in batches:
-            # Text that points outside of its buffer would crash the process when it is used.
+            # Text that points outside its buffer would crash the process when it is used.
             batch.validate(full=True)
             yield batch
     except signs as error:
         raise InputError(
-            f"this is not {kind}, as its extension says, or it is damaged; write or copy it again.",
+            f"this is not {kind}, although its extension says so, or it is damaged; write or copy "
+            "it again.",
             file=path,
         ) from error
+
+
+def _no_rows(schema: Any, chosen: list[str]) -> Any:
+    """Make a batch that has the columns, and no rows."""
+    table = schema.empty_table().select(chosen)
+    arrays = [column.combine_chunks() for column in table.columns]
+    return pyarrow().RecordBatch.from_arrays(arrays, schema=table.schema)

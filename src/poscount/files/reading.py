@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from poscount.errors import InputError
-from poscount.files.arrow import Progress, chosen_columns, pyarrow
-from poscount.files.csv_file import csv_batches, infer, layout_of
+from poscount.files.arrow import OnProgress, pyarrow
+from poscount.files.csv import DEFAULT_CSV, CsvFormat, csv_batches, infer
+from poscount.files.features import chosen_columns, is_text
 from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
-from poscount.files.partitions import partition_values, with_partitions
+from poscount.files.text_cells import look_at_text
 
 _SUFFIXES = {
     "CSV": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
     "Parquet": (".parquet",),
     "Arrow": (".arrow", ".feather", ".ipc"),
 }
+_MISSING_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _ALL_SUFFIXES = tuple(chain.from_iterable(_SUFFIXES.values()))
 
 
@@ -28,9 +32,9 @@ def expand(paths: Sequence[str]) -> list[str]:
     Parameters
     ----------
     paths : sequence of str
-        A directory stands for all supported files in it and below, except where the name of a
-        file or folder begins with a dot or an underscore: there Spark, Delta and others keep
-        their notes. ``-`` is standard input.
+        A directory means all supported files in it and below, except files and folders whose
+        names begin with a dot or an underscore, which Spark, Delta and others use for their own
+        purposes. ``-`` is standard input.
 
     Returns
     -------
@@ -59,37 +63,31 @@ def read_batches(
     *,
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
-    delimiter: str | None = None,
-    decimal: str = ".",
-    header: bool = True,
+    csv_format: CsvFormat = DEFAULT_CSV,
     batch_rows: int = 65536,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
 ) -> Iterator[Any]:
     """Read a file batch by batch, in memory that does not grow with the file.
 
     Parameters
     ----------
     path : str or path-like
-        The extension decides the format; ``-`` is CSV on standard input. Whether a CSV file is
-        gzipped is seen from its content.
+        The extension decides the format; ``-`` is CSV on standard input. A CSV file may be
+        gzipped, whatever its extension.
     columns : sequence of str, optional
-        The columns to read, in this order; all by default. What the file itself does not have
-        may stand in its path, as text: ``night=3`` in ``traps/night=3/part-0.parquet``.
+        The columns to read, in this order; all by default. A column that is not in the file may
+        be in its path, as text: ``night=3`` in ``traps/night=3/part-0.parquet``.
     numeric : sequence of str, optional
-        Columns that must hold numbers. From a CSV file they come as float64 and all others as
-        text, so that no type depends on what the first rows happen to be; Parquet and Arrow files
-        know their types. Empty cells are null.
-    delimiter : str, optional
-        Of a CSV file; by default tab for ``.tsv`` and, for others, found in the first line.
-    decimal : {".", ","}
-        The decimal mark of a CSV file.
-    header : bool
-        Whether a CSV file begins with column names; without, they are "1", "2", ...
+        Columns that must hold numbers. In a CSV file they are read as float64 and all others as
+        text, so that no type depends on what the first rows happen to be; the columns of Parquet
+        and Arrow files keep their types. Empty cells are null.
+    csv_format : CsvFormat
+        How a CSV file is written.
     batch_rows : int
         The most rows in a batch.
     progress : callable, optional
-        Called as ``progress(done, total)`` each time a part of the file has been used. The unit is
-        bytes on disk, rows or batches, as the format allows. Not called for standard input.
+        Called as ``progress(done, total)`` each time a part of the file has been used. The unit
+        is bytes, rows or batches, depending on the format. Not called for standard input.
 
     Yields
     ------
@@ -129,13 +127,13 @@ def read_batches(
 
     source = "standard input" if path == "-" else path
     if kind == "CSV":
-        layout = layout_of(path, delimiter, decimal, header)
-        batches = csv_batches(path, choose, required, numeric or (), layout, progress)
+        csv_format = csv_format.checked(path)
+        batches = csv_batches(path, choose, required, numeric or (), csv_format, progress)
     elif kind == "Parquet":
         batches = undamaged(parquet_batches(path, choose, batch_rows, progress), path, kind)
     else:
         batches = undamaged(arrow_batches(path, choose, progress), path, kind)
-    for batch in with_partitions(batches, columns, partitions):
+    for batch in _with_partitions(batches, columns, partitions):
         for start in range(0, max(batch.num_rows, 1), batch_rows):
             yield batch.slice(start, batch_rows)
 
@@ -145,19 +143,17 @@ def read_table(
     *,
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
-    delimiter: str | None = None,
-    decimal: str = ".",
-    header: bool = True,
+    csv_format: CsvFormat = DEFAULT_CSV,
 ) -> Any:
     """Read a whole file that fits in memory.
 
     Parameters
     ----------
-    path, columns, delimiter, decimal, header
+    path, columns, csv_format
         As in `read_batches`.
     numeric : sequence of str, optional
-        As in `read_batches`. If it is not given, a column of a CSV file becomes integers or
-        floats when all of its cells can, and stays text otherwise.
+        As in `read_batches`. By default, a column of a CSV file becomes integers or floats if all
+        of its cells are numbers, and stays text otherwise.
 
     Returns
     -------
@@ -172,19 +168,62 @@ def read_table(
     rows: int64
     """
     pa = pyarrow()
-    batches = read_batches(
-        path,
-        columns=columns,
-        numeric=numeric,
-        delimiter=delimiter,
-        decimal=decimal,
-        header=header,
-    )
+    batches = read_batches(path, columns=columns, numeric=numeric, csv_format=csv_format)
     table = pa.Table.from_batches(list(batches))
     if numeric is None and _kind(os.fspath(path)) == "CSV":
-        inferred = [infer(column, decimal) for column in table.columns]
+        inferred = [infer(column, csv_format.decimal) for column in table.columns]
         table = pa.Table.from_arrays(inferred, names=table.column_names)
     return table
+
+
+class FileRows(NamedTuple):
+    """All rows of some files in one table, and how many of them each file has."""
+
+    table: Any
+    files: Sequence[str]
+    n_rows: Sequence[int]
+
+    def located(self, error: InputError) -> InputError:
+        """Say in which of the files an error is that was found in the table."""
+        if error.row is None:
+            return error if len(self.files) > 1 else error.at(file=self.files[0])
+        starts = [0, *accumulate(self.n_rows[:-1])]
+        i = bisect_right(starts, error.row) - 1
+        return error.at(file=self.files[i], first_row=-starts[i])
+
+
+def read_files(
+    files: Sequence[str],
+    *,
+    columns: Sequence[str] | None = None,
+    numeric: Sequence[str] | None = None,
+    csv_format: CsvFormat = DEFAULT_CSV,
+) -> FileRows:
+    """Read whole files into one table; the other parameters are those of `read_table`."""
+    pa = pyarrow()
+    tables = [
+        read_table(file, columns=columns, numeric=numeric, csv_format=csv_format) for file in files
+    ]
+    try:
+        table = pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise _different_types(files, tables, csv_format.decimal) from error
+    return FileRows(table, files, [table.num_rows for table in tables])
+
+
+def _different_types(files: Sequence[str], tables: Sequence[Any], decimal: str) -> InputError:
+    """Name the first column that is text in one file and something else in another."""
+    for name in tables[0].column_names:
+        columns = {
+            file: table[name]
+            for file, table in zip(files, tables, strict=True)
+            if name in table.column_names
+        }
+        text = [file for file, column in columns.items() if is_text(column.type)]
+        if 0 < len(text) < len(columns):
+            looks = look_at_text(columns[text[0]].to_pylist(), decimal)
+            return looks.error(name).at(file=text[0])
+    return InputError("a column does not have the same type in all files.", file=", ".join(files))
 
 
 # Which files
@@ -226,7 +265,7 @@ def _kind(path: str) -> str:
         if path.lower().endswith(suffixes):
             return kind
     raise InputError(
-        f"its extension names no format that can be read; use {', '.join(_ALL_SUFFIXES)}.",
+        f"its extension is not of a format that can be read; use {', '.join(_ALL_SUFFIXES)}.",
         file=path,
     )
 
@@ -242,3 +281,37 @@ def _check_file(path: str) -> None:
         raise InputError("you are not allowed to read this file.", file=path)
     if os.path.isfile(path) and os.path.getsize(path) == 0:
         raise InputError("the file is empty.", file=path)
+
+
+# Columns in the path of a file, as Hive, Spark and Dask write them: night=3/
+
+
+def partition_values(path: str) -> dict[str, str | None]:
+    """Names and values in the folders of a path; the values are text, so "01" stays "01".
+
+    Examples
+    --------
+    >>> partition_values("traps/site=north%20gate/night=01/part-0.parquet")
+    {'site': 'north gate', 'night': '01'}
+    """
+    values: dict[str, str | None] = {}
+    for folder in os.path.dirname(path).split(os.sep):
+        name, equals, value = folder.partition("=")
+        if name and equals:
+            values[unquote(name)] = None if value == _MISSING_PARTITION else unquote(value)
+    return values
+
+
+def _with_partitions(
+    batches: Iterable[Any], columns: Sequence[str] | None, partitions: dict[str, str | None]
+) -> Iterator[Any]:
+    """Add the wanted columns that are in the path and not in the batches."""
+    for batch in batches:
+        missing = [name for name in partitions if name not in batch.schema.names]
+        if not missing or columns is None:
+            yield batch
+            continue
+        for name in missing:
+            value = pyarrow().scalar(partitions[name], pyarrow().string())
+            batch = batch.append_column(name, pyarrow().repeat(value, batch.num_rows))
+        yield batch.select(list(dict.fromkeys(columns)))

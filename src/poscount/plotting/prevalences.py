@@ -13,7 +13,6 @@ import numpy as np
 from poscount.base import Quantifier
 from poscount.plotting.style import BLUE, ORANGE, plain, pyplot
 from poscount.prevalence import Prevalence
-from poscount.results import Result
 
 Label = str | datetime.date
 # More groups than this get smaller marks, and not every one a label.
@@ -124,19 +123,6 @@ class PrevalenceDisplay:
         display = cls()
         display.ax_, display.figure_ = ax, ax.figure
         return display
-
-    @classmethod
-    def from_results(
-        cls, results: Sequence[Result], *, truth: Sequence[float] | None = None
-    ) -> Self:
-        """Draw the results of `poscount.workflows.quantify`, labelled by their groups."""
-        return cls.from_predictions(
-            [result.prevalence for result in results],
-            [group_label(result.group.values()) or "sample" for result in results],
-            truth=truth,
-            xlabel=", ".join(results[0].group),
-            title=f"Share of positives, {results[0].prevalence.method}",
-        )
 
 
 def group_label(values: Iterable[Any]) -> Label:

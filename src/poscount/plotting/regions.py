@@ -10,7 +10,7 @@ import numpy as np
 from poscount.plotting.style import BLUE, ORANGE, plain, pyplot
 from poscount.prevalence import Prevalence
 from poscount.reusable.rcq import RCQ
-from poscount.reusable.telling_regions import Region, telling_regions
+from poscount.reusable.regions import RegionBounds
 
 
 class RegionDisplay:
@@ -60,12 +60,12 @@ class RegionDisplay:
         if not isinstance(model, RCQ):
             raise TypeError(f"The regions are RCQ's: {type(model).__name__} has none.")
         counts = model.count(sample)
-        regions = telling_regions(model, counts, n_regions)
+        regions = model.most_informative_regions(counts, n_regions)
         return cls.from_predictions(model.estimate(counts), regions, ax=ax)
 
     @classmethod
     def from_predictions(
-        cls, prevalence: Prevalence, regions: Sequence[Region], *, ax: Any = None
+        cls, prevalence: Prevalence, regions: Sequence[RegionBounds], *, ax: Any = None
     ) -> Self:
         """Draw regions and the answer that they led to.
 
@@ -73,8 +73,8 @@ class RegionDisplay:
         ----------
         prevalence : Prevalence
             An answer of RCQ.
-        regions : sequence of Region
-            From `poscount.reusable.telling_regions`, the one that decided first.
+        regions : sequence of RegionBounds
+            From `RCQ.most_informative_regions`, the one that decided first.
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """

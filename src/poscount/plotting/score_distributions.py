@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poscount.plotting.style import BLUE, ORANGE, pyplot
-from poscount.reusable.by_score import ScoreQuantifier
+from poscount.reusable.score_quantifier import ScoreQuantifier
 from poscount.scorers import fit_scorer, score
 
 N_BINS = 40

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from poscount.reusable.by_score import ScoreQuantifier
+from poscount.reusable.score_quantifier import ScoreQuantifier
 from poscount.seeds import stream
 
 __all__ = ["ODIn"]
 
 
 class ODIn(ScoreQuantifier):
-    r"""One distribution inside: the largest share of positives that fits into the sample.
+    r"""Finds the largest share of positives whose distribution of scores fits into the sample's.
 
     Cut the scores at the percentiles 0, 10, ..., 100 of the positives' training scores. With the
     bin shares A of the positives and B of the sample, positives scaled by a overflow the sample by
@@ -25,11 +25,11 @@ class ODIn(ScoreQuantifier):
     positives themselves produce: mean + 3 standard deviations of OA(1) between two disjoint
     random thirds of the training scores, over 100 draws. The estimate is s - OA(s).
 
-    The limit lets a good deal of overflow pass, so that ODIn is biased upwards at middling
-    prevalences and, by what it then takes off, downwards near 1. Its interval knows nothing of
-    this bias and holds the truth in 70 of 100 samples of the paper's Experiment #1 (in 38 on its
-    worst data set), where PAT's 95 % interval holds it in 94
-    (``docs/reproduction``, or ``poscount reproduce 1 --methods pat odin --datasets A C ...``).
+    The limit allows a good deal of overflow, so ODIn's estimate is too high at middling prevalences
+    and, because of the overflow that is subtracted, too low near 1. Its interval does not account
+    for this bias: the 95 % interval covers the truth in 70 of 100 samples of the paper's Experiment
+    #1 (in 38 on its worst data set), PAT's in 94 (``docs/reproduction``, or
+    ``poscount reproduce 1 --methods pat odin --datasets A C ...``).
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class ODIn(ScoreQuantifier):
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Threads that count; -1 uses all cores. The answer does not depend on it.
+        Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded scorer, of the limit and of the interval.
 
@@ -51,7 +51,7 @@ class ODIn(ScoreQuantifier):
     shares_ : ndarray
         Share of the positives in each bin.
     limit_ : float
-        Overflow that positives alone produce.
+        Overflow that samples of positives alone produce.
     seed_ : int
         Seed of everything random.
     n_labeled_ : int
@@ -60,8 +60,8 @@ class ODIn(ScoreQuantifier):
     References
     ----------
     D. dos Reis, M. de Souto, E. de Sousa, G. Batista, "Quantifying With Only Positive Training
-    Data". The paper's text has the mean as the limit; its experiments added three standard
-    deviations, and so does this class.
+    Data". In the paper's text the limit is the mean; in its experiments, as in this class, it is
+    the mean plus three standard deviations.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class ODIn(ScoreQuantifier):
 
     def _place_edges(self, training_scores: np.ndarray) -> None:
         self.edges_ = np.quantile(training_scores, np.linspace(0, 1, 11))
-        # A cell holds its upper edge, so that the lowest score itself would fall out.
+        # A cell includes its upper edge, so the lowest score would otherwise fall below all bins.
         self.edges_[0] = np.nextafter(self.edges_[0], -np.inf)
         self.shares_ = self._histogram(training_scores) / len(training_scores)
         self.limit_ = self._overflow_limit(training_scores)
@@ -109,7 +109,7 @@ class ODIn(ScoreQuantifier):
         return float(np.mean(overflows) + 3 * np.std(overflows))
 
     def _concentration(self) -> np.ndarray:
-        # Between the extremes lie n - 1 gaps of the positives; one more lies on either side.
+        # There are n - 1 gaps between n positives, and one more on either side.
         inner = (self.n_labeled_ - 1) * self.shares_
         inner[[0, -1]] = 1
         return inner

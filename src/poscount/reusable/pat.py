@@ -8,27 +8,29 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from poscount import checks, constraints
-from poscount.prevalence import Caution
-from poscount.reusable.by_score import ScoreQuantifier
+from poscount import constraints
+from poscount.checks.overlap import core_excess
+from poscount.reusable.score_quantifier import ScoreQuantifier
+
+__all__ = ["PAT"]
 
 __all__ = ["PAT"]
 
 
 class PAT(ScoreQuantifier):
-    r"""Passive-aggressive threshold: how many rows score above what a share of positives does.
+    r"""Counts the rows that score above a threshold, and scales up by the positives that do.
 
-    A threshold at the q-quantile of the positives' scores lets a share 1 - q of all positives
-    pass. If few negatives pass, the prevalence is
+    The passive-aggressive threshold: a threshold at the q-quantile of the positives' scores lets a
+    share 1 - q of all positives pass. If few negatives pass, the prevalence is
 
     .. math:: \hat p_q = \min\left(1,
               \frac{\#\{x \in U : score(x) > t_q\}}{n_U\,(1 - q)}\right)
 
     and the estimate is the median over q = 0.25, 0.26, ..., 0.75. The training scores are
-    out-of-fold (ten folds), because a positive scored by its own scorer looks too good.
+    out-of-fold (ten folds), because a scorer gives its own training rows scores that are too high.
 
-    PAT is biased upwards when negatives score like typical positives, and cannot notice it except
-    where more rows pass than positives alone could explain (the warning "overlap").
+    PAT's estimate is too high when negatives score like typical positives. PAT cannot notice this,
+    except where more rows pass than if all rows were positive (the warning "overlap").
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ class PAT(ScoreQuantifier):
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Threads that count; -1 uses all cores. The answer does not depend on it.
+        Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded scorer and of the interval.
 
@@ -105,20 +107,23 @@ class PAT(ScoreQuantifier):
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         return np.median(np.minimum(1.0, tail_ratios(cells, shares)), axis=-1)
 
-    def _cautions(self, cells: np.ndarray) -> list[Caution]:
-        return checks.crowded_core(self._core_excess(cells))
-
-    def _core_excess(self, cells: np.ndarray) -> float:
-        uncapped = float(np.median(tail_ratios(cells, self.shares_)))
-        return checks.core_excess(uncapped, self.n_labeled_, int(cells.sum()))
-
-    def _details(self, cells: np.ndarray) -> dict[str, Any]:
-        curve = np.minimum(1.0, tail_ratios(cells, self.shares_))
-        return {"q": self.quantiles_, "curve": curve, "O": self._core_excess(cells)}
+    def _point_estimates(self, cells: np.ndarray) -> tuple[np.ndarray, list[dict[str, Any]]]:
+        ratios = tail_ratios(cells, self.shares_)
+        curves = np.minimum(1.0, ratios)
+        uncapped, n_rows = np.median(ratios, axis=-1).tolist(), cells.sum(axis=-1).tolist()
+        details = [
+            {
+                "q": self.quantiles_,
+                "curve": curve,
+                "core_excess": core_excess(p, self.n_labeled_, n),
+            }
+            for curve, p, n in zip(curves, uncapped, n_rows, strict=True)
+        ]
+        return np.median(curves, axis=-1), details
 
 
 def tail_ratios(cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Share of rows above each threshold over the share of positives above it, not capped."""
+    """Share of rows above each threshold over the share of positives above it, without a cap."""
     passed = np.cumsum(cells[..., :0:-1], axis=-1)[..., ::-1]
     expected = np.cumsum(shares[..., :0:-1], axis=-1)[..., ::-1]
     return passed / cells.sum(axis=-1, keepdims=True) / expected

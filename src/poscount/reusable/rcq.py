@@ -7,43 +7,53 @@ from typing import Any
 
 import numpy as np
 
-from poscount import checks, constraints
-from poscount.errors import InputError
-from poscount.intervals import half_width
-from poscount.prevalence import Caution, Interval, Prevalence
-from poscount.reusable.pat import tail_ratios
-from poscount.reusable.posterior import posterior_of_cells
-from poscount.reusable.region_counter import PAT_SHARES, RegionCounter
-from poscount.reusable.region_rule import Findings, RegionRule, interval
-from poscount.reusable.regions import (
-    CLUSTERINGS,
-    CORE,
-    N_SCORE_CELLS,
+from poscount import constraints
+from poscount.checks import (
+    Evidence,
+    RegionEvidence,
+    model_cautions,
+    sample_cautions,
 )
+from poscount.checks.core_differs import core_difference
+from poscount.checks.overlap import core_excess
+from poscount.counts import Counts
+from poscount.intervals import half_width
+from poscount.prevalence import Caution, Estimate, Interval
+from poscount.reusable.pat import tail_ratios
+from poscount.reusable.region_counter import PAT_SHARES, RegionCounter
+from poscount.reusable.region_layout import CLUSTERINGS, N_SCORE_CELLS
+from poscount.reusable.regions import (
+    RegionBounds,
+    RegionCounts,
+    RegionEstimates,
+    Regions,
+    interval_from_gap,
+)
+from poscount.reusable.score_quantifier import posterior_of_cells
+from poscount.validation import Rows
 
 __all__ = ["RCQ"]
 
-FEWEST_POSITIVES = 20
 GROUPS_AT_ONCE = 128
 
 
 class RCQ(RegionCounter):
-    r"""Region counting: the part of the positives' space that the sample fills least.
+    r"""Finds where positives are common but the sample is sparse, and scales up from there.
 
-    Where a share m of the positives lives and only a share s of the sample, at most s / m of the
-    sample is positive, whatever the negatives are. RCQ looks at many such regions at once, bands
-    of the Mahalanobis score crossed with cuts along features and with clusters of the positives,
-    and takes the ratio of those that bound the prevalence most, corrected for the luck of choosing
-    among many (`poscount.reusable.region_rule` has the formulas). PAT, which looks at the bands
-    alone, answers too much when negatives look like part of the positives; RCQ needs only one
-    region that they avoid.
+    The region counting quantifier: if a region holds a share m of the positives but only a share s
+    of the sample, at most s / m of the sample is positive, whatever the negatives are. RCQ looks at
+    many regions at once, bands of the Mahalanobis score crossed with cuts along features and with
+    clusters of the positives. It takes the ratio of those with the smallest bounds, corrected for
+    choosing among many (`poscount.reusable.regions` has the formulas). PAT, which looks at the
+    bands alone, gives too high an estimate when negatives look like part of the positives; RCQ
+    needs only one region without them.
 
     Parameters
     ----------
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Threads that count; -1 uses all cores. The answer does not depend on it.
+        Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of the clusters and of the calibration.
 
@@ -54,16 +64,17 @@ class RCQ(RegionCounter):
     edges_ : ndarray
         Edges along the score.
     features_ : ndarray of int
-        Features that are cut: those that vary, and 40 of them at random if there are more.
+        Features that are cut: those that vary, or 40 of them at random if there are more.
     cuts_ : ndarray of shape (n_cut_features, 4)
-        Where they are cut.
+        Thresholds at which they are cut.
     directions_, offsets_ : ndarray
         A row belongs to the cluster whose direction, times the row, minus the offset is largest.
     binned_ : ndarray of uint8, shape (n_labeled, 1 + n_cut_features + 3)
-        The positives themselves, as score cell, bins of the features and clusters: the
-        calibration redraws them. So a model file tells roughly where each positive lies.
+        Score cell, bins of the features and clusters of every positive; the calibration redraws
+        them. So a model file tells roughly where each positive lies.
     core_freedom_ : float
-        How many independent cuts the features' cuts are worth, for the warning "core-differs".
+        How many independent cuts the cuts of the features are worth, for the warning
+        "core-differs".
     seed_ : int
         Seed of everything random.
     n_labeled_ : int
@@ -74,17 +85,18 @@ class RCQ(RegionCounter):
     A sample is seen through 8 score cells times (5 bins of each cut feature and 9 clusters), and
     the 52 cells of PAT along the same score: at most 14 kB, which add up.
 
-    With fewer than 20 positives, or where no region holds between 8 and 90 % of them, the answer is
-    that of PAT with the same score, and the warning "few-positives-for-rcq" says so: without
-    overlap PAT's error was smaller by 1 to 4 points for 10 to 15 positives, equal for 20 to 25, and
-    larger from 30 on (``benchmarks/rcq_ablation.py --variants RCQ --positives 10 15 20 30``).
+    With fewer than 20 positives, or if no region holds between 8 and 90 % of them, RCQ uses PAT's
+    rule with the same score, and the warning "few-positives-for-rcq" says so: without overlap,
+    PAT's error was smaller by 1 to 4 points for 10 to 15 positives, equal for 20 to 25, and larger
+    from 30 on (``benchmarks/rcq_ablation.py --variants RCQ --positives 10 15 20 30``).
 
-    `details` of a prevalence: the `region` that bounds it most, in words, with its `share` of the
-    positives, its `ratio` and its bounds `low` and `high`; the weighted `ratio` before and the
-    `null_ratio` behind the calibration; `bound`, which at least 97.5 of 100 prevalences do not
-    exceed, assuming nothing about the negatives; the `gap` between bound and ratio, behind the
-    interval; `pat`, what PAT finds with the same score; and the statistics `H`, `G`, `O` behind
-    the warnings (`poscount.checks`).
+    `details` of a prevalence: the `region` with the smallest bound, in words, with its `share` of
+    the positives, its `ratio` and its bounds `low` and `high`; the weighted `ratio` before the
+    calibration, and the `null_ratio` of samples of positives alone; `bound`, which at least 97.5 of
+    100 prevalences do not exceed, for any negatives; the `gap` between bound and ratio, from which
+    the interval is made; `pat`, PAT's estimate with the same score, before its cap at 1; and the
+    statistics of the warnings, `core_difference`, `disagreement` and `core_excess`
+    (`poscount.checks`).
 
     Examples
     --------
@@ -120,141 +132,173 @@ class RCQ(RegionCounter):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _region_rule(self) -> RegionRule:
-        if "_rule" not in vars(self):  # a model from a file
-            self._rule = RegionRule(self._layout, self.binned_, self.seed_)
-        return self._rule
+    def _learn(self, rows: Rows) -> None:
+        super()._learn(rows)
+        self._regions = self._make_regions()
 
-    def _tables(self, cells: np.ndarray) -> np.ndarray:
-        return cells[:, : -len(PAT_SHARES)].reshape(len(cells), N_SCORE_CELLS, -1)
+    def _make_regions(self) -> Regions:
+        names = self.feature_names
+        cut = [names[j] for j in self.features_.tolist()]
+        return Regions(self._layout, self.binned_, self.cuts_, cut, self.seed_)
 
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:
-        pat = self._uncapped_pat(cells)
-        return self._answers(
-            self._region_rule(), self._tables(cells), n_rows, pat, type(self).__name__
-        )
+    @property
+    def regions(self) -> Regions:
+        """The regions of the positives, and the rule from counts in them to prevalences."""
+        if "_regions" not in vars(self):  # a model from a file
+            self._regions = self._make_regions()
+        return self._regions
 
-    def _uncapped_pat(self, cells: np.ndarray) -> np.ndarray:
-        return np.median(tail_ratios(cells[:, -len(PAT_SHARES) :], PAT_SHARES), axis=-1)
+    def count_in_regions(self, *counts: Counts) -> RegionCounts:
+        """Rows of samples in every region, from their counts."""
+        for each in counts:
+            self._check_counts(each)
+        tables, _ = self.split_cells(np.array([each.cells for each in counts]))
+        return self.regions.read_tables(tables, np.array([each.n for each in counts]))
 
-    def _answers(
-        self, rule: RegionRule, tables: np.ndarray, n_rows: np.ndarray, pat: np.ndarray, method: str
-    ) -> list[Prevalence]:
-        if self._too_few_positives(rule):
-            pairs = zip(n_rows.tolist(), pat.tolist(), strict=True)
-            return [self._answer_by_pat(n, uncapped, method) for n, uncapped in pairs]
-        answers = []
-        for start in range(0, len(tables), GROUPS_AT_ONCE):
+    def most_informative_regions(self, counts: Counts, n_regions: int = 15) -> list[RegionBounds]:
+        """The regions with the smallest upper bounds on the prevalence, smallest first.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of the sample, by this model.
+        n_regions : int, default=15
+            Largest number of regions.
+
+        Returns
+        -------
+        list of RegionBounds
+            Empty if there are too few positives for regions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from poscount import RCQ
+        >>> rng = np.random.default_rng(0)
+        >>> model = RCQ(random_state=0).fit(rng.normal(size=(300, 2)))
+        >>> sample = rng.normal(size=(500, 2)) + [3, 0]
+        >>> first, *_ = model.most_informative_regions(model.count(sample))
+        >>> first._asdict() == model.quantify(sample).details["region"]
+        True
+        """
+        counted = self.count_in_regions(counts)
+        if not self.regions.enough_positives:
+            return []
+        ratio, low, high = (values[0] for values in self.regions.bounds(counted))
+        share = self.regions.in_positives / self.n_labeled_
+        return [
+            RegionBounds(
+                self.regions.words(i),
+                float(share[i]),
+                float(ratio[i]),
+                float(low[i]),
+                float(high[i]),
+            )
+            for i in np.argsort(high, kind="stable")[:n_regions].tolist()
+        ]
+
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
+        estimates = []
+        for start in range(0, len(cells), GROUPS_AT_ONCE):
             part = slice(start, start + GROUPS_AT_ONCE)
-            found = rule.find(tables[part], n_rows[part])
-            differences = self._core_differences(rule, found.in_cuts)
-            answers += [
-                self._answer(rule, found, i, float(differences[i]), float(pat[start + i]), method)
-                for i in range(len(found.prevalence))
+            tables, pat_cells = self.split_cells(cells[part])
+            counts = self.regions.read_tables(tables, n_rows[part])
+            estimates += self.estimate_in_regions(self.regions, counts, pat_cells)
+        return estimates
+
+    def estimate_in_regions(
+        self, regions: Regions, counts: RegionCounts, pat_cells: np.ndarray
+    ) -> list[Estimate]:
+        """Estimate prevalences from counts in regions, which need not be those of this model.
+
+        Parameters
+        ----------
+        regions : Regions
+            Of the same positives.
+        counts : RegionCounts
+            Rows of the samples in them.
+        pat_cells : ndarray of shape (n_samples, 52)
+            Rows of the samples in PAT's cells.
+        """
+        pat = np.median(tail_ratios(pat_cells, PAT_SHARES), axis=-1).tolist()
+        of_model = model_cautions(
+            Evidence(
+                n_labeled=self.n_labeled_,
+                feature_names=self.feature_names,
+                scorer=self.scorer_,
+                largest_tie=self.largest_tie_,
+                answered_by_pat=not regions.enough_positives,
+            )
+        )
+        n_rows = counts.n_rows.tolist()
+        if not regions.enough_positives:
+            return [
+                self._estimate_by_pat(uncapped, n, of_model)
+                for uncapped, n in zip(pat, n_rows, strict=True)
             ]
-        return answers
+        found = regions.find(counts)
+        differences = core_difference(*regions.core(counts.in_cuts), *regions.core_of_positives)
+        return [
+            self._estimate_by_regions(regions, found, i, n, pat[i], float(differences[i]), of_model)
+            for i, n in enumerate(n_rows)
+        ]
 
-    def _too_few_positives(self, rule: RegionRule) -> bool:
-        return self.n_labeled_ < FEWEST_POSITIVES or len(rule.regions) < 2
-
-    def _answer_by_pat(self, n_rows: int, pat: float, method: str) -> Prevalence:
+    def _estimate_by_pat(self, pat: float, n_rows: int, of_model: tuple[Caution, ...]) -> Estimate:
         p = min(1.0, pat)
         half = float(half_width(p, self.n_labeled_, n_rows, self.confidence))
         interval = Interval(max(0.0, p - half), min(1.0, p + half), self.confidence)
-        excess = checks.core_excess(pat, self.n_labeled_, n_rows)
-        cautions = [
-            *checks.few_positives_for_rcq(self.n_labeled_, FEWEST_POSITIVES),
-            *checks.wide_interval(interval),
-            *checks.crowded_core(excess),
-            *self._cautions_of_fit(),
-        ]
-        return Prevalence(
-            p,
-            n_labeled=self.n_labeled_,
-            n_unlabeled=n_rows,
-            method=method,
-            interval=interval,
-            warnings=cautions,
-            details={"seed": self.seed_, "pat": pat, "O": excess},
-        )
+        excess = core_excess(pat, self.n_labeled_, n_rows)
+        evidence = Evidence(n_labeled=self.n_labeled_, interval=interval, core_excess=excess)
+        details = {"pat": pat, "core_excess": excess}
+        return Estimate(p, details, interval, sample_cautions(evidence, of_model))
 
-    def _cautions_of_fit(self) -> list[Caution]:
-        return [
-            *checks.singular_covariance(self.scorer_, getattr(self, "feature_names_in_", None)),
-            *checks.tied_scores(self.largest_tie_),
-        ]
-
-    def _core_differences(self, rule: RegionRule, in_cuts: np.ndarray) -> np.ndarray:
-        return checks.core_difference(
-            *self._core(rule, in_cuts), *self._core(rule, rule.positives_in_cuts)
-        )
-
-    def _core(self, rule: RegionRule, in_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of the core below each cut that there is, and in all."""
-        cuts = rule.layout.feature_cuts
-        used = np.isfinite(self.cuts_.ravel())
-        return in_cuts[..., CORE, cuts].compress(used, axis=-1), in_cuts[..., CORE, 0]
-
-    def _answer(
+    def _estimate_by_regions(
         self,
-        rule: RegionRule,
-        found: Findings,
+        regions: Regions,
+        found: RegionEstimates,
         i: int,
-        difference: float,
+        n_rows: int,
         pat: float,
-        method: str,
-    ) -> Prevalence:
-        p, gap, n_rows = float(found.prevalence[i]), float(found.gap[i]), int(found.n_rows[i])
-        low, high = interval(float(found.decision.ratio[i]), p, gap, self.confidence)
+        difference: float,
+        of_model: tuple[Caution, ...],
+    ) -> Estimate:
+        decision = found.decision
+        p, gap, ratio = float(found.prevalence[i]), float(found.gap[i]), float(decision.ratio[i])
+        region = RegionBounds(
+            regions.words(int(decision.region[i])),
+            float(decision.region_share[i]),
+            float(decision.region_ratio[i]),
+            float(decision.region_low[i]),
+            float(decision.region_high[i]),
+        )
         disagreement = (pat - p) / max(gap, np.finfo(float).tiny)
-        excess = checks.core_excess(pat, self.n_labeled_, n_rows)
-        cautions = [
-            *checks.wide_gap(gap),
-            *checks.shifted_core(difference, self.core_freedom_, p, pat),
-            *checks.disagreement(disagreement, p, pat),
-            *checks.crowded_core(excess, "PAT would answer too much, and RCQ may"),
-            *self._cautions_of_fit(),
-        ]
+        excess = core_excess(pat, self.n_labeled_, n_rows)
         details = {
-            "seed": self.seed_,
-            "region": self._region(rule, found, i),
-            "ratio": float(found.decision.ratio[i]),
+            "region": region._asdict(),
+            "ratio": ratio,
             "null_ratio": float(found.null_ratio[i]),
             "gap": gap,
-            "bound": max(p, min(1.0, float(found.decision.its_high[i]))),
+            "bound": max(p, min(1.0, region.high)),
             "pat": pat,
-            "H": difference,
-            "G": disagreement,
-            "O": excess,
+            "core_difference": difference,
+            "disagreement": disagreement,
+            "core_excess": excess,
         }
-        return Prevalence(
-            p,
+        ends = interval_from_gap(ratio, p, gap, self.confidence)
+        interval = Interval(*ends, self.confidence)
+        evidence = Evidence(
             n_labeled=self.n_labeled_,
-            n_unlabeled=n_rows,
-            method=method,
-            interval=Interval(low, high, self.confidence),
-            warnings=cautions,
-            details=details,
+            interval=interval,
+            gap=gap,
+            core_excess=excess,
+            regions=RegionEvidence(p, pat, gap, difference, self.core_freedom_, disagreement),
         )
-
-    def _where(self, rule: RegionRule, region: int) -> str:
-        names = [self._feature_name(j) for j in self.features_.tolist()]
-        return rule.layout.words(int(rule.regions[region]), names, self.cuts_)
-
-    def _region(self, rule: RegionRule, found: Findings, i: int) -> dict[str, Any]:
-        decision = found.decision
-        return {
-            "where": self._where(rule, int(decision.region[i])),
-            "share": float(decision.its_share[i]),
-            "ratio": float(decision.its_ratio[i]),
-            "low": float(decision.its_low[i]),
-            "high": float(decision.its_high[i]),
-        }
+        return Estimate(p, details, interval, sample_cautions(evidence, of_model))
 
     def posterior(self, sample: Any) -> np.ndarray:
-        """Probability of each row of a sample to be positive.
+        """Probability that each row of a sample is positive.
 
-        All rows of one score cell and one of four clusters share a probability,
+        All rows in the same score cell and the same one of four clusters have the same probability,
         min(1, s share_L / share_U), with the shares of the positives and of the sample, and s such
         that the mean over the sample is the estimated prevalence.
 
@@ -266,13 +310,11 @@ class RCQ(RegionCounter):
         Warns
         -----
         UserWarning
-            If the mean cannot reach the prevalence, because too few rows lie where positives can.
+            If the mean cannot reach the prevalence, because too few rows lie where positives do.
         """
-        rows = self._sample(sample)
-        if len(rows) == 0:
-            raise InputError("The sample has no rows (0 sample(s)): at least one is needed.")
+        rows = self._sample(sample, allow_empty=False)
         value = float(self._quantify(rows))
-        cells = np.concatenate([_joint_cell(self._binned(block)) for block in rows.blocks()])
+        cells = np.concatenate([_joint_cell(self.place(block)[0]) for block in rows.blocks()])
         n_cells = N_SCORE_CELLS * CLUSTERINGS[-1]
         shares, sample_shares = (
             np.bincount(x, minlength=n_cells) / len(x) for x in (_joint_cell(self.binned_), cells)

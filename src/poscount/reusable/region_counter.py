@@ -1,4 +1,4 @@
-"""Learning RCQ's partitions from positives, and counting rows in them."""
+"""RCQ's partitions of the feature space: learned from the positives, and rows counted in them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from poscount import checks, container
+from poscount import container
 from poscount.base import CountingQuantifier
-from poscount.reusable.clusters import centres
-from poscount.reusable.region_rule import RegionRule
-from poscount.reusable.regions import (
+from poscount.checks.core_differs import core_freedom
+from poscount.checks.tied_scores import largest_tie
+from poscount.reusable.region_layout import (
     BANDS,
     CLUSTERINGS,
     CORE,
     FEATURE_QUANTILES,
     N_SCORE_CELLS,
     SCORE_QUANTILES,
-    Layout,
-    layout,
-    place_cuts,
+    RegionLayout,
+    region_layout,
 )
 from poscount.scorers import Mahalanobis, fit_scorer, score
 from poscount.scorers.products import products
@@ -30,19 +29,24 @@ from poscount.validation import Rows
 
 MOST_FEATURES = 40
 DECIMALS = 6
+# In standard deviations.
+SMALLEST_GAP = 1e-5
+# Of k-means.
+N_STARTS = 3
+MAX_STEPS = 100
 
-# The thresholds of PAT, of which the score cells use some, and two more below.
+# The thresholds of PAT, some of which also divide the score cells, and two more below.
 PAT_QUANTILES = np.linspace(0.25, 0.75, 51)
 EDGE_QUANTILES = np.concatenate([SCORE_QUANTILES[:2], PAT_QUANTILES])
 PAT_SHARES = np.diff(PAT_QUANTILES, prepend=0.0, append=1.0)
 _IS_CELL_EDGE = np.isin(EDGE_QUANTILES.round(2), SCORE_QUANTILES)
-# Score cell of the rows between two edges.
+# Score cell of the rows between two neighbouring edges.
 _CELL = np.concatenate([[0], np.cumsum(_IS_CELL_EDGE)]).astype(np.uint8)
 _N_BELOW = len(EDGE_QUANTILES) - len(PAT_QUANTILES)
 
 
 class RegionCounter(CountingQuantifier):
-    """Cells are score cells times the bins of many partitions, and PAT's cells behind them.
+    """Counts rows by score cell and by the bins of many partitions, and in PAT's cells as well.
 
     The attributes are those of `RCQ`, which turns the counts into prevalences.
     """
@@ -50,14 +54,13 @@ class RegionCounter(CountingQuantifier):
     def _learn(self, rows: Rows) -> None:
         self.scorer_, training_scores = fit_scorer(Mahalanobis("ledoit-wolf"), rows, self.seed_)
         self.edges_ = np.quantile(training_scores, EDGE_QUANTILES)
-        self.largest_tie_ = checks.largest_tie(training_scores, self.edges_)
+        self.largest_tie_ = largest_tie(training_scores, self.edges_)
         block = np.asarray(rows.whole(), np.float64)
         self._place_partitions(block)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]
         self.binned_ = self._with_bins(cells, block)
         self.core_freedom_ = self._core_freedom()
         self.hash_ = self._content_hash()
-        self._rule = RegionRule(self._layout, self.binned_, self.seed_)
 
     def _place_partitions(self, block: np.ndarray) -> None:
         centred = block - self.scorer_.location_
@@ -65,7 +68,7 @@ class RegionCounter(CountingQuantifier):
         # In units of the largest value, so that no square can overflow or vanish.
         unit = np.abs(centred[:, varying]).max(axis=0)
         spread = unit * np.sqrt(((centred[:, varying] / unit) ** 2).mean(axis=0))
-        # Rounded, so that values that differ by noise alone are one value.
+        # Rounded, so that values that differ only by noise become equal.
         standardised = (centred[:, varying] / spread).round(DECIMALS)
         generator = stream(self.seed_, "features")
         chosen = np.arange(len(varying))
@@ -77,7 +80,7 @@ class RegionCounter(CountingQuantifier):
         self.cuts_ = location[:, np.newaxis] + scale[:, np.newaxis] * thresholds
         generator = stream(self.seed_, "clusters")
         with one_blas_thread():
-            points = np.vstack([centres(standardised, k, generator) for k in CLUSTERINGS])
+            points = np.vstack([k_means(standardised, k, generator) for k in CLUSTERINGS])
         self.directions_ = np.zeros((block.shape[1], len(points)))
         self.directions_[varying] = (points / spread).T
         self.offsets_ = (points**2).sum(axis=1) / 2
@@ -86,7 +89,7 @@ class RegionCounter(CountingQuantifier):
         core = self.binned_[self.binned_[:, 0] >= BANDS[CORE][0]]
         bins = core[:, 1 : 1 + len(self.features_), np.newaxis]
         below = bins <= np.arange(len(FEATURE_QUANTILES))
-        return checks.core_freedom(below.reshape(len(core), self.cuts_.size))
+        return core_freedom(below.reshape(len(core), self.cuts_.size))
 
     def _content_hash(self) -> str:
         names = getattr(self, "feature_names_in_", np.array([], dtype=object))
@@ -108,7 +111,7 @@ class RegionCounter(CountingQuantifier):
         whole = len(self.features_) == block.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
             for rows, product in products(block, self.scorer_.location_, self.directions_):
-                # Columns in a row each, so that the comparisons run through memory.
+                # Each column contiguous, so that the comparisons run along memory.
                 columns = block[rows] if whole else block[rows][:, self.features_]
                 columns = np.ascontiguousarray(columns.T, dtype=np.float64)
                 above = (columns > threshold[:, np.newaxis] for threshold in self.cuts_.T)
@@ -126,7 +129,7 @@ class RegionCounter(CountingQuantifier):
         flat = counted.reshape(-1)
         starts = np.zeros(len(block), np.intp) if groups is None else groups * self._n_cells
         between = np.searchsorted(self.edges_, score(self.scorer_, block))
-        np.add.at(flat, starts + n_entries + np.maximum(between - _N_BELOW, 0), 1)
+        np.add.at(flat, starts + n_entries + _pat_cells(between), 1)
         first = _CELL[between].astype(np.uint16) * np.uint16(self._layout.n_columns)
         column = self._layout.offsets.astype(np.uint16)[:, np.newaxis]
         for rows, bins in self._bins(block):
@@ -137,19 +140,53 @@ class RegionCounter(CountingQuantifier):
                 np.add.at(flat, starts[rows] + entries, 1)
 
     @property
-    def _layout(self) -> Layout:
-        return layout(len(self.features_))
+    def _layout(self) -> RegionLayout:
+        return region_layout(len(self.features_))
 
-    def _binned(self, block: Any) -> np.ndarray:
-        """Score cell and bins of rows, in the form of `binned_`."""
+    def split_cells(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Split counts of this model into tables of a `RegionLayout` and counts in PAT's cells.
+
+        Parameters
+        ----------
+        cells : ndarray of shape (n_samples, n_cells)
+
+        Returns
+        -------
+        tables : ndarray of shape (n_samples, n_score_cells, n_columns)
+        pat_cells : ndarray of shape (n_samples, 52)
+        """
+        tables, pat_cells = np.split(cells, [-len(PAT_SHARES)], axis=1)
+        return tables.reshape(len(cells), N_SCORE_CELLS, -1), pat_cells
+
+    def place(self, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Place rows in the partitions, one by one.
+
+        Parameters
+        ----------
+        block : ndarray of shape (n_rows, n_features)
+            Finite numbers, the features in the order of the model.
+
+        Returns
+        -------
+        binned : ndarray of uint8, shape (n_rows, 1 + n_partitions)
+            Score cell and bins of each row, as in `binned_`.
+        pat_cells : ndarray of shape (52,)
+            Number of rows in each of PAT's cells.
+        """
         with one_blas_thread():
             between = np.searchsorted(self.edges_, score(self.scorer_, block))
-        return self._with_bins(_CELL[between], block)
+        pat_cells = np.bincount(_pat_cells(between), minlength=len(PAT_SHARES))
+        return self._with_bins(_CELL[between], block), pat_cells
 
     def _with_bins(self, cells: np.ndarray, block: Any) -> np.ndarray:
         with one_blas_thread():
             bins = np.concatenate([bins for _, bins in self._bins(block)], axis=1)
         return np.vstack([cells, bins]).T.copy()
+
+
+def _pat_cells(between: np.ndarray) -> np.ndarray:
+    """Cell of PAT, from the index of the first edge that is not below the score."""
+    return np.maximum(between - _N_BELOW, 0)
 
 
 def _nearest(scores: np.ndarray) -> Iterator[np.ndarray]:
@@ -164,3 +201,86 @@ def _nearest(scores: np.ndarray) -> Iterator[np.ndarray]:
             np.maximum(best, scores[first + i], out=best)
         yield cluster
         first += k
+
+
+def place_cuts(column: np.ndarray) -> np.ndarray:
+    """Four thresholds of a standardised, rounded feature, in gaps between its values.
+
+    A threshold at a value that many positives share would let noise in the last digit move them to
+    either side. So each threshold lies in the middle of the first gap of more than 1e-5 standard
+    deviations at or above its quantile; if there is none, it is infinite, and no row is above it.
+
+    Examples
+    --------
+    >>> place_cuts(np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0])).tolist()
+    [0.5, 0.5, 1.5, 2.5]
+    """
+    values = np.unique(column)
+    wide = np.flatnonzero(np.diff(values) > SMALLEST_GAP)
+    at = np.searchsorted(values, np.quantile(column, FEATURE_QUANTILES), side="right") - 1
+    gap = np.searchsorted(wide, at)
+    thresholds = np.full(len(FEATURE_QUANTILES), np.inf)
+    found = gap < len(wide)
+    below = wide[gap[found]]
+    thresholds[found] = (values[below] + values[below + 1]) / 2
+    return thresholds
+
+
+def k_means(rows: np.ndarray, k: int, generator: np.random.Generator) -> np.ndarray:
+    """Centres of the best of several k-means clusterings, started by k-means++.
+
+    Scikit-learn's k-means adds up in as many parts as there are threads, so the last bits of its
+    centres, and with them the hash of a model, would depend on the number of cores.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+    k : int
+        Number of clusters; if there are fewer distinct rows, centres repeat.
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (k, n_features)
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0], [1.0], [10.0], [11.0]])
+    >>> sorted(k_means(rows, 2, np.random.default_rng(0)).ravel().tolist())
+    [0.5, 10.5]
+    """
+    tries = [_lloyd(rows, _start(rows, k, generator)) for _ in range(N_STARTS)]
+    return min(tries, key=lambda found: found[0])[1]
+
+
+def _squared_distances(rows: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Squared distances without each row's own square, which does not change the nearest."""
+    return (points**2).sum(axis=1) - 2 * rows @ points.T
+
+
+def _start(rows: np.ndarray, k: int, generator: np.random.Generator) -> np.ndarray:
+    chosen = [int(generator.integers(len(rows)))]
+    nearest = np.full(len(rows), np.inf)
+    while len(chosen) < k:
+        nearest = np.minimum(nearest, ((rows - rows[chosen[-1]]) ** 2).sum(axis=1))
+        cumulated = np.cumsum(nearest)
+        if cumulated[-1] == 0:  # all rows equal one that is chosen already
+            chosen.append(chosen[0])
+            continue
+        drawn = generator.random() * cumulated[-1]
+        chosen.append(min(int(np.searchsorted(cumulated, drawn, "right")), len(rows) - 1))
+    return rows[chosen]
+
+
+def _lloyd(rows: np.ndarray, points: np.ndarray) -> tuple[float, np.ndarray]:
+    nearest = np.full(len(rows), -1)
+    for _ in range(MAX_STEPS):
+        before, nearest = nearest, _squared_distances(rows, points).argmin(axis=1)
+        if np.array_equal(before, nearest):
+            break
+        member = (nearest == np.arange(len(points))[:, np.newaxis]).astype(np.float64)
+        sizes = member.sum(axis=1)
+        # A centre that lost all its rows stays where it is.
+        means = (member @ rows) / np.maximum(sizes, 1)[:, np.newaxis]
+        points = np.where(sizes[:, np.newaxis] > 0, means, points)
+    return float(_squared_distances(rows, points).min(axis=1).sum()), points

@@ -1,208 +1,377 @@
-"""Regions of RCQ and TRCQ: bands of the score crossed with cuts, counted by sums and differences.
+r"""The rule of RCQ and TRCQ: find the regions where positives are common but the sample is sparse.
 
-Rows are counted once, into a table of score cells times the bins of every partition of the space
-(the five bins of a feature, the cells of a clustering). A region is a union of score cells (a band)
-and a union of bins of one partition (a cut), so that its count is a sum of entries of the table.
+If a region holds a share m of the positives and a share s of the sample, the prevalence is at most
+r = s / m, up to noise, because negatives can only add rows to the region. With h = (1 - m) / m, n_L
+positives and n_U rows, the ratio r of a sample with prevalence u has variance
+h (u^2 / n_L + u / n_U). So each region bounds the prevalence by the larger root of
+
+.. math:: (u - r)^2 = k^2 h \left(\frac{u^2}{n_L} + \frac{u}{n_U}\right), \qquad k^2 = 2 \ln R
+
+with k the size of the largest of R normal errors, because the smallest of R bounds is taken. The
+variance is the one at u, not at r: at r, a region with few rows by chance would have a small
+variance and win. The estimate is the ratio of all regions together, weighted by how close their
+bounds are to the smallest.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy.special import ndtri
 
-SCORE_QUANTILES = (0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75)
-N_SCORE_CELLS = len(SCORE_QUANTILES) + 1
-# First and last score cell, the last one excluded: everything, the tails, and a shell.
-BANDS = ((0, 8), (2, 8), (3, 8), (4, 8), (5, 8), (6, 8), (7, 8), (1, 5))
-CORE = 3
-FEATURE_QUANTILES = (0.2, 0.4, 0.6, 0.8)
-CLUSTERINGS = (2, 3, 4)
-LEARNED_QUANTILES = tuple(i / 10 for i in range(1, 9))
+from poscount.checks.few_positives import FEWEST_POSITIVES
+from poscount.reusable.region_layout import CORE, RegionLayout, region_layout
+from poscount.seeds import stream
+
+# Of the positives in a region.
 SMALLEST_SHARE, LARGEST_SHARE = 0.08, 0.9
-SMALLEST_GAP = 1e-5
+BANDWIDTH = 0.7
+N_PAIRS = 10
+LARGEST_NULL_RATIO = 1.2
+SMALLEST_CURVATURE = 0.05
 
-_IN_BAND = np.array([[a <= cell < b for cell in range(N_SCORE_CELLS)] for a, b in BANDS], float)
+
+class Decision(NamedTuple):
+    """What the regions say about each sample.
+
+    Attributes
+    ----------
+    ratio : ndarray
+        Share of the sample over share of the positives in the weighted regions.
+    region : ndarray of int
+        The region with the smallest upper bound.
+    region_share, region_ratio, region_low, region_high : ndarray
+        Share of the positives in that region, its ratio, and its bounds on the prevalence.
+    weights : ndarray of shape (n_samples, n_regions)
+        Weight of each region.
+    """
+
+    ratio: np.ndarray
+    region: np.ndarray
+    region_share: np.ndarray
+    region_ratio: np.ndarray
+    region_low: np.ndarray
+    region_high: np.ndarray
+    weights: np.ndarray
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How the table of counts is laid out, and which regions can be read from it.
+def bounds(
+    in_sample: np.ndarray, n_unlabeled: np.ndarray, in_positives: np.ndarray, n_labeled: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ratio, lower and upper bound of each region.
 
     Parameters
     ----------
-    n_features : int
-        Features that are cut into five bins each.
-    learned : bool
-        Whether a last partition holds the nine bins of a score learned from the sample, too.
-    """
-
-    n_features: int
-    learned: bool = False
-
-    @functools.cached_property
-    def widths(self) -> np.ndarray:
-        """Number of bins of each partition: the features, the clusterings, the learned score."""
-        features = [len(FEATURE_QUANTILES) + 1] * self.n_features
-        learned = [len(LEARNED_QUANTILES) + 1] if self.learned else []
-        return np.array([*features, *CLUSTERINGS, *learned])
-
-    @functools.cached_property
-    def offsets(self) -> np.ndarray:
-        """First column of each partition in the table."""
-        return np.concatenate([[0], np.cumsum(self.widths)[:-1]])
-
-    @functools.cached_property
-    def n_columns(self) -> int:
-        """Columns of the table."""
-        return int(self.widths.sum())
-
-    @functools.cached_property
-    def cuts(self) -> np.ndarray:
-        """Which columns belong to each cut, as a matrix of zeros and ones.
-
-        The order: everything; every feature up to its quantiles; above them; every cell of the
-        clusterings; the complements of those of more than two; above the learned quantiles.
-        """
-        first = self.n_features
-        clusters = [self.offsets[first + i] + np.arange(k) for i, k in enumerate(CLUSTERINGS)]
-        bins = [
-            self.offsets[j] + np.arange(len(FEATURE_QUANTILES) + 1) for j in range(self.n_features)
-        ]
-        thresholds = range(1, len(FEATURE_QUANTILES) + 1)
-        members = [clusters[0]]
-        members += [columns[:i] for columns in bins for i in thresholds]
-        members += [columns[i:] for columns in bins for i in thresholds]
-        members += [columns[[i]] for columns in clusters for i in range(len(columns))]
-        members += [np.delete(columns, i) for columns in clusters[1:] for i in range(len(columns))]
-        if self.learned:
-            ranks = self.offsets[-1] + np.arange(self.widths[-1])
-            members += [ranks[i:] for i in range(1, len(ranks))]
-        matrix = np.zeros((self.n_columns, len(members)))
-        for cut, columns in enumerate(members):
-            matrix[columns, cut] = 1
-        return matrix
-
-    @property
-    def feature_cuts(self) -> slice:
-        """The cuts "feature <= quantile"."""
-        return slice(1, 1 + self.n_features * len(FEATURE_QUANTILES))
-
-    def tabulate(
-        self, cells: np.ndarray, bins: np.ndarray, weights: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Count rows into a table, from the score cell and the bins of each.
-
-        Parameters
-        ----------
-        cells : ndarray of shape (n_rows,)
-        bins : ndarray of shape (n_rows, n_partitions)
-        weights : ndarray of shape (n_draws, n_rows), optional
-            How often each row counts; one table is made for each draw.
-
-        Returns
-        -------
-        ndarray of shape ([n_draws,] N_SCORE_CELLS, n_columns)
-        """
-        entries = cells[:, np.newaxis].astype(np.intp) * self.n_columns + self.offsets + bins
-        shape = (N_SCORE_CELLS, self.n_columns)
-        n_entries = N_SCORE_CELLS * self.n_columns
-        if weights is None:
-            return np.bincount(entries.ravel(), minlength=n_entries).reshape(shape)
-        n_rows, n_bins = entries.shape
-        ends = np.arange(0, entries.size + 1, n_bins)
-        member = sparse.csr_array(
-            (np.ones(entries.size), entries.ravel(), ends), shape=(n_rows, n_entries)
-        )
-        return (weights @ member).reshape(len(weights), *shape)
-
-    def in_cuts(self, tables: np.ndarray) -> np.ndarray:
-        """Counts of every band and cut: shape ([n_tables,] n_bands, n_cuts).
-
-        The products hold whole numbers, which float64 adds without error in any order.
-        """
-        return _IN_BAND @ (np.asarray(tables, np.float64) @ self.cuts)
-
-    def values(self, regions: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Weight that a row adds by its score cell and by each of its bins.
-
-        The sum over a row's entries of this table is the sum of the weights of all regions that
-        hold the row.
-        """
-        of_cuts = np.zeros((len(BANDS), self.cuts.shape[1]))
-        of_cuts.flat[regions] = weights
-        return _IN_BAND.T @ of_cuts @ self.cuts.T
-
-    def words(self, region: int, names: Sequence[str], thresholds: np.ndarray) -> str:
-        """Say where a region is.
-
-        Parameters
-        ----------
-        region : int
-            Flat index of band and cut.
-        names : sequence of str
-            Names of the features that are cut.
-        thresholds : ndarray of shape (n_features, 4)
-            Where they are cut.
-        """
-        band, cut = divmod(region, self.cuts.shape[1])
-        return f"{self._cut_in_words(cut, names, thresholds)} {_band_in_words(band)}"
-
-    def _cut_in_words(self, cut: int, names: Sequence[str], thresholds: np.ndarray) -> str:
-        if cut == 0:
-            return "all rows"
-        cut -= 1
-        n = thresholds.size
-        if cut < 2 * n:
-            feature, threshold = divmod(cut % n, len(FEATURE_QUANTILES))
-            sign = "<=" if cut < n else ">"
-            return f"{names[feature]} {sign} {thresholds[feature, threshold]:.6g}"
-        cut -= 2 * n
-        cells = [f"cluster {i + 1} of {k}" for k in CLUSTERINGS for i in range(k)]
-        cells += [f"outside of {cell}" for cell in cells[CLUSTERINGS[0] :]]
-        if cut < len(cells):
-            return cells[cut]
-        q = LEARNED_QUANTILES[cut - len(cells)]
-        return f"learned score above its {q:g} quantile"
-
-
-@functools.lru_cache(maxsize=64)
-def layout(n_features: int, learned: bool = False) -> Layout:
-    """Layout for a number of features; made once, because every model of as many shares it."""
-    return Layout(n_features, learned)
-
-
-def _band_in_words(band: int) -> str:
-    first, last = BANDS[band]
-    if first == 0:
-        return "at any score"
-    low = SCORE_QUANTILES[first - 1]
-    if last == N_SCORE_CELLS:
-        return f"in the band above the {low:g} quantile"
-    return f"in the band between the {low:g} and {SCORE_QUANTILES[last - 1]:g} quantiles"
-
-
-def place_cuts(column: np.ndarray) -> np.ndarray:
-    """Four thresholds of a standardised, rounded feature, in gaps between its values.
-
-    A threshold on a value that many positives share would let noise in the last digit throw them
-    to either side. So each lies midway in the first gap of more than 1e-5 standard deviations at or
-    above its quantile; if there is none, it is infinite, and no row is above it.
+    in_sample : ndarray of shape (n_samples, n_regions)
+        Rows of each sample in each region.
+    n_unlabeled : ndarray of shape (n_samples, 1)
+    in_positives : ndarray of shape (n_regions,) or (n_samples, n_regions)
+    n_labeled : int
 
     Examples
     --------
-    >>> place_cuts(np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0])).tolist()
-    [0.5, 0.5, 1.5, 2.5]
+    >>> r, low, high = bounds(np.array([[30.0]]), np.array([[200]]), np.array([50.0]), 100)
+    >>> float(r[0, 0]), bool(low[0, 0] == high[0, 0] == r[0, 0])  # ln 1 = 0: one region, no search
+    (0.3, True)
     """
-    values = np.unique(column)
-    wide = np.flatnonzero(np.diff(values) > SMALLEST_GAP)
-    at = np.searchsorted(values, np.quantile(column, FEATURE_QUANTILES), side="right") - 1
-    gap = np.searchsorted(wide, at)
-    thresholds = np.full(len(FEATURE_QUANTILES), np.inf)
-    found = gap < len(wide)
-    below = wide[gap[found]]
-    thresholds[found] = (values[below] + values[below + 1]) / 2
-    return thresholds
+    share = in_positives / n_labeled
+    spread = 2 * math.log(in_sample.shape[1]) * (1 - share) / share
+    ratio = in_sample / n_unlabeled / share
+    curvature = 1 - spread / n_labeled
+    middle = 2 * ratio + spread / n_unlabeled
+    usable = curvature > SMALLEST_CURVATURE
+    root = np.sqrt(np.maximum(middle**2 - 4 * curvature * ratio**2, 0))
+    with np.errstate(divide="ignore"):
+        low, high = (
+            np.where(usable, (middle + sign * root) / (2 * curvature), sign * np.inf)
+            for sign in (-1, 1)
+        )
+    return ratio, low, high
+
+
+def decide(
+    in_sample: np.ndarray, n_unlabeled: np.ndarray, in_positives: np.ndarray, n_labeled: int
+) -> Decision:
+    """Find the smallest bound and the weighted ratio near it; parameters as in `bounds`."""
+    ratios, lower, upper = bounds(in_sample, n_unlabeled, in_positives, n_labeled)
+    region = upper.argmin(axis=1)
+    shares = np.broadcast_to(in_positives / n_labeled, upper.shape)
+    chosen = np.arange(len(upper)), region
+    share, ratio, low, high = (values[chosen] for values in (shares, ratios, lower, upper))
+    sd = np.sqrt((1 - share) / share * (high**2 / n_labeled + high / n_unlabeled[:, 0]))
+    # A single region without rows has no spread.
+    width = np.maximum(BANDWIDTH * sd, np.finfo(float).tiny)[:, np.newaxis]
+    weights = np.exp(-(upper - high[:, np.newaxis]) / width)
+    together = (weights * in_sample / n_unlabeled).sum(axis=1) / (weights * shares).sum(axis=1)
+    return Decision(together, region, share, ratio, low, high, weights)
+
+
+class RegionCounts(NamedTuple):
+    """Rows of samples in every band and cut.
+
+    Attributes
+    ----------
+    in_cuts : ndarray of shape (n_samples, n_bands, n_cuts)
+    n_rows : ndarray of int, shape (n_samples,)
+        All rows of each sample.
+    """
+
+    in_cuts: np.ndarray
+    n_rows: np.ndarray
+
+
+class RegionEstimates(NamedTuple):
+    """What the rule finds, for each sample.
+
+    Attributes
+    ----------
+    prevalence : ndarray
+    null_ratio : ndarray
+        The ratio in samples of positives alone.
+    gap : ndarray
+        How far the smallest upper bound is above the ratio.
+    decision : Decision
+        What the regions say.
+    """
+
+    prevalence: np.ndarray
+    null_ratio: np.ndarray
+    gap: np.ndarray
+    decision: Decision
+
+
+class RegionBounds(NamedTuple):
+    """What one region says about the prevalence.
+
+    Attributes
+    ----------
+    where : str
+        The region in words.
+    share : float
+        Share of the positives in it.
+    ratio : float
+        Share of the sample over share of the positives: the prevalence if the region is free of
+        negatives.
+    low, high : float
+        Bounds on the prevalence; `high` holds for any negatives.
+    """
+
+    where: str
+    share: float
+    ratio: float
+    low: float
+    high: float
+
+
+class Regions:
+    """The regions of a set of positives, and the rule from counts in them to prevalences.
+
+    Parameters
+    ----------
+    layout : RegionLayout
+        Which regions there are.
+    binned : ndarray of uint8, shape (n_labeled, 1 + n_partitions)
+        Score cell and bins of every positive.
+    thresholds : ndarray of shape (n_features, 4)
+        Where the features are cut.
+    names : sequence of str
+        Names of these features.
+    seed : int
+        Of the calibration.
+    exponent : int
+        Of the calibration.
+
+    Attributes
+    ----------
+    indices : ndarray of int
+        The regions that are used: those that hold neither too few nor too many positives. Each is a
+        flat index of band and cut.
+    in_positives : ndarray
+        Positives in each of them.
+    """
+
+    def __init__(
+        self,
+        layout: RegionLayout,
+        binned: np.ndarray,
+        thresholds: np.ndarray,
+        names: Sequence[str],
+        seed: int,
+        exponent: int = 2,
+    ) -> None:
+        self.layout = layout
+        self.binned = binned
+        self.thresholds = thresholds
+        self.names = names
+        self.seed = seed
+        self.exponent = exponent
+        table = layout.tabulate(binned[:, 0], binned[:, 1:])
+        self._positives_in_cuts = layout.in_cuts(table)
+        share = self._positives_in_cuts.ravel() / len(binned)
+        # A band above the .1 quantile is meant to be used, whatever the last bit says.
+        enough = (share >= SMALLEST_SHARE - 1e-9) & (share <= LARGEST_SHARE + 1e-9)
+        self.indices = np.flatnonzero(enough)
+        self.in_positives = self._positives_in_cuts.ravel()[self.indices]
+        self._nulls: dict[int, float] = {}
+
+    def with_learned_score(self, bins: np.ndarray, exponent: int) -> Regions:
+        """Add the cuts of a learned score, in which the positives have these bins."""
+        layout = region_layout(self.layout.n_features, learned=True)
+        binned = np.column_stack([self.binned, bins])
+        return Regions(layout, binned, self.thresholds, self.names, self.seed, exponent)
+
+    @property
+    def enough_positives(self) -> bool:
+        """Whether there are enough positives, and regions, for the rule."""
+        return len(self.binned) >= FEWEST_POSITIVES and len(self.indices) >= 2
+
+    def read_tables(self, tables: np.ndarray, n_rows: np.ndarray) -> RegionCounts:
+        """Rows in the regions, from tables of counts of shape (n_samples, cells, columns)."""
+        return RegionCounts(self.layout.in_cuts(tables), n_rows)
+
+    def count_rows(self, binned: np.ndarray) -> RegionCounts:
+        """Rows in the regions, from the score cell and the bins of every row of one sample."""
+        table = self.layout.tabulate(binned[:, 0], binned[:, 1:])
+        return self.read_tables(table[np.newaxis], np.array([len(binned)]))
+
+    def find(self, counts: RegionCounts) -> RegionEstimates:
+        """Prevalences of samples from their counts."""
+        n_rows = counts.n_rows[:, np.newaxis]
+        decision = decide(self._used(counts), n_rows, self.in_positives, len(self.binned))
+        null = np.array([self.null_ratio(grid_point(n)) for n in counts.n_rows.tolist()])
+        return RegionEstimates(
+            calibrated(decision.ratio, null, self.exponent),
+            null,
+            np.maximum(decision.region_high - decision.ratio, 0),
+            decision,
+        )
+
+    def ratios(self, counts: RegionCounts, weights: np.ndarray) -> np.ndarray:
+        """Weighted ratio of each sample, with weights given by the caller."""
+        of_positives = self.in_positives @ weights / len(self.binned)
+        return self._used(counts) @ weights / counts.n_rows / of_positives
+
+    def bounds(self, counts: RegionCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ratio, lower and upper bound of every region for each sample, as in `bounds`."""
+        n_rows = counts.n_rows[:, np.newaxis]
+        return bounds(self._used(counts), n_rows, self.in_positives, len(self.binned))
+
+    def spread(self, weights: np.ndarray) -> float:
+        """Variance of the weight that a positive carries, over the square of its mean.
+
+        It is for the weighted ratio of many regions what (1 - m) / m is for the ratio of one.
+        """
+        values = self.layout.values(self.indices, weights)
+        columns = self.layout.offsets + self.binned[:, 1:]
+        carried = values[self.binned[:, :1], columns].sum(axis=1)
+        return float(carried.var() / carried.mean() ** 2)
+
+    def words(self, region: int) -> str:
+        """Describe a region, given by its place in `indices`."""
+        return self.layout.words(int(self.indices[region]), self.names, self.thresholds)
+
+    @functools.cached_property
+    def core_cuts(self) -> list[tuple[str, float]]:
+        """Names and thresholds of the cuts by which two cores are compared."""
+        feature, place = np.nonzero(np.isfinite(self.thresholds))
+        values = self.thresholds[feature, place].tolist()
+        return list(zip((self.names[j] for j in feature.tolist()), values, strict=True))
+
+    def core(self, in_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of the core at or below each of `core_cuts`, and all rows of the core.
+
+        Parameters
+        ----------
+        in_cuts : ndarray of shape (..., n_bands, n_cuts)
+            From `RegionCounts`.
+        """
+        used = np.isfinite(self.thresholds.ravel())
+        below = in_cuts[..., CORE, self.layout.feature_cuts].compress(used, axis=-1)
+        return below, in_cuts[..., CORE, 0]
+
+    @property
+    def core_of_positives(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same as `core`, for the positives."""
+        return self.core(self._positives_in_cuts)
+
+    def _used(self, counts: RegionCounts) -> np.ndarray:
+        # C order, as `take` gives it, so that a group gets the bits that it gets alone.
+        return counts.in_cuts.reshape(len(counts.in_cuts), -1).take(self.indices, axis=1)
+
+    def null_ratio(self, point: int) -> float:
+        """Mean ratio in samples of positives alone, which should be 1.
+
+        The smallest of many ratios is too small. By how much is found by drawing positives and a
+        sample of 2^(point/2) rows from the positives themselves, ten times. The seed depends on the
+        point alone, so results can be kept.
+        """
+        if point not in self._nulls:
+            self._nulls[point] = self._draw_null_ratio(point)
+        return self._nulls[point]
+
+    def _draw_null_ratio(self, point: int) -> float:
+        n_labeled, n_unlabeled = len(self.binned), round(2 ** (point / 2))
+        generator = stream(self.seed, f"calibration {point}")
+        weights = np.concatenate(
+            [_redraw(n_labeled, n, generator) for n in (n_labeled, n_unlabeled)]
+        )
+        tables = self.layout.tabulate(self.binned[:, 0], self.binned[:, 1:], weights)
+        counted = self._used(self.read_tables(tables, np.full(len(tables), n_unlabeled)))
+        # At least half a row in and half a row out, so that every region has a ratio and a spread.
+        in_positives = np.clip(counted[:N_PAIRS], 0.5, n_labeled - 0.5)
+        n_rows = np.full((N_PAIRS, 1), n_unlabeled)
+        decision = decide(counted[N_PAIRS:], n_rows, in_positives, n_labeled)
+        return float(np.minimum(decision.ratio, LARGEST_NULL_RATIO).mean())
+
+
+def _redraw(n_rows: int, n_drawn: int, generator: np.random.Generator) -> np.ndarray:
+    """How often each row is drawn, with replacement; one line per pair."""
+    if n_drawn > 16 * n_rows:  # then one binomial per row is faster than drawing rows one by one
+        return generator.multinomial(n_drawn, np.full(n_rows, 1 / n_rows), N_PAIRS)
+    drawn = generator.integers(n_rows, size=(N_PAIRS, n_drawn))
+    place = drawn + n_rows * np.arange(N_PAIRS)[:, np.newaxis]
+    return np.bincount(place.ravel(), minlength=N_PAIRS * n_rows).reshape(N_PAIRS, n_rows)
+
+
+def grid_point(n_unlabeled: int) -> int:
+    """Nearest k with n_unlabeled = 2^(k/2): samples of similar size share one calibration.
+
+    Examples
+    --------
+    >>> [grid_point(n) for n in (1, 2, 3, 1000, 1024, 1100)]
+    [0, 2, 3, 20, 20, 20]
+    """
+    return round(2 * math.log2(n_unlabeled))
+
+
+def calibrated(ratio: np.ndarray, null: np.ndarray, exponent: int) -> np.ndarray:
+    """Prevalence from the ratio: stretched so that samples of positives alone give 1.
+
+    The smaller the ratio, the smaller the effect of choosing among many regions, and the less it is
+    stretched.
+    """
+    near_one = np.minimum(1, ratio / null) ** exponent
+    return np.minimum(1, ratio * (1 + (1 / null - 1) * near_one))
+
+
+def interval_from_gap(
+    ratio: float, prevalence: float, gap: float, confidence: float
+) -> tuple[float, float]:
+    """Lower and upper end from the gap between the smallest bound and the ratio.
+
+    At 95 % the ratio minus the gap, and the prevalence plus three quarters of it; at other levels
+    the gap is scaled by (z / 1.96)^1.27. The constants were fitted to coverage. The lower end
+    starts from the ratio before the calibration, because the calibration is right only where there
+    are no negatives in the regions; where there are some, the ratio is too large already.
+
+    Examples
+    --------
+    >>> interval_from_gap(0.48, 0.5, 0.04, 0.95)
+    (0.44, 0.53)
+    """
+    scaled = gap * float(ndtri((1 + confidence) / 2) / ndtri(0.975)) ** 1.27
+    return max(0.0, min(ratio, prevalence) - scaled), min(1.0, prevalence + 0.75 * scaled)

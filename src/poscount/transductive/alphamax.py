@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from poscount.base import TransductiveQuantifier
 from poscount.constraints import HasMethods, StrOptions
+from poscount.prevalence import Estimate
 from poscount.transductive.classifier_scores import out_of_fold_scores
 
 __all__ = ["AlphaMax"]
@@ -146,7 +147,7 @@ class AlphaMax(TransductiveQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> tuple[float, dict[str, Any]]:
+    ) -> Estimate:
         probabilities = out_of_fold_scores(self.classifier, positives, sample, generator)
         odds = len(positives) / len(sample)
         scores = [p / (p + (1 - p) * odds) for p in probabilities]
@@ -169,7 +170,7 @@ class AlphaMax(TransductiveQuantifier):
             "tolerance": tolerance,
             "edges": edges,
         }
-        return value, details
+        return Estimate(value, details)
 
 
 def bin_edges(labeled: np.ndarray, unlabeled: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from poscount import constraints
 from poscount.base import TransductiveQuantifier
+from poscount.prevalence import Estimate
 from poscount.transductive.classifier_scores import out_of_fold_scores
 
 __all__ = ["BBE"]
@@ -108,9 +109,9 @@ class BBE(TransductiveQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> tuple[float, dict[str, Any]]:
+    ) -> Estimate:
         best = best_bin(*out_of_fold_scores(self.classifier, positives, sample, generator))
-        return best.share_unlabeled / best.share_labeled, best._asdict()
+        return Estimate(best.share_unlabeled / best.share_labeled, best._asdict())
 
 
 class Bin(NamedTuple):

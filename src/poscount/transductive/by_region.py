@@ -15,7 +15,7 @@ import numpy as np
 
 from poscount.base import TransductiveQuantifier
 from poscount.errors import InputError
-from poscount.prevalence import prevalence_from_label_frequency
+from poscount.prevalence import Estimate, prevalence_from_label_frequency
 from poscount.transductive.region_search import Popped, Region, Tree, arrange, two_passes
 from poscount.validation import Rows, Takes
 
@@ -61,16 +61,10 @@ class RegionQuantifier(TransductiveQuantifier):
                 raise InputError(
                     f"it held {kinds[0]} in the positives and holds {kinds[1]} here: convert one "
                     "of them.",
-                    column=self._names()[j],
+                    column=self.feature_names[j],
                 )
             matrix[:, j] = _numbers(rows, j) if known is None else _codes(text[j], known)
         return matrix
-
-    def _names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"x{j}" for j in range(len(self.categories_))]
-        return [str(name) for name in names]
 
     def _n_codes(self, positives: np.ndarray, sample: np.ndarray) -> np.ndarray:
         text = np.array([known is not None for known in self.categories_])
@@ -84,7 +78,7 @@ class RegionQuantifier(TransductiveQuantifier):
         generator: np.random.Generator,
         *,
         exhaustive: bool,
-    ) -> tuple[float, dict[str, Any]]:
+    ) -> Estimate:
         table = arrange(positives, sample, self._n_codes(positives, sample), generator)
         found = two_passes(table, exhaustive=exhaustive, generator=generator)
         regions = []
@@ -102,11 +96,12 @@ class RegionQuantifier(TransductiveQuantifier):
             "region": regions[int(np.argmax(found.bounds))],
         }
         c = found.label_frequency
-        return prevalence_from_label_frequency(c, len(positives), len(sample)), details
+        value = prevalence_from_label_frequency(c, len(positives), len(sample))
+        return Estimate(value, details)
 
     def _region(self, nodes: Popped | Tree, i: int) -> Region:
         """Put a region of a search, or a node of a tree, into words."""
-        names = self._names()
+        names = self.feature_names
         size, labeled = int(nodes.size[i]), int(nodes.labeled[i])
         intervals: dict[str, tuple[float, float]] = {}
         categories: dict[str, str] = {}

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from poscount import constraints
 from poscount.base import TransductiveQuantifier
+from poscount.prevalence import Estimate
 from poscount.transductive.classifier_scores import out_of_fold_scores
 
 __all__ = ["DEDPUL"]
@@ -127,7 +128,7 @@ class DEDPUL(TransductiveQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> tuple[float, dict[str, Any]]:
+    ) -> Estimate:
         scores, sample_scores = out_of_fold_scores(self.classifier, positives, sample, generator)
         sample_scores = np.sort(sample_scores)
         labeled, unlabeled = _logit(scores), _logit(sample_scores)
@@ -140,7 +141,8 @@ class DEDPUL(TransductiveQuantifier):
             ratio = density_ratio(labeled, unlabeled, bandwidth)
             ratio = smoothed(ratio, int(np.searchsorted(unlabeled, _start(labeled))))
         value = largest_consistent(ratio, len(positives))
-        return value, {"scores": sample_scores, "ratio": ratio, "bandwidth": bandwidth}
+        details = {"scores": sample_scores, "ratio": ratio, "bandwidth": bandwidth}
+        return Estimate(value, details)
 
 
 def _logit(scores: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from poscount import constraints
 from poscount.base import TransductiveQuantifier
-from poscount.prevalence import prevalence_from_label_frequency
+from poscount.prevalence import Estimate, prevalence_from_label_frequency
 from poscount.threads import one_blas_thread
 from poscount.transductive.classifier_scores import (
     fresh_classifier,
@@ -149,14 +149,15 @@ class EN(TransductiveQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> tuple[float, dict[str, Any]]:
+    ) -> Estimate:
         n_labeled, n_unlabeled = len(positives), len(sample)
         scores = self._scores(positives, sample, generator)
         label_frequency = float(scores.mean())
         # Below its share of all rows, a label frequency would mean more positives than rows.
         possible = max(label_frequency, n_labeled / (n_labeled + n_unlabeled))
         value = prevalence_from_label_frequency(possible, n_labeled, n_unlabeled)
-        return max(0.0, value), {"label_frequency": label_frequency, "scores": scores}
+        details = {"label_frequency": label_frequency, "scores": scores}
+        return Estimate(max(0.0, value), details)
 
     def _scores(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator

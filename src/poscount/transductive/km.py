@@ -10,6 +10,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from poscount import constraints
 from poscount.base import TransductiveQuantifier
+from poscount.prevalence import Estimate
 from poscount.threads import one_blas_thread
 from poscount.transductive.simplex_qp import nearest_on_simplex
 
@@ -201,12 +202,12 @@ class _KM(TransductiveQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> tuple[float, dict[str, Any]]:
+    ) -> Estimate:
         positives, sample = _at_most(self.max_rows, positives, sample, generator)
         with one_blas_thread():
             found = kernel_means(positives, sample, self.lam_max, self.slack)
         method = type(self).__name__
-        return found.prevalence(method), {
+        details = {
             "KM1": found.prevalence("KM1"),
             "KM2": found.prevalence("KM2"),
             "lam": found.lam[method],
@@ -217,6 +218,7 @@ class _KM(TransductiveQuantifier):
             "n_labeled_used": len(positives),
             "n_unlabeled_used": len(sample),
         }
+        return Estimate(found.prevalence(method), details)
 
 
 def _at_most(

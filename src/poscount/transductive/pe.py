@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from poscount.base import TransductiveQuantifier
-from poscount.prevalence import prevalence_from_joint_prior
+from poscount.prevalence import Estimate, prevalence_from_joint_prior
 from poscount.threads import one_blas_thread
 from poscount.transductive import gaussian
 
@@ -127,7 +127,7 @@ class PE(TransductiveQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> tuple[float, dict[str, Any]]:
+    ) -> Estimate:
         n_labeled, n_unlabeled = len(positives), len(sample)
         n_folds = min(N_FOLDS, n_labeled, n_unlabeled)
         centres = gaussian.some_rows(positives, MAX_CENTRES, generator)
@@ -163,8 +163,9 @@ class PE(TransductiveQuantifier):
             "n_centres": len(centres),
         }
         if self.published:
-            return clipped, details
-        return prevalence_from_joint_prior(clipped, n_labeled, n_unlabeled), details
+            return Estimate(clipped, details)
+        value = prevalence_from_joint_prior(clipped, n_labeled, n_unlabeled)
+        return Estimate(value, details)
 
 
 def moments(

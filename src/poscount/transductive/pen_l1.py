@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from poscount.base import TransductiveQuantifier
+from poscount.prevalence import Estimate
 from poscount.threads import one_blas_thread
 from poscount.transductive import gaussian
 
@@ -101,7 +100,7 @@ class PenL1(TransductiveQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> tuple[float, dict[str, Any]]:
+    ) -> Estimate:
         n_folds = min(N_FOLDS, len(positives), len(sample))
         centres = gaussian.some_rows(sample, MAX_CENTRES, generator)
         some = gaussian.some_rows(sample, gaussian.WIDTH_ROWS, generator)
@@ -125,7 +124,7 @@ class PenL1(TransductiveQuantifier):
             "median_distance": middle,
             "n_centres": len(centres),
         }
-        return float(GRID[best]), details
+        return Estimate(float(GRID[best]), details)
 
 
 def fold_sums(folds: list[np.ndarray], centres: np.ndarray, widths: np.ndarray) -> np.ndarray:

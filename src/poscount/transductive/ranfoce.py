@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from poscount import constraints
-from poscount.prevalence import prevalence_from_label_frequency
+from poscount.prevalence import Estimate, prevalence_from_label_frequency
 from poscount.transductive.by_region import RegionQuantifier
 from poscount.transductive.region_search import random_trees
 
@@ -109,7 +109,7 @@ class RanFocE(RegionQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> tuple[float, dict[str, Any]]:
+    ) -> Estimate:
         # Fewer than five positives would give 0, which every split satisfies.
         least = max(1, min(1000, math.floor(0.5 + 0.1 * len(positives))))
         n_codes = self._n_codes(positives, sample)
@@ -123,4 +123,5 @@ class RanFocE(RegionQuantifier):
             "trees": estimates,
             "region": self._region(trees[middle], int(shares[middle].argmax())),
         }
-        return prevalence_from_label_frequency(c, len(positives), len(sample)), details
+        value = prevalence_from_label_frequency(c, len(positives), len(sample))
+        return Estimate(value, details)

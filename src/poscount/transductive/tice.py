@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from poscount.prevalence import Estimate
 from poscount.transductive.by_region import RegionQuantifier
 
 __all__ = ["TIcE"]
@@ -92,5 +91,5 @@ class TIcE(RegionQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> tuple[float, dict[str, Any]]:
+    ) -> Estimate:
         return self._two_passes(positives, sample, generator, exhaustive=False)

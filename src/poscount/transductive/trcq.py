@@ -1,4 +1,4 @@
-"""TRCQ, region counting with cuts that are learned from the sample, too."""
+"""TRCQ, region counting with cuts that are also learned from the sample."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from poscount import constraints
-from poscount.base import Quantifier
-from poscount.prevalence import Prevalence
+from poscount.base import TransductiveQuantifier
+from poscount.prevalence import Estimate
 from poscount.reusable.rcq import RCQ
-from poscount.reusable.region_rule import RegionRule
-from poscount.reusable.regions import LEARNED_QUANTILES, layout
+from poscount.reusable.region_layout import LEARNED_QUANTILES
 from poscount.seeds import stream
 from poscount.transductive.classifier_scores import out_of_fold_scores
 from poscount.validation import Rows
@@ -28,15 +27,16 @@ N_TREES = 20
 EXPONENT = 3
 
 
-class TRCQ(Quantifier):
-    """Region counting with regions that also ask a classifier: RCQ for one hard sample.
+class TRCQ(TransductiveQuantifier):
+    """RCQ with regions that also use a classifier trained on the sample, for one hard sample.
 
-    RCQ looks for a region that the sample fills least among bands and cuts known beforehand. TRCQ
-    adds cuts along a score that is learned from the positives and the sample together: the mean
-    rank, among the positives, of the scores of a logistic regression and of extra trees, each row
-    scored by classifiers that have not seen it (five folds). So it can follow a border between
-    positives and overlapping negatives that lies along no feature. It is learned anew for each
-    sample, which takes a few tenths of a second instead of milliseconds, and nothing adds up.
+    RCQ looks for a sparse region among bands and cuts that it knows beforehand. TRCQ adds cuts
+    along a score that is learned from the positives and the sample together: the mean rank, among
+    the positives, of the scores of a logistic regression and of extra trees, where each row is
+    scored by classifiers that were not trained on it (five folds). So it can follow a boundary
+    between positives and overlapping negatives that is not parallel to any feature. It learns anew
+    for each sample, which takes tenths of a second instead of milliseconds, and there are no counts
+    that add up.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class TRCQ(Quantifier):
     Attributes
     ----------
     positives_ : ndarray of shape (n_labeled, n_features)
-        The positives, kept.
+        The positives.
     rcq_ : RCQ
         The model with the bands and the other cuts.
     seed_ : int
@@ -85,21 +85,17 @@ class TRCQ(Quantifier):
         self.random_state = random_state
 
     def _learn(self, rows: Rows) -> None:
-        self.positives_ = np.array(rows.whole(), dtype=np.float64)
+        super()._learn(rows)
         self.rcq_ = RCQ(confidence=self.confidence, random_state=self.seed_).fit(rows.data)
 
-    def _quantify(self, rows: Rows) -> Prevalence:
-        rcq, sample = self.rcq_, np.asarray(rows.whole(), dtype=np.float64)
+    def _estimate_from(
+        self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
+    ) -> Estimate:
         in_positives, in_sample = self._learned_bins(sample)
-        arranged = layout(len(rcq.features_), learned=True)
-        rule = RegionRule(
-            arranged, np.column_stack([rcq.binned_, in_positives]), self.seed_, EXPONENT
-        )
-        binned = rcq._binned(sample)
-        table = arranged.tabulate(binned[:, 0], np.column_stack([binned[:, 1:], in_sample]))
-        pat = rcq._uncapped_pat(rcq._count(rows, None, 1))
-        n_rows = np.array([len(rows)])
-        return rcq._answers(rule, table[np.newaxis], n_rows, pat, type(self).__name__)[0]
+        regions = self.rcq_.regions.with_learned_score(in_positives, EXPONENT)
+        binned, pat_cells = self.rcq_.place(sample)
+        counts = regions.count_rows(np.column_stack([binned, in_sample]))
+        return self.rcq_.estimate_in_regions(regions, counts, pat_cells[np.newaxis])[0]
 
     def _learned_bins(self, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Bin of each positive and of each row of the sample along the learned score."""
@@ -109,7 +105,7 @@ class TRCQ(Quantifier):
             scores = out_of_fold_scores(classifier, self.positives_, sample, generator, N_FOLDS)
             ordered = np.sort(scores[0])
             for rank, values in zip(ranks, scores, strict=True):
-                # Midway among equals.
+                # Twice the mean rank of equal values.
                 rank += np.searchsorted(ordered, values, "left")
                 rank += np.searchsorted(ordered, values, "right")
         edges = np.quantile(ranks[0], LEARNED_QUANTILES)

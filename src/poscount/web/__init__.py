@@ -1,5 +1,6 @@
 """The page in the browser: `poscount serve`, and the same as a JSON API.
 
-What is asked of the library runs in worker processes that can be stopped; the server itself only
-takes files in, keeps sessions apart and hands results out. No statistics live here.
+A request goes through `app` and `service` into a queue of `jobs`. A `worker` process, which can be
+stopped, does the work through `poscount.workflows`. The server itself only receives files, keeps
+sessions apart and hands out results. No statistics here, and no reading of files.
 """

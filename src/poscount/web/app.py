@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from pathlib import Path
@@ -16,12 +17,13 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from poscount import __version__, registry
-from poscount.web import schemas, summaries
+from poscount.web import schemas
 from poscount.web.guard import Guard, Hosts
+from poscount.web.jobs import Job, JobQueue
 from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError
 from poscount.web.service import ROLES, Service
-from poscount.web.sessions import Session
+from poscount.web.sessions import Estimate, Session, Upload
 
 _STATIC = Path(__file__).with_name("static")
 _STATUSES = (400, 403, 404, 405, 408, 409, 413, 415, 422, 503, 507)
@@ -46,7 +48,7 @@ _UPLOAD_FORM = {
                         "delimiter": {
                             "type": "string",
                             "maxLength": 1,
-                            "description": "Of CSV; found in the first line when empty.",
+                            "description": "Of a CSV file; detected if empty.",
                         },
                         "decimal": {"type": "string", "enum": [".", ","], "default": "."},
                         "header": {"type": "string", "enum": ["true", "false"], "default": "true"},
@@ -73,7 +75,7 @@ def make_app(limits: Limits | None = None, hosts: Hosts | None = None) -> FastAP
     ----------
     limits : Limits, optional
     hosts : Hosts, optional
-        Names under which the server may be addressed; those of loopback by default.
+        Host names that requests may use for the server; those of loopback by default.
     """
     limits = limits or Limits()
 
@@ -90,9 +92,9 @@ def make_app(limits: Limits | None = None, hosts: Hosts | None = None) -> FastAP
     app = FastAPI(
         title="poscount",
         version=__version__,
-        summary="Count the positives in unlabeled data when positives are all that is labelled.",
+        summary="Estimate the share of positives in unlabeled data, from labelled positives alone.",
         lifespan=lifespan,
-        # Those pages load scripts from elsewhere; the description itself is at /openapi.json.
+        # Those pages would load scripts from other servers; the description is at /openapi.json.
         docs_url=None,
         redoc_url=None,
     )
@@ -127,64 +129,64 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
 
     @app.get("/api/info", **api)
     async def info() -> schemas.Info:
-        """Say how much the server takes."""
+        """Give the version and the limits of the server."""
         return schemas.Info.model_validate({"version": __version__, "limits": asdict(limits)})
 
     @app.get("/api/methods", **api)
     async def list_methods(service: AService) -> schemas.Methods:
-        """List the methods on offer, the default first, and the scorers that some of them take."""
+        """List the methods, the default first, and the scorers that some of them accept."""
         methods = {"methods": await service.methods(), "scorers": list(registry.SCORERS)}
         return schemas.Methods.model_validate(methods)
 
     @app.post("/api/sessions", status_code=201, **api)
     async def open_session(service: AService) -> schemas.SessionInfo:
-        """Begin a session. Its name is its only key: whoever knows it can see what is in it."""
-        return summaries.session_info(service.sessions.open(), limits)
+        """Begin a session. Anyone who knows its name can use it; there is no other key."""
+        return _session_info(service.sessions.open(), limits)
 
     @app.get("/api/sessions/{session}", **api)
     async def see_session(session: ASession) -> schemas.SessionInfo:
-        """List the files of a session, and say which of their columns match."""
-        return summaries.session_info(session, limits)
+        """List the files of a session, and how their columns match."""
+        return _session_info(session, limits)
 
     @app.delete("/api/sessions/{session}", status_code=204, **api)
     async def close_session(service: AService, session: ASession) -> Response:
-        """Delete a session with all its files and results."""
+        """Delete a session and all its files and results."""
         await service.close_session(session)
         return Response(status_code=204)
 
     @app.post("/api/sessions/{session}/example", status_code=201, **api)
     async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
-        """Put the embedded example, nine nights of a mosquito trap, in the place of all files."""
+        """Replace all files by the embedded example: nine nights of a mosquito trap."""
         await service.add_example(session)
-        return summaries.session_info(session, limits)
+        return _session_info(session, limits)
 
     @app.post("/api/sessions/{session}/files", status_code=201, openapi_extra=_UPLOAD_FORM, **api)
     async def add_file(
         service: AService, session: ASession, request: Request
     ) -> schemas.SessionInfo:
-        """Send a file; it is read through, and what is wrong with it is said at once."""
+        """Send a file. It is read at once, and refused if it cannot be used."""
         await service.add_file(session, request)
-        return summaries.session_info(session, limits)
+        return _session_info(session, limits)
 
     @app.delete("/api/sessions/{session}/files/{file}", **api)
     async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
         """Delete a file."""
         await service.remove_file(session, session.upload(file))
-        return summaries.session_info(session, limits)
+        return _session_info(session, limits)
 
     @app.post("/api/sessions/{session}/estimates", status_code=202, **api)
     async def start_estimate(
         service: AService, session: ASession, wanted: schemas.EstimateRequest
     ) -> schemas.EstimateInfo:
-        """Queue an estimate of all unlabeled files of the session; ask for it until it is done."""
-        return summaries.estimate_info(service, await service.start_estimate(session, wanted))
+        """Queue an estimate for all unlabeled files of the session; poll it until it is done."""
+        return _estimate_info(service, await service.start_estimate(session, wanted))
 
     @app.get("/api/sessions/{session}/estimates/{estimate}", **api)
     async def see_estimate(
         service: AService, session: ASession, estimate: str
     ) -> schemas.EstimateInfo:
-        """See how far an estimate is and, at its end, the answer."""
-        return summaries.estimate_info(service, session.estimate(estimate))
+        """Get the state of an estimate and, when it is done, the answer."""
+        return _estimate_info(service, session.estimate(estimate))
 
     @app.delete("/api/sessions/{session}/estimates/{estimate}", status_code=204, **api)
     async def remove_estimate(service: AService, session: ASession, estimate: str) -> Response:
@@ -198,19 +200,19 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     async def start_diagnosis(
         service: AService, session: ASession, estimate: str
     ) -> schemas.DiagnosisInfo:
-        """Have the assumptions behind an estimate checked; anything else in the session ends it."""
+        """Queue a check of an estimate's assumptions; any change of the session cancels it."""
         found = session.estimate(estimate)
-        return summaries.diagnosis_info(service, found, service.start_diagnosis(session, found))
+        return _diagnosis_info(service, found, service.start_diagnosis(session, found))
 
     @app.get(diagnosis, **api)
     async def see_diagnosis(
         service: AService, session: ASession, estimate: str
     ) -> schemas.DiagnosisInfo:
-        """See how far the check of the assumptions is and, at its end, what was found."""
+        """Get the state of the check and, when it is done, the findings."""
         found = session.estimate(estimate)
         if found.diagnosis is None:
-            raise RefusedError(404, "Nobody has asked for this check yet.")
-        return summaries.diagnosis_info(service, found, found.diagnosis)
+            raise RefusedError(404, "This check has not been requested yet.")
+        return _diagnosis_info(service, found, found.diagnosis)
 
     @app.get(
         "/api/sessions/{session}/estimates/{estimate}/{download}",
@@ -220,19 +222,93 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     async def get_download(
         session: ASession, estimate: str, download: schemas.Download
     ) -> FileResponse:
-        """Get a file that an estimate left: its result, report, pictures or model."""
+        """Get a file that an estimate wrote: its result, report, picture or model."""
         path = session.estimate(estimate).directory / download.value
         if not path.is_file():
-            raise RefusedError(404, "This estimate has no such file, or is not done yet.")
+            raise RefusedError(404, "This estimate has no such file, or it is not done yet.")
         kind = _MEDIA_TYPES[path.suffix]
         return FileResponse(path, media_type=kind, filename=f"poscount-{download.value}")
+
+
+# What clients are told
+
+
+def _session_info(session: Session, limits: Limits) -> schemas.SessionInfo:
+    """Describe a session."""
+    positives, unlabeled = session.of_role("positives"), session.of_role("unlabeled")
+    columns = [
+        _column_match(column, unlabeled)
+        for upload in positives
+        for column in upload.content.columns
+    ]
+    known = {column.name for column in columns}
+    every = dict.fromkeys(name for upload in unlabeled for name in upload.content.names)
+    return schemas.SessionInfo(
+        session=session.id,
+        expires_after_seconds=limits.idle_seconds,
+        example=session.example,
+        files=[_file_info(upload) for upload in session.uploads.values()],
+        columns=columns,
+        left_alone=[name for name in every if positives and name not in known],
+        groupings=[name for name in session.shared_columns() if session.n_groups(name) is not None],
+    )
+
+
+def _column_match(column: schemas.ColumnInfo, unlabeled: list[Upload]) -> schemas.ColumnMatch:
+    missing = [upload.name for upload in unlabeled if column.name not in upload.content.names]
+    why_not = f"is missing in {', '.join(missing)}" if missing else column.why_not_feature
+    return schemas.ColumnMatch(
+        name=column.name,
+        usable=column.numeric and not missing,
+        use=why_not is None,
+        why_not=why_not,
+        problem=column.problem,
+    )
+
+
+def _file_info(upload: Upload) -> schemas.FileInfo:
+    about = {"id": upload.id, "name": upload.name, "role": upload.role, "size": upload.size}
+    return schemas.FileInfo.model_validate(about | upload.content.model_dump())
+
+
+def _estimate_info(service: Service, estimate: Estimate) -> schemas.EstimateInfo:
+    """Describe an estimate."""
+    answer = None
+    if estimate.job.state == "done":
+        answer = json.loads((estimate.directory / schemas.Download.json).read_text("utf-8"))
+    job = _job_info(service, estimate, service.estimates, estimate.job)
+    return schemas.EstimateInfo.model_validate({"id": estimate.id, "answer": answer, **job})
+
+
+def _diagnosis_info(service: Service, estimate: Estimate, job: Job) -> schemas.DiagnosisInfo:
+    """Describe the check of an estimate's assumptions."""
+    diagnosis = job.future.result() if job.state == "done" else None
+    told = _job_info(service, estimate, service.diagnoses, job)
+    return schemas.DiagnosisInfo.model_validate({"diagnosis": diagnosis, **told})
+
+
+def _job_info(service: Service, estimate: Estimate, queue: JobQueue, job: Job) -> dict[str, Any]:
+    downloads = []
+    if job.state == "done":
+        service.sessions.update_disk_usage(estimate)
+        downloads = [name for name in schemas.Download if (estimate.directory / name).exists()]
+    error = job.error
+    return {
+        "state": job.state,
+        "step": job.step,
+        "fraction": job.fraction,
+        "position": queue.position(job),
+        "seconds": round(job.seconds, 2),
+        "error": {"message": error.message, "field": error.field} if error else None,
+        "downloads": downloads,
+    }
 
 
 async def _refuse(request: Request, problem: Any) -> JSONResponse:
     content = {"message": problem.message, "field": problem.field}
     headers = {"retry-after": "60"} if problem.status == 503 else {}
     if problem.status in (408, 413, 507):
-        # What is still on its way is not waited for.
+        # The server does not wait for the rest of the request.
         headers["connection"] = "close"
     return JSONResponse(content, problem.status, headers=headers)
 
@@ -241,8 +317,8 @@ async def _refuse_invalid(request: Request, error: Any) -> JSONResponse:
     first = error.errors()[0]
     places = [str(part) for part in first["loc"] if part != "body"]
     field = places[0] if places else None
-    said = first["msg"][:1].lower() + first["msg"][1:]
-    return await _refuse(request, RefusedError(422, f"{field or 'The request'}: {said}.", field))
+    reason = first["msg"][:1].lower() + first["msg"][1:]
+    return await _refuse(request, RefusedError(422, f"{field or 'The request'}: {reason}.", field))
 
 
 async def _refuse_http(request: Request, error: Any) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""What every request and every answer passes: who may ask, and what a browser may do with it."""
+"""What every request and response passes: which hosts and sites are allowed, security headers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
-# The page needs its own files and nothing else; nothing inline, nothing from anywhere else.
+# The page needs its own files only: nothing inline, nothing from other servers.
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -26,11 +26,11 @@ _HEADERS = {
 
 
 class Hosts:
-    """Names under which the server may be addressed.
+    """Host names that requests may use for the server.
 
-    Another web site can point a name of its own at this machine, and would then be of the same
-    origin as the server: a name that is not known is refused. An address written in digits cannot
-    be such a name, so that a server bound to every interface takes all of those.
+    Another web site can point a name of its own at this machine, and its pages would then have the
+    same origin as the server. Unknown names are therefore refused. An IP address cannot be abused
+    like this, so a server bound to every interface accepts any.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """ASGI middleware: refuses foreign hosts and foreign pages, and sets the security headers."""
+    """ASGI middleware: refuses unknown hosts and other sites, and sets the security headers."""
 
     def __init__(self, app: Any, hosts: Hosts) -> None:
         self.app = app
@@ -103,8 +103,8 @@ class Guard:
         host = headers.get(b"host", "")
         if not self.hosts.allow(host):
             return 400, (
-                "This server is not known under that name; use the address that it printed when it "
-                "was started, or start it with --allow-host."
+                "This server does not accept that host name; use the address that it printed when "
+                "it started, or start it with --allow-host."
             )
         if method in ("GET", "HEAD"):
             return None

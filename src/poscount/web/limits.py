@@ -1,4 +1,4 @@
-"""How much one server gives to all, and to each, of those who use it."""
+"""Server-wide and per-session limits."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What is refused with a sentence when it is exceeded.
+    """What is beyond these limits is refused with a sentence.
 
     Attributes
     ----------
     upload_bytes, unpacked_bytes : int
-        Size of a file as it is sent, and of what a compressed one holds.
+        Size of a file as it is sent, and after decompression.
     disk_bytes : int
-        Everything that the server keeps at a time, for all sessions together.
+        Size of everything that the server keeps, for all sessions together.
     files, rows, columns : int
         Files in a session; rows and columns in a file.
     groups : int
         Groups in a result.
     seconds, memory_bytes : int
-        Time and memory of an estimate; of the check of a file the same memory and a fifth of
-        the time.
+        Time and memory of an estimate. Reading a file may take the same memory and a fifth of the
+        time.
     workers, waiting : int
-        Estimates that run at a time, and that may wait for their turn.
+        Estimates that run at the same time, and that may wait for their turn.
     sessions : int
-        Sessions at a time.
+        Sessions at the same time.
     idle_seconds : float
-        After which a session that nobody uses is deleted with all its files.
+        A session that nobody uses for this long is deleted with all its files.
     """
 
     upload_bytes: int = 200 * MEGABYTE

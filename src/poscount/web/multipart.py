@@ -1,4 +1,4 @@
-"""Forms with one file, taken in piece by piece: nothing is held in memory, nothing is trusted."""
+"""Forms with one file, parsed as they come in: no file is held in memory, nothing is trusted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from poscount.web.refusals import RefusedError
 
-# Of everything in a form but the file.
+# Bytes of everything in a form except the file.
 _OVERHEAD = 64_000
 _LONGEST_FIELD = 1_000
 _MOST_PARTS = 10
@@ -23,7 +23,7 @@ _DISCARD_SECONDS = 3
 
 
 class Form:
-    """What has come so far: fields, and the name of the file whose content goes to `write`."""
+    """What has come in so far: fields, and the name of the file; its content goes to `write`."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self.fields: dict[str, str] = {}
@@ -67,13 +67,13 @@ class Form:
         self._header, self._value = b"", b""
 
     def _headers_finished(self) -> None:
-        # The parser's own function takes Latin-1 only; names are UTF-8 in every browser.
+        # The parser's own function accepts Latin-1 only; every browser sends names as UTF-8.
         as_latin = self._disposition.encode().decode("latin-1")
         _, options = parse_options_header(as_latin)
         self._name = options.get(b"name", b"").decode("utf-8", "replace")
         file_name = options.get(b"filename")
         if (self._name == "file") != (file_name is not None):
-            raise RefusedError(400, "The form needs its file in the part named file.", "file")
+            raise RefusedError(400, "The file must be in the part of the form named file.", "file")
         if file_name is None:
             self._text = bytearray()
             return
@@ -101,7 +101,7 @@ class Form:
 async def receive(
     request: Request, write: Callable[[bytes], None], *, most: int, too_large: RefusedError
 ) -> Form:
-    """Take a form in; bytes of its file go to `write` as they come.
+    """Receive a form; the bytes of its file go to `write` as they come in.
 
     Parameters
     ----------
@@ -127,15 +127,15 @@ async def receive(
     try:
         await _parse(stream, boundary, form, most + _OVERHEAD, too_large)
     except RefusedError:
-        # Whoever has nearly sent all is let finish, and then listens to what is said.
+        # A client that has nearly finished may do so, and then reads the answer.
         await _discard(stream)
         raise
     except TimeoutError as error:
         raise RefusedError(408, "The upload stopped halfway; send it again.", "file") from error
     except ClientDisconnect as error:
-        raise RefusedError(400, "The upload was broken off.", "file") from error
+        raise RefusedError(400, "The upload was interrupted.", "file") from error
     if not form.complete:
-        raise RefusedError(400, "The form breaks off before its end; send it again.", "file")
+        raise RefusedError(400, "The form is incomplete; send it again.", "file")
     if form.file_name is None:
         raise RefusedError(400, "The form has no file; add a part named file.", "file")
     return form
@@ -153,7 +153,7 @@ async def _parse(
                 raise too_large
             parser.write(chunk)
     except FormParserError as error:
-        sentence = "The form is malformed: it does not keep to its own boundary."
+        sentence = "The form is malformed: its parts do not match its boundary."
         raise RefusedError(400, sentence, "file") from error
 
 

@@ -1,25 +1,15 @@
-"""Refusals: a status, one sentence, and the field of the page that it belongs to."""
+"""Refusals: a status, one sentence, and the field of the page that it belongs to.
+
+The library's errors are data and name an option as Python does. Here is what the page calls it.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-# Sentences of the library name options of the command line; the page has fields instead.
-FIELDS = {
-    "delimiter": "the setting Delimiter",
-    "decimal": "the setting Decimal mark",
-    "no-header": "the setting First line",
-    "features": "the ticks at the columns",
-    "exclude": "the ticks at the columns",
-    "scorer": "the setting Scorer",
-    "method": "the method",
-    "confidence": "the setting Confidence",
-    "bootstrap": "the setting Replicates",
-    "by": "the setting One answer for each",
-    "trust": "the setting Scorer",
-}
-_NAMES = {"no-header": "header", "exclude": "features", "trust": "scorer"}
-_OPTION = re.compile(rf"--({'|'.join(FIELDS)})\b")
+from poscount.errors import InputError
+from poscount.web.tasks import Task
 
 
 class RefusedError(Exception):
@@ -30,29 +20,93 @@ class RefusedError(Exception):
         self.status, self.message, self.field = status, message, field
 
 
-def for_the_page(sentence: str) -> str:
-    """Say a sentence of the library in the words of the page.
+class _Setting(NamedTuple):
+    """An option of the library on the page: its element, its name, and the words of its menu.
+
+    In `menu`, None is what the page shows when nothing is chosen. `advice` is what to do if no
+    value is known and there is more to say than to use the setting.
+    """
+
+    field: str | None
+    label: str = ""
+    menu: Mapping[str | bool | None, str] = {}
+    advice: str = ""
+
+
+_COLUMNS = _Setting("features", advice="Select the columns to learn from.")
+SETTINGS = {
+    "delimiter": _Setting(
+        *("delimiter", "Delimiter"),
+        {None: "detect automatically", ",": "comma", ";": "semicolon", "\t": "tab"},
+    ),
+    "decimal": _Setting(
+        *("decimal", "Decimal mark"),
+        {None: "point: 0.5", ".": "point: 0.5", ",": "comma: 0,5"},
+    ),
+    "header": _Setting(
+        *("header", "First line"),
+        {None: "column names", True: "column names", False: "data"},
+    ),
+    "features": _COLUMNS,
+    "exclude": _COLUMNS,
+    "by": _Setting("by", "One answer for each", {None: "nothing: one answer for all rows"}),
+    "method": _Setting("method", "Method"),
+    "scorer": _Setting("scorer", "Scorer", {None: "the method's default"}),
+    "confidence": _Setting("confidence", "Confidence"),
+    "bootstrap": _Setting("bootstrap", "Replicates"),
+    "random_state": _Setting("random_state", "Seed"),
+    # What the page has no setting for, the command line can do.
+    "limits": _Setting(None, advice="The command line has no such limit."),
+    "positives": _Setting(None, advice="The command poscount diagnose has --positives for it."),
+    "reference": _Setting(None, advice="The command poscount diagnose has --reference for it."),
+}
+
+
+def remedy(option: str | None, value: Any = None, leave_out: bool = False) -> str:
+    """Say how to set an option on the page; empty if the page has nothing like it.
 
     Examples
     --------
-    >>> for_the_page("the delimiter is not clear; pass it with --delimiter.")
-    'the delimiter is not clear; pass it with the setting Delimiter.'
+    >>> remedy("decimal", ","), remedy("bootstrap", leave_out=True)
+    ('Change the setting Decimal mark to “comma: 0,5”.', 'Leave the setting Replicates empty.')
     """
-    # The page can leave nothing out by name: what is not ticked is left out.
-    sentence = re.sub(r" with --features, or leave these out with --exclude '.*'\.$", ".", sentence)
-    return _OPTION.sub(lambda match: FIELDS[match[1]], sentence)
+    if option not in SETTINGS:
+        return ""
+    setting = SETTINGS[option]
+    if leave_out or isinstance(value, str | bool):
+        shown = setting.menu.get(None if leave_out else value)
+        if shown:
+            return f"Change the setting {setting.label} to “{shown}”."
+    if leave_out and setting.label:
+        return f"Leave the setting {setting.label} empty."
+    return setting.advice or f"Use the setting {setting.label}."
 
 
-def field_of(sentence: str) -> str | None:
-    """Field of the page that a sentence of the library speaks of.
+def refusal_of(failure: Mapping[str, Any], task: Task) -> RefusedError:
+    """Say what went wrong in a worker in the words of the page.
+
+    Parameters
+    ----------
+    failure : mapping
+        The parameters of an `InputError`, whose `file` is a path on the server.
+    task : Task
+        What the worker was asked to do: it knows what the client calls each file.
 
     Examples
     --------
-    >>> field_of("the first line holds only numbers, not column names; pass --no-header.")
-    'header'
+    >>> from poscount.web.tasks import InspectTask, SentFile
+    >>> task = InspectTask(SentFile("/tmp/7f.csv", "trap.csv", "unlabeled"), None, None)
+    >>> failure = {"message": "the delimiter is not clear.", "option": "delimiter"}
+    >>> refusal = refusal_of({**failure, "file": "/tmp/7f.csv"}, task)
+    >>> refusal.message, refusal.field
+    ('trap.csv: the delimiter is not clear. Use the setting Delimiter.', 'delimiter')
     """
-    match = _OPTION.search(sentence)
-    return _NAMES.get(match[1], match[1]) if match else None
+    sent = {file.path: file for file in task.files}.get(failure.get("file") or "")
+    error = InputError(**{**failure, "file": sent.name if sent else None})
+    setting = SETTINGS.get(error.option or "")
+    field = (setting.field if setting else None) or (sent.role if sent else None)
+    advice = remedy(error.option, error.value, error.leave_out)
+    return RefusedError(422, error.told(advice), field)
 
 
 def size(n_bytes: float) -> str:

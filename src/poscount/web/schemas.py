@@ -11,14 +11,14 @@ Name = Annotated[str, Field(max_length=1000)]
 
 
 class Refusal(BaseModel):
-    """Why something was refused: one sentence, and the field that it belongs to."""
+    """Why a request was refused: one sentence, and the field that it belongs to."""
 
     message: str
     field: str | None
 
 
 class MethodInfo(BaseModel):
-    """A method: `reusable` ones are fitted once and can be saved and sent to other data."""
+    """A method; a `reusable` one is fitted once and can be saved and used on other data."""
 
     name: str
     title: str
@@ -28,7 +28,7 @@ class MethodInfo(BaseModel):
 
 
 class LimitInfo(BaseModel):
-    """What the server takes at most."""
+    """The most that the server accepts."""
 
     upload_bytes: int
     files: int
@@ -53,36 +53,60 @@ class Methods(BaseModel):
 
 
 class ColumnInfo(BaseModel):
-    """A column of a file; `distinct` is null where there are too many values to group by."""
+    """A column of a file.
+
+    `distinct` is null if it has too many values to group by. `problem` says how to make a feature
+    of a column of positives whose numbers are written as text.
+    """
 
     name: str
-    numbers: bool
+    numeric: bool
     distinct: int | None
     values: list[str]
-    doubt: str | None
+    why_not_feature: str | None
+    problem: str | None
 
 
-class FileInfo(BaseModel):
-    """A file that was taken in and read through."""
+class FileContent(BaseModel):
+    """What an inspection found in a file."""
+
+    rows: int = 0
+    columns: list[ColumnInfo] = []
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [column.name for column in self.columns]
+
+    @property
+    def default_features(self) -> tuple[str, ...] | None:
+        """All columns, or None if one of them does not look like a feature."""
+        if any(column.why_not_feature for column in self.columns):
+            return None
+        return tuple(self.names)
+
+
+class FileInfo(FileContent):
+    """A file that was received and inspected."""
 
     id: str
     name: str
     role: Literal["positives", "unlabeled"]
     size: int
-    rows: int
-    columns: list[ColumnInfo]
 
 
 class ColumnMatch(BaseModel):
-    """A column of the positives and what becomes of it: why it is not used, if it is not."""
+    """A column of the positives: whether it can be used, whether it is by default, and why not."""
 
     name: str
+    usable: bool
     use: bool
     why_not: str | None
+    problem: str | None
 
 
 class SessionInfo(BaseModel):
-    """A session: its files, which of their columns match, and which could make groups."""
+    """A session: its files, which of their columns match, and which can make groups."""
 
     session: str
     expires_after_seconds: float
@@ -94,7 +118,10 @@ class SessionInfo(BaseModel):
 
 
 class EstimateRequest(BaseModel):
-    """What to estimate, and how. Without `features`, all columns count if none is doubtful."""
+    """What to estimate, and how.
+
+    Without `features` all columns are used; the request fails if one does not look like a feature.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -109,7 +136,7 @@ class EstimateRequest(BaseModel):
 
 
 class IntervalInfo(BaseModel):
-    """The range that chance leaves open."""
+    """A confidence interval."""
 
     low: float
     high: float
@@ -143,7 +170,7 @@ class ResultEntry(BaseModel):
 
 
 class WarningInfo(BaseModel):
-    """A warning, and all the samples that it was raised for."""
+    """A warning, and the labels of the samples that have it."""
 
     code: str
     sentence: str
@@ -154,7 +181,7 @@ class Answer(BaseModel):
     """The result, in numbers and in plain language, and how to get it without the page."""
 
     headline: str
-    labelled: str
+    label_title: str
     results: list[ResultEntry]
     truth: bool
     warnings: list[WarningInfo]
@@ -171,7 +198,7 @@ class Answer(BaseModel):
 
 
 class JobInfo(BaseModel):
-    """Work on its way or at its end."""
+    """The state of some work."""
 
     state: Literal["waiting", "running", "done", "failed", "cancelled"]
     step: str
@@ -183,14 +210,14 @@ class JobInfo(BaseModel):
 
 
 class EstimateInfo(JobInfo):
-    """An estimate, and at its end the answer."""
+    """An estimate and, when it is done, the answer."""
 
     id: str
     answer: Answer | None
 
 
 class FindingInfo(BaseModel):
-    """What the check of one assumption has found, and what to do about it."""
+    """The result of the check of one assumption, and what to do about it."""
 
     code: str
     severity: Literal["ok", "notice", "warning"]
@@ -214,7 +241,7 @@ class UncheckedInfo(BaseModel):
 
 
 class Diagnosis(BaseModel):
-    """The assumptions behind an estimate: which rows were looked at, and what was found."""
+    """The check of the assumptions: which rows were used, and what was found."""
 
     rows: str
     findings: list[FindingInfo]
@@ -223,13 +250,13 @@ class Diagnosis(BaseModel):
 
 
 class DiagnosisInfo(JobInfo):
-    """A check of the assumptions, and at its end the findings."""
+    """A check of the assumptions and, when it is done, the findings."""
 
     diagnosis: Diagnosis | None
 
 
 class Download(StrEnum):
-    """Files that an estimate leaves."""
+    """Files that an estimate writes."""
 
     csv = "result.csv"
     json = "result.json"

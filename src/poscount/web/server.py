@@ -1,4 +1,4 @@
-"""The server process: binds, says where it is, serves until it is stopped."""
+"""The server process: listens, prints its address, and serves until it is stopped."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import uvicorn
 
+from poscount.errors import InputError
 from poscount.web.app import make_app
 from poscount.web.guard import LOOPBACK, Hosts
 from poscount.web.limits import Limits
@@ -16,23 +17,23 @@ from poscount.web.limits import Limits
 def serve(
     host: str, port: int, *, limits: Limits, open_browser: bool, allow_hosts: Sequence[str] = ()
 ) -> None:
-    """Serve the page until a signal comes.
+    """Serve the page until a signal stops it.
 
     Parameters
     ----------
     host, port
-        Where to listen; port 0 takes any that is free.
+        Where to listen; port 0 takes any free port.
     limits : Limits
     open_browser : bool
-        Whether to show the page in the user's browser.
+        Whether to open the page in the user's browser.
     allow_hosts : sequence of str
-        Further names under which the server may be addressed.
+        More host names that requests may use.
     """
     app = make_app(limits, Hosts(host, allow_hosts))
     config = uvicorn.Config(
         app,
         log_level="warning",
-        # The names of sessions are their keys: they belong in no log.
+        # The name of a session is its only key, so it must not be logged.
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=3,
@@ -42,7 +43,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Says where it is as soon as it can be reached."""
+    """Prints its address as soon as it can be reached."""
 
     def __init__(self, config: uvicorn.Config, host: str, open_browser: bool) -> None:
         super().__init__(config)
@@ -55,9 +56,9 @@ class _Server(uvicorn.Server):
         name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         shown = f"[{name}]" if ":" in name else name
         address = f"http://{shown}:{sockets[0].getsockname()[1]}/"
-        print(f"poscount is at {address} (Ctrl-C stops it and deletes all that was sent).")
+        print(f"poscount is at {address} (Ctrl-C stops it and deletes what was uploaded).")
         if self.host not in LOOPBACK:
-            print("Whoever can reach this machine can use it: there are no passwords.")
+            print("Anyone who can reach this machine can use it: there is no password.")
         print(end="", flush=True)
         if self.open_browser:
             webbrowser.open(address)
@@ -68,7 +69,6 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=256)
     except OSError as error:
-        raise ValueError(
-            f"The server cannot listen at {host}, port {port}: {error.strerror}; choose others "
-            "with --host and --port."
+        raise InputError(
+            f"The server cannot listen at {host}, port {port}: {error.strerror}.", option="port"
         ) from error

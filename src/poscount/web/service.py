@@ -1,26 +1,30 @@
-"""What the server does for its clients: takes files in, has them read, has estimates made."""
+"""What the server does for its clients: receives files, has them inspected, has estimates made."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
-from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
 
 from poscount import registry
-from poscount.web import matching, schemas
+from poscount.web import schemas
+from poscount.web.jobs import Job, JobQueue
 from poscount.web.limits import Limits
 from poscount.web.multipart import receive
-from poscount.web.offer import METHODS
-from poscount.web.refusals import RefusedError, size
-from poscount.web.runner import Job, Runner
+from poscount.web.refusals import RefusedError, refusal_of, size
 from poscount.web.sessions import Estimate, Session, Sessions, Upload
+from poscount.web.tasks import (
+    AVAILABLE_METHODS,
+    DiagnoseTask,
+    EstimateTask,
+    InspectTask,
+    MethodsTask,
+)
+from poscount.workflows import CsvFormat
 
 ROLES = ("positives", "unlabeled")
-_LAYOUT = {"delimiter": None, "decimal": ".", "header": True}
 _EXAMPLE = (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled"))
 _SWEEP_SECONDS = 15.0
 
@@ -31,22 +35,25 @@ class Service:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.sessions = Sessions(limits)
-        self.checks = self._runner(limits.workers, limits.sessions, max(1, limits.seconds // 5))
-        self.estimates = self._runner(limits.workers, limits.waiting, limits.seconds)
-        # In a queue of their own, so that nobody's answer waits for somebody else's report.
-        self.diagnoses = self._runner(max(1, limits.workers // 2), limits.waiting, limits.seconds)
-        # Asked for at once, so that the library is imported before the first file comes.
-        self._methods = self.checks.submit(self._task("methods"))
+        seconds = max(1, limits.seconds // 5)
+        self.inspections = self._queue(limits.workers, limits.sessions, seconds)
+        self.estimates = self._queue(limits.workers, limits.waiting, limits.seconds)
+        # In a queue of their own, so that no estimate waits for someone else's report.
+        self.diagnoses = self._queue(max(1, limits.workers // 2), limits.waiting, limits.seconds)
+        # At once, so that the library is imported before the first file comes.
+        self._methods = self.inspections.submit(MethodsTask())
 
     async def methods(self) -> list[dict[str, Any]]:
         """Describe the methods on offer."""
         return await _outcome(self._methods)
 
     async def add_file(self, session: Session, request: Request) -> None:
-        """Take a file in while it comes, and have it read through."""
+        """Store a file while it comes in, and have it inspected."""
         await self._make_way(session)
         if len(session.uploads) + session.incoming >= self.limits.files:
-            raise RefusedError(409, f"A session takes {self.limits.files} files; remove one first.")
+            raise RefusedError(
+                409, f"A session can have {self.limits.files} files; remove one first."
+            )
         with session.receiving():
             await self._receive(session, request)
 
@@ -67,13 +74,13 @@ class Service:
 
                 most = self.limits.upload_bytes
                 form = await receive(request, write, most=most, too_large=self._too_large())
-            role, layout = _fields(form.fields)
-            upload = self.sessions.new_upload(session, form.file_name or "", role, layout)
+            role, csv_format = _fields(form.fields)
+            upload = self.sessions.new_upload(session, form.file_name or "", role, csv_format)
             _check_open(session)
             incoming.rename(upload.path)
-            await self._check(session, upload)
+            await self._inspect(session, upload)
         except BaseException:
-            # Whatever happened, what has come of the file goes.
+            # Whatever happened, nothing of the file stays.
             for path in (incoming, upload.path if upload else incoming):
                 path.unlink(missing_ok=True)
             self.sessions.used -= n_bytes
@@ -82,7 +89,7 @@ class Service:
         self._keep(session, upload)
 
     async def add_example(self, session: Session) -> None:
-        """Put the embedded example in the place of all files."""
+        """Replace all files by the embedded example."""
         await self._make_way(session)
         with session.receiving():
             for upload in list(session.uploads.values()):
@@ -92,8 +99,8 @@ class Service:
         session.example = True
 
     async def _copy_example(self, session: Session, name: str, role: str) -> None:
-        upload = self.sessions.new_upload(session, name, role, dict(_LAYOUT))
-        await self._check(session, upload, example=name)
+        upload = self.sessions.new_upload(session, name, role, CsvFormat())
+        await self._inspect(session, upload, example=name)
         upload.size = upload.path.stat().st_size
         self.sessions.take(upload.size)
         self._keep(session, upload)
@@ -108,74 +115,90 @@ class Service:
         """Queue an estimate of the files of a session."""
         await self._make_way(session)
         if session.incoming:
-            raise RefusedError(409, "A file of this session is still on its way; wait for it.")
-        positives, data = session.of_role("positives"), session.of_role("unlabeled")
-        for role, uploads in zip(ROLES, (positives, data), strict=True):
-            if not uploads:
-                raise RefusedError(422, f"There is no file of {_NOUNS[role]} yet; add one.", role)
-        method = wanted.method or registry.DEFAULT_METHOD
-        if method not in METHODS:
-            known = ", ".join(METHODS)
-            raise RefusedError(
-                422, f"There is no method {method!r} here; choose from {known}.", "method"
-            )
-        if wanted.scorer is not None and wanted.scorer not in registry.SCORERS:
-            known = ", ".join(registry.SCORERS)
-            raise RefusedError(
-                422, f"There is no scorer {wanted.scorer!r}; choose from {known}.", "scorer"
-            )
-        matching.check_features(session, wanted.features)
-        matching.check_grouping(session, wanted.by, self.limits)
+            raise RefusedError(409, "A file of this session is still coming in; wait for it.")
+        positives, unlabeled = session.of_role("positives"), session.of_role("unlabeled")
+        if not positives:
+            raise RefusedError(422, "There is no file of positives yet; add one.", "positives")
+        if not unlabeled:
+            raise RefusedError(422, "There is no file of unlabeled rows yet; add one.", "unlabeled")
+        self._check_request(session, wanted)
         directory = session.directory / secrets.token_hex(8)
-        task = self._task(
-            "estimate",
+        task = EstimateTask(
             directory=str(directory),
-            positives=str(positives[0].path),
-            data=[str(upload.path) for upload in data],
-            names={str(upload.path): upload.name for upload in [*positives, *data]},
-            layout=_one_layout([*positives, *data]),
-            method=method,
-            features=wanted.features,
-            by=list(dict.fromkeys(wanted.by)),
-            by_file=wanted.by_file,
-            example=session.example,
+            positives=positives[0].sent,
+            unlabeled=tuple(upload.sent for upload in unlabeled),
+            csv_format=_common_settings([*positives, *unlabeled]),
+            method=wanted.method or registry.DEFAULT_METHOD,
             options={
                 "scorer": wanted.scorer,
                 "confidence": wanted.confidence,
                 "bootstrap": wanted.bootstrap,
                 "random_state": wanted.random_state,
             },
+            features=None if wanted.features is None else tuple(wanted.features),
+            default_features=positives[0].content.default_features,
+            by=tuple(dict.fromkeys(wanted.by)),
+            by_file=wanted.by_file,
+            example=session.example,
+            most_groups=self.limits.groups,
         )
         directory.mkdir(mode=0o700)
-        estimate = Estimate(secrets.token_hex(8), directory, self.estimates.submit(task))
+        estimate = Estimate(secrets.token_hex(8), directory, task, self.estimates.submit(task))
         self.sessions.keep_estimate(session, estimate)
         return estimate
 
+    def _check_request(self, session: Session, wanted: schemas.EstimateRequest) -> None:
+        """Refuse names of methods, scorers and columns that do not exist, and too many groups."""
+        for name, value, known in (
+            ("method", wanted.method, AVAILABLE_METHODS),
+            ("scorer", wanted.scorer, registry.SCORERS),
+        ):
+            if value is not None and value not in known:
+                raise RefusedError(
+                    422, f"There is no {name} {value!r} here; choose from {', '.join(known)}.", name
+                )
+        (positives,) = session.of_role("positives")
+        for name in wanted.features or []:
+            if name not in positives.content.names:
+                raise RefusedError(422, f"{positives.name} has no column {name!r}.", "features")
+        n_groups = 1
+        for name in wanted.by:
+            if name not in session.shared_columns():
+                raise RefusedError(422, f"Not every unlabeled file has a column {name!r}.", "by")
+            of_this = session.n_groups(name)
+            n_groups *= self.limits.groups + 1 if of_this is None else of_this
+        if n_groups > self.limits.groups:
+            raise RefusedError(
+                422,
+                f"{', '.join(wanted.by)}: this makes more than {self.limits.groups:,} groups; "
+                "choose a column with fewer values.",
+                "by",
+            )
+
     def start_diagnosis(self, session: Session, estimate: Estimate) -> Job:
-        """Queue the check of an estimate's assumptions, unless it is on its way or done."""
-        task = estimate.job.task
+        """Queue the check of an estimate's assumptions, unless it is queued, running or done."""
         if estimate.job.state != "done":
             raise RefusedError(409, "The estimate is not done; wait for it.")
-        kept = {str(upload.path) for upload in session.uploads.values()}
-        if not {task["positives"], *task["data"]} <= kept:
-            raise RefusedError(409, "The files of this estimate are not here any more.")
+        kept = {upload.sent for upload in session.uploads.values()}
+        if not kept.issuperset(estimate.task.files):
+            raise RefusedError(409, "The files of this estimate have been removed.")
         if estimate.diagnosis is None or estimate.diagnosis.state in ("failed", "cancelled"):
-            estimate.diagnosis = self.diagnoses.submit({**task, "kind": "diagnose"})
+            estimate.diagnosis = self.diagnoses.submit(DiagnoseTask(estimate.task))
         return estimate.diagnosis
 
     async def remove_estimate(self, session: Session, estimate: Estimate) -> None:
-        """Cancel an estimate if it is on its way, and delete what it wrote."""
+        """Cancel an estimate if it waits or runs, and delete what it wrote."""
         await self._cancel(estimate)
         self.sessions.remove_estimate(session, estimate)
 
     async def close_session(self, session: Session) -> None:
-        """Delete a session and all that belongs to it."""
+        """Delete a session and everything that belongs to it."""
         for estimate in list(session.estimates.values()):
             await self._cancel(estimate)
         await asyncio.to_thread(self.sessions.close, session)
 
     async def sweep(self) -> None:
-        """Delete sessions that have expired, for ever."""
+        """Delete sessions as they expire, until this is cancelled."""
         while True:
             await asyncio.sleep(min(_SWEEP_SECONDS, self.limits.idle_seconds / 2))
             for session in self.sessions.expired():
@@ -183,73 +206,65 @@ class Service:
 
     def close(self) -> None:
         """Stop all work and delete everything."""
-        self.checks.close()
+        self.inspections.close()
         self.estimates.close()
         self.diagnoses.close()
         self.sessions.close_all()
 
-    def _runner(self, slots: int, waiting: int, seconds: int) -> Runner:
+    def _queue(self, slots: int, waiting: int, seconds: int) -> JobQueue:
         memory = self.limits.memory_bytes
-        return Runner(slots=slots, waiting=waiting, seconds=seconds, memory_bytes=memory)
+        return JobQueue(slots=slots, waiting=waiting, seconds=seconds, memory_bytes=memory)
 
-    def _task(self, kind: str, **more: Any) -> dict[str, Any]:
-        return {"kind": kind, "limits": asdict(self.limits), "names": {}, **more}
-
-    async def _check(self, session: Session, upload: Upload, *, example: str | None = None) -> None:
-        path = str(upload.path)
-        task = self._task(
-            "inspect",
-            path=path,
-            role=upload.role,
-            layout=upload.layout,
-            names={path: upload.name},
-            example=example,
-        )
+    async def _inspect(
+        self, session: Session, upload: Upload, *, example: str | None = None
+    ) -> None:
+        task = InspectTask(upload.sent, upload.csv_format, self.limits, example)
         try:
-            upload.content = await _outcome(self.checks.submit(task))
+            content = await _outcome(self.inspections.submit(task))
         except RefusedError as problem:
             _check_open(session)
             problem.field = problem.field or upload.role
             raise
         _check_open(session)
+        for column in content["columns"]:
+            if column["problem"] is not None:
+                column["problem"] = refusal_of(column["problem"], task).message
+        upload.content = schemas.FileContent.model_validate(content)
 
     def _keep(self, session: Session, upload: Upload) -> None:
         session.example = False
         if upload.role == "positives":
-            # There is one file of positives: a new one takes the place of the old.
+            # There is one file of positives: a new one replaces the old.
             for old in session.of_role("positives"):
                 self.sessions.remove_upload(session, old)
         session.uploads[upload.id] = upload
 
     async def _cancel(self, estimate: Estimate) -> None:
-        for runner, job in ((self.estimates, estimate.job), (self.diagnoses, estimate.diagnosis)):
+        for queue, job in ((self.estimates, estimate.job), (self.diagnoses, estimate.diagnosis)):
             if job is not None:
-                runner.cancel(job)
+                queue.cancel(job)
                 await asyncio.wrap_future(job.future)
 
     async def _make_way(self, session: Session) -> None:
-        """Refuse to disturb an estimate; a check of the assumptions has been overtaken."""
+        """Refuse to disturb an estimate; stop a check of assumptions, which is now out of date."""
         for estimate in list(session.estimates.values()):
             if not estimate.job.live:
                 await self._cancel(estimate)
         if session.live is not None:
-            raise RefusedError(409, "An estimate of this session is on its way; cancel it or wait.")
+            raise RefusedError(409, "This session has an estimate running; cancel it or wait.")
 
     def _too_large(self) -> RefusedError:
         return RefusedError(
             413,
-            f"The file is larger than {size(self.limits.upload_bytes)}, more than this server "
-            "takes; use the command line for it, which has no such limit.",
+            f"The file is larger than the {size(self.limits.upload_bytes)} that this server "
+            "accepts; use the command line, which has no such limit.",
             "file",
         )
 
 
-_NOUNS = {"positives": "positives", "unlabeled": "unlabeled rows"}
-
-
 def _check_open(session: Session) -> None:
     if session.closed:
-        raise RefusedError(404, "The session was closed while a file came in.")
+        raise RefusedError(404, "The session was closed while a file was coming in.")
 
 
 async def _outcome(job: Job) -> Any:
@@ -261,7 +276,7 @@ async def _outcome(job: Job) -> Any:
     return outcome
 
 
-def _fields(fields: dict[str, str]) -> tuple[str, dict[str, Any]]:
+def _fields(fields: dict[str, str]) -> tuple[str, CsvFormat]:
     """Read the fields that come with a file."""
     allowed: dict[str, tuple[str, ...]] = {
         "role": ROLES,
@@ -270,26 +285,24 @@ def _fields(fields: dict[str, str]) -> tuple[str, dict[str, Any]]:
     }
     for name, value in fields.items():
         if name != "delimiter" and name not in allowed:
-            raise RefusedError(422, f"The form has a field {name!r}, which is not known.")
+            raise RefusedError(422, f"The form has an unknown field {name!r}.")
         if name in allowed and value not in allowed[name]:
             raise RefusedError(422, f"{name} must be one of {' '.join(allowed[name])}.", name)
     if "role" not in fields:
         raise RefusedError(422, "The form needs a field role: positives or unlabeled.", "role")
-    return fields["role"], {
-        "delimiter": fields.get("delimiter") or None,
-        "decimal": fields.get("decimal", "."),
-        "header": fields.get("header", "true") == "true",
-    }
+    return fields["role"], CsvFormat(
+        delimiter=fields.get("delimiter") or None,
+        decimal=fields.get("decimal", "."),
+        header=fields.get("header", "true") == "true",
+    )
 
 
-def _one_layout(uploads: list[Upload]) -> dict[str, Any]:
-    layouts = {
-        json.dumps(upload.layout): upload.layout
-        for upload in uploads
-        if upload.path.suffix != ".parquet"
-    }
-    if len(layouts) > 1:
+def _common_settings(uploads: list[Upload]) -> CsvFormat:
+    settings = {upload.csv_format for upload in uploads if upload.path.suffix != ".parquet"}
+    if len(settings) > 1:
         raise RefusedError(
-            422, "The CSV files came with different settings; send them with the same.", "delimiter"
+            422,
+            "The CSV files were sent with different settings; send them with the same ones.",
+            "delimiter",
         )
-    return next(iter(layouts.values()), dict(_LAYOUT))
+    return next(iter(settings), CsvFormat())

@@ -1,4 +1,4 @@
-"""Sessions: what each client has sent and got, kept apart, and deleted without a trace."""
+"""Sessions: what each client has sent and received, kept apart and deleted in the end."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from poscount.web.jobs import Job
 from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError
-from poscount.web.runner import Job
+from poscount.web.schemas import FileContent
+from poscount.web.tasks import EstimateTask, SentFile
+from poscount.workflows import CsvFormat
 
 _SUFFIXES = (".csv.gz", ".tsv.gz", ".txt.gz", ".csv", ".tsv", ".txt", ".parquet")
 _ESTIMATES_KEPT = 5
@@ -23,23 +25,29 @@ _ESTIMATES_KEPT = 5
 
 @dataclass
 class Upload:
-    """A file: where it is, and what is in it."""
+    """A file: where it is and, once it is inspected, what is in it."""
 
     id: str
     name: str
     role: str
     path: Path
-    layout: dict[str, Any]
+    csv_format: CsvFormat
     size: int = 0
-    content: dict[str, Any] = field(default_factory=dict)
+    content: FileContent = field(default_factory=FileContent)
+
+    @property
+    def sent(self) -> SentFile:
+        """The file as workers know it."""
+        return SentFile(str(self.path), self.name, self.role)
 
 
 @dataclass
 class Estimate:
-    """A job, the folder that its results are in, and the check of its assumptions."""
+    """A job, the folder with its results, and the check of its assumptions."""
 
     id: str
     directory: Path
+    task: EstimateTask
     job: Job
     diagnosis: Job | None = None
     size: int = 0
@@ -47,7 +55,7 @@ class Estimate:
 
 @dataclass
 class Session:
-    """All that belongs to one client."""
+    """Everything that belongs to one client."""
 
     id: str
     directory: Path
@@ -60,7 +68,7 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Whether something is on its way."""
+        """Whether a file is coming in or an estimate waits or runs."""
         return self.incoming > 0 or self.live is not None
 
     @contextlib.contextmanager
@@ -79,8 +87,24 @@ class Session:
         return next((e for e in self.estimates.values() if e.job.live), None)
 
     def of_role(self, role: str) -> list[Upload]:
-        """Uploads of one role, in the order in which they came."""
+        """List the uploads of one role, in the order in which they came."""
         return [upload for upload in self.uploads.values() if upload.role == role]
+
+    def shared_columns(self) -> list[str]:
+        """List the columns that every unlabeled file has."""
+        first, *others = [upload.content.names for upload in self.of_role("unlabeled")] or [[]]
+        return [name for name in first if all(name in names for names in others)]
+
+    def n_groups(self, name: str) -> int | None:
+        """Count the groups that a column of the unlabeled files makes; None for too many."""
+        counts = [
+            column.distinct
+            for upload in self.of_role("unlabeled")
+            for column in upload.content.columns
+            if column.name == name
+        ]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
 
     def upload(self, identifier: str) -> Upload:
         """Find a file."""
@@ -96,7 +120,7 @@ class Session:
 
 
 class Sessions:
-    """All sessions, in a private directory that goes when they go."""
+    """All sessions, in a private directory that is deleted with the last of them."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -106,9 +130,9 @@ class Sessions:
         self._sessions: dict[str, Session] = {}
 
     def open(self) -> Session:
-        """Begin a session under a name that nobody can guess."""
+        """Begin a session with a name that nobody can guess."""
         if len(self._sessions) >= self.limits.sessions:
-            raise RefusedError(503, "Too many others use this server now; try again later.")
+            raise RefusedError(503, "Too many people are using this server now; try again later.")
         session = Session(secrets.token_urlsafe(24), Path(), time.monotonic())
         session.directory = self.root / secrets.token_hex(16)
         session.directory.mkdir(mode=0o700)
@@ -119,7 +143,7 @@ class Sessions:
         """Find a session, and note that it is in use."""
         session = self._sessions.get(identifier)
         if session is None or self._expired(session):
-            raise RefusedError(404, "There is no such session, or it has expired; begin a new one.")
+            raise RefusedError(404, "This session does not exist or has expired; begin a new one.")
         session.touched = time.monotonic()
         return session
 
@@ -129,21 +153,21 @@ class Sessions:
             raise RefusedError(507, "The server's disk space for files is full; try again later.")
         self.used += n_bytes
 
-    def new_upload(self, session: Session, name: str, role: str, layout: dict[str, Any]) -> Upload:
+    def new_upload(self, session: Session, name: str, role: str, csv_format: CsvFormat) -> Upload:
         """Give a new file its place; what the client calls it is only shown, never a path."""
         shown = _shown_name(name)
         suffix = next((end for end in _SUFFIXES if shown.lower().endswith(end)), None)
         if suffix is None:
             raise RefusedError(
                 415,
-                f"{shown}: its extension names no format that can be read here; use "
+                f"{shown}: files with this extension cannot be read here; use one of "
                 f"{', '.join(_SUFFIXES)}.",
                 role,
             )
         taken = {upload.name for upload in session.uploads.values()}
         identifier = secrets.token_hex(8)
         path = session.directory / f"{identifier}{suffix}"
-        return Upload(identifier, _untaken(shown, suffix, taken), role, path, layout)
+        return Upload(identifier, _untaken(shown, suffix, taken), role, path, csv_format)
 
     def remove_upload(self, session: Session, upload: Upload) -> None:
         """Delete a file."""
@@ -152,7 +176,7 @@ class Sessions:
         session.uploads.pop(upload.id, None)
 
     def keep_estimate(self, session: Session, estimate: Estimate) -> None:
-        """Keep a new estimate, and of the old ones only the last."""
+        """Keep a new estimate, and delete all but the last few."""
         session.estimates[estimate.id] = estimate
         for old in list(session.estimates.values())[:-_ESTIMATES_KEPT]:
             self.remove_estimate(session, old)
@@ -163,7 +187,7 @@ class Sessions:
         self.used -= estimate.size
         session.estimates.pop(estimate.id, None)
 
-    def weigh(self, estimate: Estimate) -> None:
+    def update_disk_usage(self, estimate: Estimate) -> None:
         """Account for what an estimate has written."""
         size = sum(file.stat().st_size for file in estimate.directory.iterdir())
         self.used += size - estimate.size
@@ -180,7 +204,7 @@ class Sessions:
         shutil.rmtree(session.directory, ignore_errors=True)
 
     def expired(self) -> list[Session]:
-        """Sessions that nobody has used for too long."""
+        """List the sessions that nobody has used for too long."""
         return [session for session in self._sessions.values() if self._expired(session)]
 
     def close_all(self) -> None:
@@ -207,7 +231,7 @@ def _shown_name(name: str) -> str:
 
 
 def _untaken(name: str, suffix: str, taken: set[str]) -> str:
-    """Tell files of one name apart.
+    """Number a name that is taken.
 
     Examples
     --------

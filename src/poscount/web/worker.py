@@ -1,7 +1,7 @@
-"""What worker processes do: read uploads, ask the library, write results.
+"""What worker processes do: inspect files, make estimates, check assumptions.
 
-The library and what it needs are imported at the top, so that a process from which workers are
-forked has them all. The server itself never imports this module.
+The library and what it needs are imported at the top, so that the process from which workers are
+forked has it all. The server itself never imports this module.
 """
 
 from __future__ import annotations
@@ -9,65 +9,100 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import os
 import shutil
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import matplotlib
-import matplotlib.pyplot as plt
+import matplotlib.pyplot as plt  # noqa: F401 (imported here, so that no worker has to)
+import pyarrow.csv
+import pyarrow.parquet  # noqa: F401
 
-from poscount import registry, workflows
-from poscount.base import CountingQuantifier, Quantifier
+from poscount import registry
 from poscount.datasets import example_path
 from poscount.errors import InputError
-from poscount.files.arrow import Progress, pyarrow
-from poscount.files.features import choose_features
-from poscount.files.reading import read_table
-from poscount.plotting import PrevalenceDisplay
-from poscount.plotting.png import png
-from poscount.results import Result, write_csv
-from poscount.web import recipes, report
-from poscount.web.diagnosis import check_assumptions
-from poscount.web.inspection import inspect
-from poscount.web.limits import Limits
-from poscount.web.offer import METHODS
-from poscount.web.refusals import field_of, for_the_page, size
+from poscount.web import reproduction_code
+from poscount.web.answers import answer_of, report_html
+from poscount.web.refusals import remedy
+from poscount.web.tasks import (
+    AVAILABLE_METHODS,
+    DiagnoseTask,
+    EstimateTask,
+    InspectTask,
+    MethodsTask,
+    Task,
+)
+from poscount.workflows import (
+    FileLimits,
+    OnProgress,
+    Result,
+    Watch,
+    diagnose,
+    draw,
+    fit,
+    inspect_file,
+    is_reusable,
+    quantify,
+    write_csv,
+)
 
-Report = Callable[[str, float | None], None]
+# Told what is being done and, if that is known, which part of it is done.
+ReportStep = Callable[[str, float | None], None]
 
-# Now, and not in every worker anew; and no window, whatever the machine has.
-pyarrow()
+# No window, whatever the machine has.
 matplotlib.use("agg")
-_CLASSES = {name: registry.method(name) for name in METHODS}
+_CLASSES = {name: registry.method(name) for name in AVAILABLE_METHODS}
 
 _OPTIONS = ("scorer", "confidence", "bootstrap")
 _MOST_DRAWN = 300
+_DPI = 110
+# Values that a check of the assumptions looks at: more would take long and tell little.
+_MOST_VALUES = 5_000_000
+_FEWEST_ROWS = 10_000
 
 
-def run(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
-    """Do a task; what goes wrong becomes a sentence, and the field that it belongs to."""
+def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
+    """Do a task.
+
+    Returns
+    -------
+    dict
+        ``done`` with the outcome, ``failed`` with the parameters of an `InputError`, or
+        ``out_of_memory``.
+    """
     try:
-        return {"done": _TASKS[task["kind"]](task, report_step)}
+        return {"done": _do(task, report_step)}
     except MemoryError:
-        most = size(task["limits"]["memory_bytes"])
-        sentence = (
-            f"This needs more memory than the {most} that the server gives; use fewer rows or "
-            "columns, or the command line."
-        )
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        sentence = str(error)
+        return {"out_of_memory": True}
+    except InputError as error:
+        return {"failed": vars(error)}
+    except OSError as error:
+        # Without the text of the error, which may hold a path.
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        return {"failed": {"message": f"The server has a problem with a file: {reason}."}}
+    except (ValueError, TypeError, ImportError) as error:
+        return {"failed": {"message": str(error)}}
     except Exception as error:  # a mistake of ours must not look like one of theirs
         traceback.print_exc()
         sentence = f"Something went wrong that is not your fault ({error!r}); please report it."
-    return {"failed": _in_their_names(sentence, task), "field": _field(sentence, task)}
+        return {"failed": {"message": sentence}}
 
 
-def _methods(task: dict[str, Any], report_step: Report) -> list[dict[str, Any]]:
-    """Describe the methods that are offered, the default first."""
-    return [_about(name, kind) for name, kind in _CLASSES.items()]
+def _do(task: Task, report_step: ReportStep) -> Any:
+    match task:
+        case MethodsTask():
+            return [_about(name, kind) for name, kind in _CLASSES.items()]
+        case InspectTask():
+            return _inspect(task)
+        case EstimateTask():
+            return _estimate(task, report_step)
+        case DiagnoseTask():
+            return _diagnose(task.estimate, report_step)
+    raise AssertionError(f"there is no such task: {task!r}")
 
 
 def _about(name: str, kind: Any) -> dict[str, Any]:
@@ -76,139 +111,111 @@ def _about(name: str, kind: Any) -> dict[str, Any]:
         "name": name,
         "title": kind.__name__,
         "summary": (kind.__doc__ or "").splitlines()[0].replace("`", ""),
-        "reusable": issubclass(kind, CountingQuantifier),
+        "reusable": is_reusable(kind),
         "options": [option for option in _OPTIONS if option in parameters],
     }
 
 
-def _inspect(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
-    if task["example"]:
-        shutil.copyfile(example_path(task["example"]), task["path"])
-    return inspect(task["path"], task["role"], task["layout"], Limits(**task["limits"]))
-
-
-def _estimate(task: dict[str, Any], report_step: Report) -> dict[str, Any]:
-    report_step(f"learning from {task['names'][task['positives']]}", None)
-    model = workflows.fit(
-        task["positives"],
-        task["method"],
-        options=task["options"],
-        features=task["features"],
-        layout=task["layout"],
+def _inspect(task: InspectTask) -> dict[str, Any]:
+    path, limits = task.file.path, task.limits
+    if task.example:
+        shutil.copyfile(example_path(task.example), path)
+    found = inspect_file(
+        path,
+        positives=task.file.role == "positives",
+        limits=FileLimits(limits.rows, limits.columns, limits.unpacked_bytes, limits.groups),
+        csv_format=task.csv_format,
     )
-    results = [
-        _under_their_name(result, task)
-        for result in workflows.quantify(
-            model,
-            task["data"],
-            by=task["by"],
-            by_file=task["by_file"],
-            # The other cores are for others, and every thread would take of the memory.
-            n_jobs=1,
-            layout=task["layout"],
-            watch=_watch(model, task, report_step),
-        )
+    columns = [
+        {**column._asdict(), "problem": vars(column.problem) if column.problem else None}
+        for column in found.columns
     ]
-    if len(results) > task["limits"]["groups"]:
-        raise ValueError(f"There are {len(results):,} groups: leave --by out, or choose another.")
+    return {"rows": found.rows, "columns": columns}
+
+
+# Estimates
+
+
+def _estimate(task: EstimateTask, report_step: ReportStep) -> None:
+    report_step(f"learning from {task.positives.name}", None)
+    model = fit(
+        task.positives.path,
+        task.method,
+        options=task.options,
+        features=None if task.features is None else list(task.features),
+        csv_format=task.csv_format,
+    )
+    if not is_reusable(model):
+        report_step(f"looking at {_files(task)} of unlabeled rows", None)
+    results = quantify(
+        model,
+        [file.path for file in task.unlabeled],
+        by=task.by,
+        by_file=task.by_file,
+        # The other cores are for others, and every thread would take up memory.
+        n_jobs=1,
+        csv_format=task.csv_format,
+        watch=_watch(task, report_step),
+    )
+    if len(results) > task.most_groups:
+        raise InputError(f"There are {len(results):,} groups, too many to show.", option="by")
     report_step("writing the result", None)
-    _write(model, results, task)
-    return {}
+    _write(task, model, _under_sent_names(task, results))
 
 
-def _watch(model: Quantifier, task: dict[str, Any], report_step: Report) -> workflows.Watch:
-    files = task["data"]
-    if not isinstance(model, CountingQuantifier):
-        report_step(f"looking at {len(files)} file(s) of unlabeled rows together", None)
-    n_parts = len(files) if task["by_file"] else 1
+def _files(task: EstimateTask) -> str:
+    n = len(task.unlabeled)
+    return task.unlabeled[0].name if n == 1 else f"{n} files"
+
+
+def _watch(task: EstimateTask, report_step: ReportStep) -> Watch:
+    """Tell how far the counting is: of one file after the other, or of all together."""
+    parts = [file.name for file in task.unlabeled] if task.by_file else [_files(task)]
     numbers = itertools.count()
 
     @contextmanager
-    def watch(title: str) -> Iterator[Progress]:
-        step, before = f"counting {_in_their_names(title, task)}", next(numbers)
-        report_step(step, before / n_parts)
-        yield lambda done, total: report_step(step, (before + done / total) / n_parts)
+    def watch(title: str) -> Iterator[OnProgress]:
+        number = next(numbers)
+        step = f"counting {parts[number]}"
+        report_step(step, number / len(parts))
+        yield lambda done, total: report_step(step, (number + done / total) / len(parts))
 
     return watch
 
 
-def _write(model: Quantifier, results: list[Result], task: dict[str, Any]) -> None:
-    folder = Path(task["directory"])
-    truth = _truth(results) if task["example"] else None
-    picture = None
+def _under_sent_names(task: EstimateTask, results: Sequence[Result]) -> list[Result]:
+    if not task.by_file:
+        return list(results)
+    names = {file.path: file.name for file in task.unlabeled}
+    return [
+        result._replace(group={**result.group, "file": names[result.group["file"]]})
+        for result in results
+    ]
+
+
+def _write(task: EstimateTask, model: Any, results: Sequence[Result]) -> None:
+    folder = Path(task.directory)
+    truth = _truth(results) if task.example else None
+    png = None
     if len(results) <= _MOST_DRAWN:
-        figure = PrevalenceDisplay.from_results(results, truth=truth).figure_
-        figure.savefig(folder / "prevalence.svg", metadata={"Date": None})
-        picture = png(figure)
-        (folder / "prevalence.png").write_bytes(picture)
-        plt.close(figure)
-    answer = _answer(model, results, task, truth, drawn=picture is not None)
+        paths = folder / "prevalence.svg", folder / "prevalence.png"
+        draw(results, *paths, truth=truth, dpi=_DPI)
+        png = paths[1].read_bytes()
     with open(folder / "result.csv", "w", newline="", encoding="utf-8") as file:
         write_csv(results, file)
+    no_model = None
     try:
         model.save(folder / "model.poscount")
     except ImportError as error:
-        answer["no_model"] = str(error)
-    (folder / "report.html").write_text(report.html(answer, picture), encoding="utf-8")
-    (folder / "result.json").write_text(json.dumps(answer, indent=1), encoding="utf-8")
+        no_model = str(error)
+    answer = answer_of(task, model, results, truth=truth, drawn=png is not None, no_model=no_model)
+    (folder / "report.html").write_text(report_html(answer, png), encoding="utf-8")
+    text = json.dumps(answer.model_dump(), indent=1)
+    (folder / "result.json").write_text(text, encoding="utf-8")
 
 
-def _answer(
-    model: Quantifier,
-    results: list[Result],
-    task: dict[str, Any],
-    truth: list[float] | None,
-    drawn: bool,
-) -> dict[str, Any]:
-    features = list(model.feature_names_in_)
-    reusable = isinstance(model, CountingQuantifier)
-    needed = None if features == _chosen_unasked(task) else features
-    first = results[0].prevalence
-    entries = [
-        {
-            "label": report.label(result),
-            "group": {name: _plain(value) for name, value in result.group.items()},
-            "sentence": report.sentence(result),
-            **result.prevalence.to_dict(),
-            "truth": truth[i] if truth else None,
-        }
-        for i, result in enumerate(results)
-    ]
-    return {
-        "headline": report.headline(results),
-        "labelled": ", ".join(results[0].group) or "sample",
-        "results": entries,
-        "truth": truth is not None,
-        "warnings": report.warnings(results),
-        "meaning": report.MEANING,
-        "doubts": report.DOUBTS,
-        "made": (
-            f"{first.method} learned from {first.n_labeled:,} positives by the columns "
-            f"{', '.join(features)}; seed {results[0].seed}."
-        ),
-        "method": task["method"],
-        "features": features,
-        "seed": results[0].seed,
-        "picture": f"Chart of the numbers in the table. {report.headline(results)}"
-        if drawn
-        else None,
-        "command": recipes.command(task, needed, reusable),
-        "python": recipes.python(task, needed, first.method),
-        "no_model": None,
-    }
-
-
-def _chosen_unasked(task: dict[str, Any]) -> list[str] | None:
-    """Features that would be chosen without being named, if there is no doubt about them."""
-    path = task["positives"]
-    try:
-        return choose_features(read_table(path, **task["layout"]), None, [], path)
-    except InputError:
-        return None
-
-
-def _truth(results: list[Result]) -> list[float] | None:
-    """Shares that are known, because the example is simulated."""
+def _truth(results: Sequence[Result]) -> list[float] | None:
+    """Look up the true shares of the example, which is simulated."""
     with open(example_path("truth.csv"), newline="") as file:
         shares = {
             row["night"]: int(row["positives"]) / int(row["rows"]) for row in csv.DictReader(file)
@@ -217,35 +224,38 @@ def _truth(results: list[Result]) -> list[float] | None:
     return [shares[night] for night in nights] if set(nights) <= set(shares) else None
 
 
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+# The check of the assumptions
 
 
-def _under_their_name(result: Result, task: dict[str, Any]) -> Result:
-    if task["by_file"]:
-        path = result.group["file"]
-        return result._replace(group={**result.group, "file": task["names"][path]})
-    return result
-
-
-def _in_their_names(sentence: str, task: dict[str, Any]) -> str:
-    for path, name in task["names"].items():
-        sentence = sentence.replace(path, name)
-    return for_the_page(sentence)
-
-
-def _field(sentence: str, task: dict[str, Any]) -> str | None:
-    named = field_of(sentence)
-    if named or task["kind"] != "estimate":
-        return named
-    if task["positives"] in sentence:
-        return "positives"
-    return "unlabeled" if any(path in sentence for path in task["data"]) else None
-
-
-_TASKS = {
-    "methods": _methods,
-    "inspect": _inspect,
-    "estimate": _estimate,
-    "diagnose": check_assumptions,
-}
+def _diagnose(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]:
+    """Check the assumptions of an estimate by its model file, and write the report."""
+    folder = Path(task.directory)
+    report_step("reading the rows again", None)
+    model = registry.load(folder / "model.poscount")
+    diagnosis, n_used, n_rows = diagnose(
+        model,
+        [file.path for file in task.unlabeled],
+        positives=task.positives.path,
+        most_rows=max(_FEWEST_ROWS, _MOST_VALUES // len(model.feature_names_in_)),
+        csv_format=task.csv_format,
+        on_read=lambda: report_step("checking the assumptions", None),
+    )
+    diagnosis.to_html(folder / "diagnosis.html")
+    rows = f"all {n_rows:,} unlabeled rows together"
+    if n_used < n_rows:
+        rows = f"{n_used:,} of the {n_rows:,} unlabeled rows, drawn at random"
+    return {
+        "rows": f"Rows checked: {rows}.",
+        "findings": [
+            {**finding.to_dict(), "figures": finding.figures} for finding in diagnosis.findings
+        ],
+        "unchecked": [
+            {
+                "code": missing.code,
+                "title": missing.title,
+                "reason": f"{missing.reason} {remedy(missing.option)}".rstrip(),
+            }
+            for missing in diagnosis.unchecked
+        ],
+        "command": reproduction_code.diagnose_command(task),
+    }

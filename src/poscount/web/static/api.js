@@ -1,4 +1,4 @@
-// Requests to the server that this page came from. A refusal is an error with a field.
+// Requests to the server of this page. A refusal is an error with the field that it belongs to.
 
 export class Refusal extends Error {
   constructor(status, message, field) {
@@ -8,14 +8,14 @@ export class Refusal extends Error {
   }
 }
 
-const UNREACHABLE = "The server does not answer; is it still running?";
+const UNREACHABLE = "The server does not answer. Is it still running?";
 
 function outcome(status, text) {
   let content = null;
   try {
     content = text ? JSON.parse(text) : null;
   } catch {
-    throw new Refusal(status, `The server gave an answer that cannot be read (${status}).`, null);
+    throw new Refusal(status, `The server's answer cannot be read (status ${status}).`, null);
   }
   if (status >= 400) {
     throw new Refusal(status, content.message, content.field);
@@ -38,7 +38,7 @@ export async function ask(method, path, content) {
   return outcome(response.status, await response.text());
 }
 
-// XMLHttpRequest, because fetch does not tell how much of a file has been sent.
+// XMLHttpRequest, because fetch does not report how much of a file has been sent.
 export function send(path, fields, file, onProgress) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) {
@@ -63,10 +63,10 @@ export function send(path, fields, file, onProgress) {
 
 const POLL_MILLISECONDS = 300;
 
-// Between two questions how far something is.
+// Between two requests for the state of some work.
 export const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
 
-// For when the page goes away and nobody waits for the answer.
+// For when the page is closed and nobody waits for the answer.
 export function forget(path) {
   fetch(`/api/${path}`, { method: "DELETE", keepalive: true }).catch(() => {});
 }

@@ -1,4 +1,4 @@
-// The page: steps appear when they can be taken, and the answer when it is there.
+// The page: each step appears when it can be taken, and the answer when it is ready.
 
 import { ask, pause } from "./api.js";
 import { diagnose, forgetDiagnosis } from "./diagnosis.js";
@@ -9,7 +9,7 @@ import { showDownloads, showResult } from "./result.js";
 const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
 
 let methods = [];
-let cancelled = false; // whether the estimate on its way is to be stopped
+let cancelled = false; // whether to stop the estimate that is running
 
 async function start() {
   watchFiles();
@@ -22,11 +22,11 @@ async function start() {
     startFiles(info.limits, showSession);
     say("version", info.version);
     const { upload_bytes: bytes, rows, columns } = info.limits;
-    say("limits", `Up to ${whole(bytes / 1e6)} MB, ${whole(rows)} rows and ${whole(columns)} columns a file.`);
+    say("limits", `Up to ${whole(bytes / 1e6)} MB, ${whole(rows)} rows and ${whole(columns)} columns per file.`);
     const offered = await ask("GET", "methods");
     methods = offered.methods;
-    fillSelect("method", methods.map(({ name, title }, i) => [name, i ? title : `${title} (start with this one)`]));
-    fillSelect("scorer", [["", "the method's own"], ...offered.scorers.map((name) => [name, name])]);
+    fillSelect("method", methods.map(({ name, title }, i) => [name, i ? title : `${title} (recommended)`]));
+    fillSelect("scorer", [["", "the method's default"], ...offered.scorers.map((name) => [name, name])]);
     showMethod();
     byId("example").disabled = false;
     byId("estimate").disabled = false;
@@ -61,6 +61,8 @@ function showSession(session) {
     return;
   }
   byId("columns").replaceChildren(...session.columns.map(columnItem));
+  // A column that could be used, if it were read or written in another way, is not left out silently.
+  say("features-error", session.columns.find(({ problem }) => problem)?.problem ?? "");
   const alone = session.left_alone.join(", ");
   say("left-alone", alone ? `Only in the unlabeled files, and not learned from: ${alone}.` : "");
   const all = session.files.filter((file) => file.role === "unlabeled");
@@ -77,12 +79,12 @@ function hideResult() {
   forgetDiagnosis();
 }
 
-function columnItem({ name, use, why_not: reason }) {
+function columnItem({ name, usable, use, why_not: reason }) {
   const item = document.createElement("li");
   const label = element("label", "", { class: "tick" });
   const box = element("input", "", { type: "checkbox", value: name });
   box.checked = use;
-  box.disabled = Boolean(reason?.startsWith("is missing") || reason === "holds text");
+  box.disabled = !usable;
   label.append(box, element("span", reason ? `${name} (${reason})` : name));
   item.append(label);
   return item;
@@ -91,8 +93,8 @@ function columnItem({ name, use, why_not: reason }) {
 function showMethod() {
   const method = methods.find(({ name }) => name === byId("method").value);
   const kind = method.reusable
-    ? "Learns once; the model file can be used for other data."
-    : "Looks at positives and unlabeled rows together, each time anew.";
+    ? "It is fitted once, and the model file can be used for other data."
+    : "It is fitted anew for each set of unlabeled rows.";
   say("method-hint", `${method.summary} ${kind}`);
   for (const option of ["scorer", "bootstrap", "confidence"]) {
     byId(option).parentElement.hidden = !method.options.includes(option);
@@ -122,7 +124,7 @@ async function estimate() {
   hideResult();
   const request = wanted();
   if (request.features.length === 0) {
-    showError({ field: "features", message: "Tick at least one column." });
+    showError({ field: "features", message: "Select at least one column." });
     return;
   }
   working(true);
@@ -164,12 +166,12 @@ async function follow(path) {
 
 function showDiagnosed(answer, downloads, base) {
   showDownloads(answer, downloads, base);
-  // Of one sample the report says all that the warnings say, and more.
+  // For one sample the report says everything that the warnings say, and more.
   byId("warnings-part").hidden ||= answer.results.length === 1;
 }
 
 function showStep({ state, step, fraction, position }) {
-  const before = position === 1 ? "1 other is before you" : `${position} others are before you`;
+  const before = position === 1 ? "1 other is ahead of you" : `${position} others are ahead of you`;
   say("status", state === "waiting" ? `Waiting: ${position ? before : "you are next"}.` : `Working: ${step} …`);
   if (fraction === null) {
     byId("progress").removeAttribute("value");
@@ -178,7 +180,7 @@ function showStep({ state, step, fraction, position }) {
   }
 }
 
-// Whoever follows the estimate stops it before the next question.
+// The loop in `follow` stops the estimate before its next request.
 function cancel() {
   cancelled = true;
   byId("cancel").disabled = true;

@@ -1,14 +1,14 @@
-// The assumption report: asked for when the answer is there, shown when it is ready.
+// The assumption report: requested when the answer is there, shown when it is ready.
 
 import { ask, pause } from "./api.js";
 import { byId, element, say } from "./page.js";
 
 const MARKS = { warning: "▲", notice: "●", ok: "✓" };
-const WORDS = { warning: "Warning", notice: "Notice", ok: "In order" };
+const WORDS = { warning: "Warning", notice: "Notice", ok: "OK" };
 
 let shown = null; // address of the estimate whose report is wanted
 
-// Nothing is left of the last report, and what is still on its way is not shown.
+// Remove the last report; one that is not ready yet will not be shown.
 export function forgetDiagnosis() {
   shown = null;
   say("diagnosis-status", "");
@@ -55,7 +55,7 @@ function showDiagnosis({ rows, findings, unchecked: missing, command }) {
     "diagnosis-status",
     warnings
       ? `The assumptions are checked: ${reasons} to doubt the answer.`
-      : "The assumptions are checked: no reason to doubt the answer was found. That is no proof: read on below.",
+      : "The assumptions are checked: no reason to doubt the answer was found. That is no proof; see below.",
   );
   say("diagnosis-rows", rows);
   say("diagnose", command);

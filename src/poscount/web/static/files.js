@@ -1,4 +1,4 @@
-// Step 1: files go to the server, and what it finds in them comes back.
+// Step 1: send files to the server, and show what it found in them.
 
 import { ask, forget, Refusal, send } from "./api.js";
 import { byId, clearErrors, element, say, showError, whole } from "./page.js";
@@ -6,7 +6,7 @@ import { byId, clearErrors, element, say, showError, whole } from "./page.js";
 const ROLES = ["positives", "unlabeled"];
 const LAYOUT = ["delimiter", "decimal", "header"];
 
-let session = null; // what the server last said of the session
+let session = null; // the session as the server last described it
 let sent = []; // {role, file, id}: kept to send them again when the settings change
 let limits = null;
 let onChange = () => {};
@@ -64,7 +64,7 @@ async function addFiles(role, files) {
   clearErrors(role, ...LAYOUT);
   const chosen = role === "positives" ? files.slice(0, 1) : files;
   if (files.length > chosen.length) {
-    showError(new Refusal(0, "Give one file of positives; only the first was taken.", role));
+    showError(new Refusal(0, "There can be only one file of positives; the others were ignored.", role));
   }
   for (const file of chosen) {
     try {
@@ -79,7 +79,7 @@ async function addFiles(role, files) {
 async function addFile(role, file) {
   if (limits && file.size > limits.upload_bytes) {
     const most = whole(limits.upload_bytes / 1e6);
-    const sentence = `${file.name} is larger than ${most} MB, more than this server takes; use the command line for it.`;
+    const sentence = `${file.name} is larger than ${most} MB, more than this server accepts; use the command line for it.`;
     throw new Refusal(413, sentence, role);
   }
   const entry = { role, file, id: null };
@@ -99,7 +99,7 @@ async function addFile(role, file) {
   say("file-status", `${file.name} is read.`);
 }
 
-// The server reads CSV as it was told when a file came; with other settings it must come again.
+// A file is read with the settings it was sent with; when they change, it is sent again.
 async function sendAgain() {
   const again = sent;
   sent = [];
@@ -120,7 +120,7 @@ async function inSession(work) {
       session = null;
       sent = [];
       render();
-      throw new Refusal(404, "Your session has expired and its files are deleted; add them again.", error.field);
+      throw new Refusal(404, "Your session has expired and its files were deleted; add them again.", error.field);
     }
     throw error;
   }

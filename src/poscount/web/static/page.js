@@ -1,4 +1,4 @@
-// Small things that all parts of the page use. Text from files and server is only ever text.
+// Helpers for all parts of the page. Text from files and from the server is never used as HTML.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -31,7 +31,7 @@ export function say(id, text) {
   byId(id).textContent = text;
 }
 
-// An error stands beside its field; one without a field of its own, below the button.
+// An error is shown beside its field, or below the button if it has none.
 export function showError(refusal, otherwise = "general") {
   const field = byId(`${refusal.field}-error`) ? refusal.field : otherwise;
   say(`${field}-error`, refusal.message);

@@ -5,8 +5,8 @@ import { byId, element, fillList, percent, say, whole } from "./page.js";
 const NAMES = {
   "result.csv": "the numbers, for a spreadsheet (CSV)",
   "result.json": "everything, for programs (JSON)",
-  "report.html": "a report to read and to send on (HTML, one file)",
-  "model.poscount": "the model, to count other data with the command line",
+  "report.html": "a report to read and to share (HTML, one file)",
+  "model.poscount": "the model, for use on other data with the command line",
   "prevalence.svg": "the picture, for print (SVG)",
   "prevalence.png": "the picture (PNG)",
   "diagnosis.html": "the check of the assumptions, with pictures (HTML, one file)",
@@ -28,7 +28,7 @@ export function showResult(answer, downloads, base) {
 }
 
 function showTable(answer) {
-  const heads = [answer.labelled, "share", "interval", "positives", "rows", "warnings"];
+  const heads = [answer.label_title, "share", "interval", "positives", "rows", "warnings"];
   if (answer.truth) {
     heads.splice(3, 0, "truth");
   }
@@ -68,7 +68,7 @@ function showPicture(answer, base) {
 function showWarnings({ results, warnings }) {
   const everywhere = results.length;
   byId("warnings-part").hidden = warnings.length === 0;
-  say("warnings-title", everywhere === 1 ? "Noticed while counting:" : "Noticed while counting single groups:");
+  say("warnings-title", everywhere === 1 ? "Warnings:" : "Warnings for single groups:");
   fillList(
     "warnings",
     warnings.map(({ sentence, where }) => {

@@ -1,0 +1,132 @@
+"""Copies of rows: among the positives, in the sample, and of the positives in the sample."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poscount.checks.check import Check, Evidence, Missing, Outcome, blocks, severity_above
+from poscount.seeds import stream
+from poscount.validation import Rows
+
+# Real data without any mistake had up to 0.13 and 0.25.
+NOTICE, MOST_COPIES, MOST_FOUND = 0.01, 0.2, 0.3
+# Where shuffled columns give as many copies, the values are coarse.
+COARSE = 0.01
+
+
+def row_codes(rows: Rows, shuffle: np.random.Generator | None = None) -> np.ndarray:
+    """A 64-bit code of every row, to find equal rows; two different rows share one in 10^19 cases.
+
+    Parameters
+    ----------
+    rows : Rows
+        Of finite numbers.
+    shuffle : Generator, optional
+        Shuffles every column by itself first. Rows that are equal after that are so because values
+        are coarse, not because rows were copied.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n_rows,)
+    """
+    # Odd factors, so that no two values become one.
+    salts = stream(0, "row codes").integers(2**64, size=(rows.data.shape[1], 3), dtype=np.uint64)
+    salts |= np.uint64(1)
+    codes = [np.empty(0, np.uint64)]
+    for block in blocks(rows):
+        total = np.zeros(len(block), np.uint64)
+        for j in range(block.shape[1]):
+            # Adding zero turns -0 into 0, which equals it but has other bits.
+            column = _mixed((block[:, j] + 0.0).view(np.uint64), salts[j])
+            total += column if shuffle is None else shuffle.permutation(column)
+        codes.append(total)
+    return np.concatenate(codes)
+
+
+def _mixed(bits: np.ndarray, salts: np.ndarray) -> np.ndarray:
+    """Scramble 64 bits, differently for each column."""
+    mixed = (bits ^ salts[0]) * salts[1]
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * salts[2]
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+def copies(codes: np.ndarray) -> float:
+    """Share of rows that are copies of an earlier one.
+
+    Examples
+    --------
+    >>> copies(np.array([5, 5, 7, 5], dtype=np.uint64))
+    0.5
+    """
+    return 1 - len(np.unique(codes)) / len(codes)
+
+
+def _look_among(rows: Rows | Missing, seed: int, what: str) -> Outcome | Missing:
+    if isinstance(rows, Missing):
+        return rows
+    share = copies(row_codes(rows))
+    sentence = f"{100 * share:.1f} % of the {what} are exact copies of others"
+    severity = severity_above(share, NOTICE, MOST_COPIES)
+    if severity == "ok":
+        return Outcome(severity, share, MOST_COPIES, f"{sentence}.")
+    if copies(row_codes(rows, _shuffle(seed))) > COARSE:
+        return _coarse(share, MOST_COPIES, sentence)
+    advice = "Remove copies that were made by mistake: they make the interval too narrow."
+    return Outcome(severity, share, MOST_COPIES, f"{sentence}.", advice)
+
+
+def _look_for_positives(evidence: Evidence) -> Outcome | Missing:
+    positives, sample = evidence.positives, evidence.sample
+    if isinstance(positives, Missing):
+        return positives
+    if isinstance(sample, Missing):
+        return sample
+    share = _found_in(row_codes(positives), row_codes(sample))
+    sentence = f"{100 * share:.1f} % of the labelled positives are also rows of the sample"
+    severity = severity_above(share, NOTICE, MOST_FOUND)
+    if severity == "ok":
+        return Outcome(severity, share, MOST_FOUND, f"{sentence}.")
+    generator = _shuffle(evidence.seed)
+    if _found_in(row_codes(positives, generator), row_codes(sample, generator)) > COARSE:
+        return _coarse(share, MOST_FOUND, sentence)
+    advice = (
+        "Remove the labelled positives from the sample: the estimate includes them, and its "
+        "interval is too narrow."
+    )
+    return Outcome(severity, share, MOST_FOUND, f"{sentence}.", advice)
+
+
+def _shuffle(seed: int) -> np.random.Generator:
+    return stream(seed, "diagnose copies")
+
+
+def _found_in(codes: np.ndarray, others: np.ndarray) -> float:
+    return float(np.isin(codes, others).mean())
+
+
+def _coarse(share: float, limit: float, sentence: str) -> Outcome:
+    sentence += ", as expected where values are this coarse."
+    return Outcome("notice", share, limit, sentence, "Use more or finer features.")
+
+
+DUPLICATE_POSITIVES = Check(
+    code="duplicate-positives",
+    look=lambda evidence: _look_among(evidence.positives, evidence.seed, "positives"),
+    title="Copies among the positives",
+    quantity="share of positives that are copies",
+    cannot_detect="copies with noise added or with other digits",
+)
+DUPLICATE_ROWS = Check(
+    code="duplicate-rows",
+    look=lambda evidence: _look_among(evidence.sample, evidence.seed, "rows of the sample"),
+    title="Copies in the sample",
+    quantity="share of rows that are copies",
+    cannot_detect="copies with noise added or with other digits",
+)
+POSITIVES_IN_SAMPLE = Check(
+    code="positives-in-sample",
+    look=_look_for_positives,
+    title="Positives in the sample",
+    quantity="share of positives found in the sample",
+    cannot_detect="positives in the sample with other digits",
+)

@@ -1,0 +1,50 @@
+"""Negatives in the core of the positives: more rows there than positives alone would explain."""
+
+from __future__ import annotations
+
+import math
+
+from poscount.checks.check import Check, Evidence, Missing, Outcome
+
+# At most 5 false alarms in 100 samples of positives alone, and about 1 in 100 over samples of all
+# prevalences.
+LARGEST = 1.65
+
+
+def core_excess(uncapped: float, n_labeled: int, n_unlabeled: int) -> float:
+    r"""How many more rows the core of the positives holds than if all rows were positive.
+
+    In standard deviations:
+
+    .. math:: \frac{\hat p - 1}{\sqrt{0.8\,(1/n_L + 1/n_U)}}
+
+    with PAT's estimate before its cap at 1.
+    """
+    return (uncapped - 1) / math.sqrt(0.8 * (1 / n_labeled + 1 / n_unlabeled))
+
+
+def _look(evidence: Evidence) -> Outcome | Missing:
+    excess = evidence.core_excess
+    if isinstance(excess, Missing):
+        return excess
+    if excess <= LARGEST:
+        sentence = "No more rows look like typical positives than if all rows were positive."
+        return Outcome("ok", excess, LARGEST, sentence)
+    sentence = (
+        "More rows look like typical positives than if all rows were positive: either some "
+        "negatives look like typical positives, or the positives have drifted."
+    )
+    advice = "Do not use PAT here, because its estimate is too high. RCQ's may be too high as well."
+    return Outcome("warning", excess, LARGEST, sentence, advice, caution=excess)
+
+
+OVERLAP = Check(
+    code="overlap",
+    look=_look,
+    caution_rate=1 / 100,
+    title="Crowding among the typical rows",
+    quantity="excess of rows in the core, in standard deviations",
+    false_alarm_rate=0.006,
+    cannot_detect="overlap in a sample with many other negatives, because the core is then never "
+    "overfull",
+)

@@ -1,0 +1,103 @@
+"""Overlap or drift, told apart by a second sample with a different prevalence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.checks.core_differs import CORE_DIFFERS, core_limit
+from poscount.checks.finding import Severity
+from poscount.prevalence import Interval, Prevalence
+
+# Prevalences that differ by less do not tell overlap from drift.
+CLOSE = 0.1
+ADVICE = {
+    "overlap": "Trust RCQ rather than PAT.",
+    "drift": "Trust PAT rather than RCQ, and label new positives from where the samples come from.",
+    "close": "Compare with a sample that has clearly more or fewer positives: these are too close "
+    "to tell.",
+}
+_SENTENCES = {
+    "overlap": "negatives overlap with part of the positives: trust RCQ rather than PAT.",
+    "drift": "both samples look alike, but not like the labelled positives: either the positives "
+    "have drifted (then trust PAT rather than RCQ), or the prevalences are too close to tell.",
+    "clean": "no sign of overlap or drift.",
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two samples compared.
+
+    Attributes
+    ----------
+    difference : float
+        Prevalence of the first sample minus that of the second, both from the same regions.
+    interval : Interval
+        Range for it; the error that both samples share through the positives cancels.
+    prevalences : tuple of Prevalence
+        What the model says about each sample by itself.
+    core_difference : float
+        How differently the two cores are spread (`poscount.checks.core_differs`).
+    limit : float
+        What `core_difference` exceeds in 1 of 20 pairs of samples with nothing wrong.
+    """
+
+    difference: float
+    interval: Interval
+    prevalences: tuple[Prevalence, Prevalence]
+    core_difference: float
+    limit: float
+
+    @property
+    def reading(self) -> str:
+        """One of "overlap", "drift" and "clean".
+
+        "overlap" if the cores differ from each other: their mixture of positives and negatives
+        does, so there are negatives in them. "drift" if they are alike, but not like the positives.
+        "clean" if neither is seen.
+        """
+        if self.core_difference > self.limit:
+            return "overlap"
+        return "drift" if any(map(_core_differs, self.prevalences)) else "clean"
+
+    def __str__(self) -> str:
+        sign, more = (1, "more") if self.difference >= 0 else (-1, "fewer")
+        low, high = sorted(100 * sign * end for end in (self.interval.low, self.interval.high))
+        return (
+            f"The first sample has {100 * abs(self.difference):.1f} points {more} positives "
+            f"({low:.1f} to {high:.1f}); {_SENTENCES[self.reading]}"
+        )
+
+
+def limit_between_samples(core_freedom: float) -> float:
+    """What the difference between the cores of two samples exceeds by chance in 1 of 20 pairs."""
+    return core_limit(core_freedom, 1.7, 0.05)
+
+
+def _core_differs(prevalence: Prevalence) -> bool:
+    return any(caution.code == CORE_DIFFERS.code for caution in prevalence.warnings)
+
+
+def _look(evidence: Evidence) -> Outcome | Missing:
+    found = evidence.comparison
+    if isinstance(found, Missing):
+        return found
+    number, limit, reading = found.core_difference, found.limit, found.reading
+    if reading == "clean":
+        return Outcome("ok", number, limit, str(found))
+    # The second sample says which of the two it is; whether it is anything, the first one does.
+    severity: Severity = "warning" if _core_differs(found.prevalences[0]) else "notice"
+    close = reading == "drift" and abs(found.difference) < CLOSE
+    return Outcome(severity, number, limit, str(found), ADVICE["close" if close else reading])
+
+
+SECOND_SAMPLE = Check(
+    code="second-sample",
+    look=_look,
+    title="Overlap or drift, by a second sample",
+    quantity="difference between the cores of the two samples",
+    false_alarm_rate=0.045,
+    cannot_detect="anything if both samples have the same prevalence, because overlap then looks "
+    "like drift",
+)

@@ -1,0 +1,138 @@
+"""The options that several commands share; only typer is imported with them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from poscount import registry
+from poscount.workflows import CsvFormat
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+
+
+class TextFormat(StrEnum):
+    """How a report is printed."""
+
+    text = "text"
+    json = "json"
+
+
+class Engine(StrEnum):
+    """What reads the files."""
+
+    auto = "auto"
+    duckdb = "duckdb"
+    dask = "dask"
+    spark = "spark"
+
+
+class OnError(StrEnum):
+    """What to do if a file cannot be used."""
+
+    stop = "raise"
+    skip = "skip"
+
+
+ModelFile = Annotated[str, typer.Argument(help="Model file written by `poscount fit`.")]
+Positives = Annotated[
+    str, typer.Argument(help="Labelled positives: CSV (also gz), Parquet or Arrow; - for stdin.")
+]
+Data = Annotated[
+    list[str],
+    typer.Argument(help="Unlabeled rows: CSV (also gz), Parquet, Arrow, globs, directories, -."),
+]
+Method = Annotated[str, typer.Option("--method", help=f"One of {', '.join(registry.METHODS)}.")]
+Scorer = Annotated[
+    str | None,
+    typer.Option("--scorer", help=f"One of {', '.join(registry.SCORERS)}.", show_default=False),
+]
+Features = Annotated[
+    str | None, typer.Option(help="Columns to use, separated by commas.", show_default=False)
+]
+Exclude = Annotated[
+    str | None, typer.Option(help="Columns to leave out, separated by commas.", show_default=False)
+]
+Confidence = Annotated[
+    float | None, typer.Option(help="Level of the interval; 0.95 by default.", show_default=False)
+]
+Bootstrap = Annotated[
+    int | None,
+    typer.Option(
+        help="Replicates for the interval of a method that has none of its own, such as 200.",
+        show_default=False,
+    ),
+]
+RandomState = Annotated[
+    int, typer.Option("--random-state", help="Seed; the same seed gives the same answer.")
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by", help="One answer for each value of these columns (commas).", show_default=False
+    ),
+]
+ByFile = Annotated[bool, typer.Option("--by-file", help="One answer for each file.")]
+EngineOption = Annotated[Engine, typer.Option("--engine", help="What reads and counts the files.")]
+OnErrorOption = Annotated[
+    OnError, typer.Option("--on-error", help="Stop at a bad file, or skip it with a warning.")
+]
+OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+Plot = Annotated[
+    str | None, typer.Option("--plot", help="Draw the result into this file.", show_default=False)
+]
+Trust = Annotated[
+    str | None,
+    typer.Option(
+        "--trust",
+        help="Types that a model file with a scorer of another library may build.",
+        show_default=False,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(help="Delimiter of CSV files; found in the first line.", show_default=False),
+]
+Decimal = Annotated[str, typer.Option(help="Decimal mark of CSV files.")]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="CSV files have no header; columns are 1, 2, ...")
+]
+
+
+def names(text: str | None) -> list[str] | None:
+    """Split the value of an option at its commas."""
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def csv_format(delimiter: str | None, decimal: str, no_header: bool) -> CsvFormat:
+    """Make one setting of the three options; a tab may be written as backslash and t."""
+    return CsvFormat("\t" if delimiter == "\\t" else delimiter, decimal, not no_header)
+
+
+class MultiValueOption(TyperCommand):
+    """A command whose list options take several values: ``--datasets A C`` for two of them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Write ``--datasets A C`` as ``--datasets A --datasets C``, then parse as usual."""
+        several = {name for option in self.params if option.multiple for name in option.opts}
+        written: list[str] = []
+        current = None
+        for argument in args:
+            if argument.startswith("-") and argument != "-":
+                current = argument if argument in several else None
+                if current is None:
+                    written.append(argument)
+            elif current is not None:
+                written += [current, argument]
+            else:
+                written.append(argument)
+        return super().parse_args(ctx, written)

@@ -1,0 +1,55 @@
+"""Errors of the library in the words of the command line: each option by its flag."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from poscount.errors import InputError
+
+# The other options are called as in Python, with dashes.
+_FLAGS = {"header": "--no-header", "trusted": "--trust"}
+
+
+def for_command_line(error: InputError) -> str:
+    """Say what is wrong, and which option of the command line mends it.
+
+    Examples
+    --------
+    >>> for_command_line(InputError("'1,5' is not a number.", option="decimal", value=","))
+    "'1,5' is not a number. Pass --decimal ','."
+    >>> for_command_line(InputError("Counts files have no groups.", option="by", leave_out=True))
+    'Counts files have no groups. Leave --by out.'
+    """
+    return error.told(_remedy(error))
+
+
+def flag(option: str) -> str:
+    """Name of an option on the command line.
+
+    Examples
+    --------
+    >>> flag("on_error"), flag("trusted")
+    ('--on-error', '--trust')
+    """
+    return _FLAGS.get(option, f"--{option.replace('_', '-')}")
+
+
+def _remedy(error: InputError) -> str:
+    if error.option is None:
+        return ""
+    name, value = flag(error.option), error.value
+    if error.option == "exclude" and value:
+        return f"Choose the columns with --features, or leave these out with {name} {_text(value)}."
+    if error.option == "header":
+        return f"Pass {name}." if value is False else f"Leave {name} out."
+    if error.leave_out:
+        return f"Leave {name} out."
+    return f"Choose it with {name}." if value is None else f"Pass {name} {_text(value)}."
+
+
+def _text(value: Any) -> str:
+    """Write a value as it is typed, in quotation marks that tell it from the sentence."""
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    quoted = shlex.quote(text.replace("\t", "\\t"))
+    return quoted if "'" in quoted else f"'{quoted}'"

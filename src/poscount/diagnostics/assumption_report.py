@@ -1,0 +1,159 @@
+"""The assumption report: all reasons to trust or to doubt an estimate."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
+from typing import Any
+
+from poscount import checks
+from poscount.base import Quantifier
+from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
+from poscount.container import write_whole
+from poscount.diagnostics.drawings import drawings
+from poscount.diagnostics.evidence import gather
+from poscount.prevalence import Prevalence
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """An estimate with all findings about it.
+
+    Attributes
+    ----------
+    prevalence : Prevalence
+        The estimate for the sample.
+    findings : tuple of Finding
+        The result of every check, including those that found nothing wrong.
+    unchecked : tuple of Unchecked
+        What could not be checked, and why.
+    """
+
+    prevalence: Prevalence
+    findings: tuple[Finding, ...]
+    unchecked: tuple[Unchecked, ...] = ()
+
+    @property
+    def severity(self) -> Severity:
+        """Severity of the worst finding."""
+        return max((f.severity for f in self.findings), key=SEVERITIES.index, default="ok")
+
+    @property
+    def by_severity(self) -> tuple[Finding, ...]:
+        """The findings, the worst first."""
+        order = SEVERITIES[::-1]
+        return tuple(sorted(self.findings, key=lambda finding: order.index(finding.severity)))
+
+    @property
+    def summary(self) -> str:
+        """How many findings there are of each severity."""
+        n = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
+        parts = [f"{n[name]} {name}{'s' if n[name] != 1 else ''}" for name in ("warning", "notice")]
+        more = f", {len(self.unchecked)} not checked" if self.unchecked else ""
+        return f"{', '.join(parts)}, {n['ok']} OK{more}"
+
+    def told(self, remedy: Callable[[Unchecked], str]) -> str:
+        """The whole report as text.
+
+        Parameters
+        ----------
+        remedy : callable
+            Says how to get a finding that is missing, in the words of the user's front end.
+        """
+        parts = [f"{self.prevalence!r}\n{self.summary}", *map(str, self.by_severity)]
+        if self.unchecked:
+            lines = (f"  {unchecked.told(remedy(unchecked))}" for unchecked in self.unchecked)
+            parts.append("\n".join(["NOT CHECKED", *lines]))
+        return "\n\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.told(attrgetter("remedy"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the pictures, in types that JSON knows."""
+        return {
+            "severity": self.severity,
+            "prevalence": self.prevalence.to_dict(),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "unchecked": [asdict(unchecked) for unchecked in self.unchecked],
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The report as one HTML file that includes its pictures; they need matplotlib.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write it; if that fails, no part of it is left there.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        from poscount.diagnostics.html import html_page
+
+        text = html_page(self)
+        if path is not None:
+            write_whole(path, text.encode())
+        return text
+
+
+def diagnose(
+    model: Quantifier, sample: Any, *, positives: Any = None, reference: Any = None
+) -> Diagnosis:
+    """Look for reasons to doubt what a model says about a sample.
+
+    The checks are about the number of positives and of rows, overlap of negatives with positives,
+    drift of the positives, the agreement of PAT, RCQ and DEDPUL, and constants and copies in the
+    data. Each finding says how often it is a false alarm, and what it cannot see. A report without
+    warnings is no proof: negatives that look exactly like positives cannot be detected.
+
+    Parameters
+    ----------
+    model : fitted quantifier
+        Of any method; most is known about RCQ.
+    sample : array or frame
+        Unlabeled rows, as for `quantify`.
+    positives : array or frame, optional
+        The positives that the model was fitted on. A reusable model does not keep them. With them,
+        copies can be found, the result can be compared with DEDPUL, and models other than RCQ get
+        RCQ's checks as well.
+    reference : array or frame, optional
+        A second sample with the same kinds of positives and negatives, but a different prevalence:
+        it tells overlap from drift, which one sample cannot.
+
+    Returns
+    -------
+    Diagnosis
+
+    Examples
+    --------
+    Half of the positives are around 0, half around 3; all negatives are around 3, too:
+
+    >>> import numpy as np
+    >>> from poscount import RCQ, diagnose
+    >>> rng = np.random.default_rng(0)
+    >>> def around(centre, n):
+    ...     return rng.normal(size=(n, 3)) + centre
+    >>> positives = np.vstack([around(0, 250), around(3, 250)])
+    >>> sample = np.vstack([around(0, 150), around(3, 150), around(3, 700)])
+    >>> diagnosis = diagnose(RCQ(random_state=0).fit(positives), sample)
+    >>> [finding.code for finding in diagnosis.findings if finding.severity == "warning"]
+    ['core-differs', 'pat-disagrees']
+    """
+    gathered = gather(model, sample, positives, reference)
+    results = [check.finding(gathered.evidence) for check in checks.REPORT]
+    plots = dict(drawings(gathered))
+    return Diagnosis(
+        gathered.answer,
+        tuple(replace(f, plot=plots.get(f.code)) for f in results if isinstance(f, Finding)),
+        tuple(f for f in results if isinstance(f, Unchecked)),
+    )

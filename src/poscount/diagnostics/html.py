@@ -1,0 +1,85 @@
+"""The assumption report as one HTML page."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from poscount import __version__
+from poscount.checks.finding import Drawing, Finding
+from poscount.plotting.page import picture_element, whole_page
+from poscount.plotting.png import png
+from poscount.plotting.style import pyplot
+
+if TYPE_CHECKING:
+    from poscount.diagnostics.assumption_report import Diagnosis
+
+TITLE = "Can this estimate be trusted?"
+
+# A word and a shape for each, so that nothing depends on colour alone.
+_SIGNS = {
+    "ok": ("\u2713", "OK"),
+    "notice": ("\u25cf", "Notice"),
+    "warning": ("\u25b2", "Warning"),
+}
+
+_CSS = """
+body { max-width: 56rem; }
+.answer { font-size: 1.15rem; } .answer strong { font-size: 1.6rem; }
+article { border-left: 6px solid var(--line); padding: 0.1rem 0 0.1rem 1rem; margin: 1.2rem 0; }
+article h2 { font-size: 1.1rem; margin: 0.3rem 0; }
+article.warning { border-color: #D55E00; } article.notice { border-color: #0072B2; }
+article.ok { border-color: #009E73; }
+article p { margin: 0.3rem 0; } figure { margin: 0.7rem 0; }
+"""
+
+
+def html_page(diagnosis: Diagnosis) -> str:
+    """Write a diagnosis as a page with pictures."""
+    p = diagnosis.prevalence
+    interval = ""
+    if p.interval is not None:
+        interval = (
+            f", {100 * p.interval.level:g} % interval {100 * p.interval.low:.1f} to "
+            f"{100 * p.interval.high:.1f} %"
+        )
+    parts = [
+        f'<p class="answer"><strong>{100 * p:.1f} %</strong> of {p.n_unlabeled:,} rows are '
+        f"positive{interval}.</p>\n",
+        f"<p>{html.escape(p.method)} has learned from {p.n_labeled:,} labelled positives. "
+        f"Findings: {html.escape(diagnosis.summary)}.</p>\n",
+        *map(_article, diagnosis.by_severity),
+    ]
+    if diagnosis.unchecked:
+        # Without a remedy: the page does not know how its reader sets an option.
+        items = "".join(f"<li>{html.escape(u.told(''))}</li>\n" for u in diagnosis.unchecked)
+        parts.append(f"<h2>Not checked</h2>\n<ul>\n{items}</ul>\n")
+    parts.append(f'<p class="note">poscount {__version__}, seed {p.details.get("seed")}.</p>\n')
+    return whole_page(TITLE, "".join(parts), _CSS)
+
+
+def _article(finding: Finding) -> str:
+    sign, word = _SIGNS[finding.severity]
+    picture, advice = "", ""
+    if finding.advice:
+        advice = f"<p><b>What to do:</b> {html.escape(finding.advice)}</p>\n"
+    if finding.plot is not None:
+        picture = picture_element(_drawn(finding.plot), finding.title)
+        if finding.severity == "ok":
+            picture = f"<details><summary>Picture</summary>\n{picture}</details>\n"
+    return (
+        f'<article class="{finding.severity}" id="{html.escape(finding.code)}">\n'
+        f"<h2>{sign} {word}: {html.escape(finding.title)}</h2>\n"
+        f"<p>{html.escape(finding.sentence)}</p>\n{advice}"
+        f'<p class="note">{html.escape(finding.figures)}</p>\n{picture}</article>\n'
+    )
+
+
+def _drawn(plot: Drawing) -> bytes:
+    pyplot()  # raises an error that says how to install it
+    from matplotlib.figure import Figure
+
+    # Not a figure of pyplot's, because its list of figures is not safe for several threads.
+    figure = Figure(figsize=plot.size, layout="constrained")
+    plot(figure.subplots())
+    return png(figure)

@@ -1,0 +1,110 @@
+"""The code that gives the same answer without the page: commands, and Python."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from poscount import registry
+from poscount.web.tasks import EstimateTask
+from poscount.workflows import CsvFormat
+
+_MODEL = "model.poscount"
+
+
+def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) -> str:
+    """Write the commands; `features` is None where the command line would choose the same."""
+    if any("," in name or name != name.strip() for name in [*(features or ()), *task.by]):
+        return (
+            "# A column name has a comma in it, or a space at one of its ends: the command line "
+            "cannot\n# be given such a name. Use Python."
+        )
+    positives, *unlabeled = _file_names(task)
+    csv_options = _csv_options(task.csv_format)
+    options = [] if task.method == registry.DEFAULT_METHOD else [f"--method {task.method}"]
+    if features is not None:
+        options.append(f"--features {shlex.quote(','.join(features))}")
+    for name, value in task.options.items():
+        if value is not None:
+            options.append(f"--{name.replace('_', '-')} {value}")
+    groups = [f"--by {shlex.quote(','.join(task.by))}"] if task.by else []
+    groups += ["--by-file"] if task.by_file else []
+    if not reusable:
+        words = ["poscount estimate", positives, *unlabeled, *options, *groups, *csv_options]
+        return " ".join(words)
+    fit = ["poscount fit", positives, f"-o {_MODEL}", *options, *csv_options]
+    quantify = [f"poscount quantify {_MODEL}", *unlabeled, *groups, *csv_options]
+    return f"{' '.join(fit)}\n{' '.join(quantify)}"
+
+
+def diagnose_command(task: EstimateTask) -> str:
+    """Write the command that checks the assumptions with the model file of the estimate."""
+    positives, *unlabeled = _file_names(task)
+    options = [f"--positives {positives}", *_csv_options(task.csv_format)]
+    return " ".join([f"poscount diagnose {_MODEL}", *unlabeled, *options])
+
+
+def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) -> str:
+    """Write the same in Python."""
+    unusual = _unusual(task.csv_format)
+    csv_format = ", csv_format=csv_format" if unusual else ""
+    options = {name: value for name, value in task.options.items() if value is not None}
+    scorer = options.pop("scorer", None)
+    parameters = [f"scorer=registry.scorer({scorer!r})"] if scorer else []
+    parameters += [f"{name}={value!r}" for name, value in options.items()]
+    chosen = "" if features is None else f", features={list(features)!r}"
+    names = [file.name for file in task.unlabeled]
+    if task.by_file:
+        reading = [f"for name in {names!r}:", f"    sample = read_table(name{csv_format})"]
+    elif len(names) == 1:
+        reading = [f"sample = read_table({names[0]!r}{csv_format})"]
+    else:
+        reading = [f"sample = read_tables({names!r}{csv_format})"]
+    indent, shown = ("    ", "name, ") if task.by_file else ("", "")
+    if task.by:
+        by = task.by[0] if len(task.by) == 1 else list(task.by)
+        answers = [
+            f"{indent}for group, p in model.quantify_groups(sample, {by!r}).items():",
+            f"{indent}    print({shown}*group, repr(p))",
+        ]
+    else:
+        answers = [f"{indent}print({shown}repr(model.quantify(sample)))"]
+    several = ", read_tables" if len(names) > 1 and not task.by_file else ""
+    settings = ", ".join(f"{name}={value!r}" for name, value in unusual.items())
+    lines = [
+        f"from poscount import {class_name}{', registry' if scorer else ''}",
+        *(["from poscount.files.csv import CsvFormat"] if unusual else []),
+        f"from poscount.files.reading import read_table{several}",
+        "",
+        *([f"csv_format = CsvFormat({settings})"] if unusual else []),
+        f"positives = read_table({task.positives.name!r}{csv_format})",
+        f"model = {class_name}({', '.join(parameters)}).fit(positives{chosen})",
+        *reading,
+        *answers,
+    ]
+    return "\n".join(lines)
+
+
+def _file_names(task: EstimateTask) -> list[str]:
+    """Give the names of all files as a shell takes them, the positives first."""
+    names = [file.name for file in task.files]
+    return [shlex.quote(f"./{name}" if name.startswith("-") else name) for name in names]
+
+
+def _unusual(csv_format: CsvFormat) -> dict[str, Any]:
+    usual = CsvFormat()._asdict()
+    return {name: value for name, value in csv_format._asdict().items() if value != usual[name]}
+
+
+def _csv_options(csv_format: CsvFormat) -> list[str]:
+    delimiter, decimal, header = csv_format
+    options = []
+    if delimiter is not None:
+        written = delimiter.replace("\t", "\\t")
+        options.append(f"--delimiter {shlex.quote(written)}")
+    if decimal != ".":
+        options.append(f"--decimal {decimal}")
+    if not header:
+        options.append("--no-header")
+    return options

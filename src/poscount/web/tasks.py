@@ -1,0 +1,125 @@
+"""What the server asks of its workers: one type for each kind of work, all of plain values.
+
+Tasks are pickled on their way to a worker. The server imports this module, so it imports nothing
+heavy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from poscount import registry
+from poscount.web.limits import Limits
+from poscount.workflows import CsvFormat
+
+# The page does not offer these: their time grows faster than the number of rows, or is seconds even
+# for a small sample.
+_SLOW = ("en", "pe", "km1", "km2")
+
+AVAILABLE_METHODS = sorted(
+    (name for name in registry.METHODS if name not in _SLOW),
+    key=lambda name: name != registry.DEFAULT_METHOD,
+)
+
+
+class SentFile(NamedTuple):
+    """A file on the server's disk, what the client calls it, and what it is used as."""
+
+    path: str
+    name: str
+    role: str
+
+
+@dataclass(frozen=True)
+class MethodsTask:
+    """Describe the methods on offer."""
+
+    files: tuple[SentFile, ...] = ()
+
+
+@dataclass(frozen=True)
+class InspectTask:
+    """Read a file through, and describe it.
+
+    Attributes
+    ----------
+    file : SentFile
+    csv_format : CsvFormat
+    limits : Limits
+    example : str, optional
+        File of the embedded example to copy to `file` first.
+    """
+
+    file: SentFile
+    csv_format: CsvFormat
+    limits: Limits
+    example: str | None = None
+
+    @property
+    def files(self) -> tuple[SentFile, ...]:
+        """All files."""
+        return (self.file,)
+
+
+@dataclass(frozen=True)
+class EstimateTask:
+    """Fit a method on the positives and estimate the prevalence of the unlabeled files.
+
+    Attributes
+    ----------
+    directory : str
+        Where to write the results.
+    positives : SentFile
+    unlabeled : tuple of SentFile
+    csv_format : CsvFormat
+    method : str
+    options : dict
+        Parameters of the method; None leaves one at its default.
+    features : tuple of str, optional
+        Columns to learn from; those of `default_features` if None.
+    default_features : tuple of str, optional
+        What would be used without a choice, as the inspection of the positives found; None if a
+        column does not look like a feature, so that somebody has to choose.
+    by : tuple of str
+        Columns whose values make the groups.
+    by_file : bool
+        Whether each file is a sample of its own.
+    example : bool
+        Whether the files are those of the embedded example.
+    most_groups : int
+        More groups than this are refused.
+    """
+
+    directory: str
+    positives: SentFile
+    unlabeled: tuple[SentFile, ...]
+    csv_format: CsvFormat
+    method: str
+    options: dict[str, Any]
+    features: tuple[str, ...] | None
+    default_features: tuple[str, ...] | None
+    by: tuple[str, ...]
+    by_file: bool
+    example: bool
+    most_groups: int
+
+    @property
+    def files(self) -> tuple[SentFile, ...]:
+        """All files, the positives first."""
+        return (self.positives, *self.unlabeled)
+
+
+@dataclass(frozen=True)
+class DiagnoseTask:
+    """Check the assumptions of an estimate that is done."""
+
+    estimate: EstimateTask
+
+    @property
+    def files(self) -> tuple[SentFile, ...]:
+        """All files, the positives first."""
+        return self.estimate.files
+
+
+Task = MethodsTask | InspectTask | EstimateTask | DiagnoseTask

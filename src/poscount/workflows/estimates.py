@@ -1,0 +1,233 @@
+"""From files to fitted models, counts and prevalences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+from poscount import registry
+from poscount.base import CountingQuantifier, Quantifier
+from poscount.counts import Counts
+from poscount.engines.dispatch import count_listed
+from poscount.errors import InputError
+from poscount.files.arrow import OnProgress
+from poscount.files.csv import DEFAULT_CSV, CsvFormat
+from poscount.files.features import choose_features
+from poscount.files.reading import expand, read_files
+from poscount.files.sampling import read_rows
+from poscount.prevalence import Prevalence
+from poscount.workflows.results import RESERVED, Result
+
+# Called with a title for all that is counted in one go; gives a context with a progress function
+# or None in it.
+Watch = Callable[[str], AbstractContextManager[OnProgress | None]]
+
+COUNTS_SUFFIX = ".counts"
+
+
+def _unwatched(title: str) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+class _Counting(NamedTuple):
+    """How files are counted, for which groups, and who watches."""
+
+    by: Sequence[str]
+    engine: str
+    on_error: str
+    n_jobs: int
+    csv_format: CsvFormat
+    watch: Watch
+
+
+def is_reusable(method: type[Quantifier] | Quantifier) -> bool:
+    """Tell whether a model is fitted once and counts rows, so that it can be used on other data."""
+    kind = method if isinstance(method, type) else type(method)
+    return issubclass(kind, CountingQuantifier)
+
+
+def fit(
+    path: str,
+    method: str,
+    *,
+    options: Mapping[str, Any],
+    features: list[str] | None = None,
+    exclude: list[str] | None = None,
+    csv_format: CsvFormat = DEFAULT_CSV,
+) -> Quantifier:
+    """Fit a method on a file of positives.
+
+    Parameters
+    ----------
+    path : str
+        A file, glob or directory.
+    method : str
+        Its name in the registry.
+    options : mapping
+        Parameters of the method, the scorer by its name; None leaves one at its default.
+    features, exclude : list of str, optional
+        Columns to use, and not to use.
+    csv_format : CsvFormat
+        How CSV files are written.
+    """
+    kind = registry.method(method)
+    parameters = {name: value for name, value in options.items() if value is not None}
+    known = kind().get_params(deep=False)
+    for name in parameters:
+        if name not in known:
+            others = "; pat and odin have" if name == "scorer" else ""
+            raise InputError(
+                f"The method {method} has no use for {name}{others}.", option=name, leave_out=True
+            )
+    if "scorer" in parameters:
+        parameters["scorer"] = registry.scorer(parameters["scorer"])
+    rows = read_files(expand([path]), csv_format=csv_format)
+    try:
+        chosen = choose_features(rows.table, features, exclude or [], path, csv_format.decimal)
+        return kind(**parameters).fit(rows.table, features=chosen)
+    except InputError as error:
+        raise rows.located(error.at(file=path)) from error
+
+
+def quantify(
+    model: Quantifier,
+    paths: Sequence[str],
+    *,
+    by: Sequence[str] = (),
+    by_file: bool = False,
+    engine: str = "auto",
+    on_error: str = "raise",
+    n_jobs: int = -1,
+    csv_format: CsvFormat = DEFAULT_CSV,
+    watch: Watch = _unwatched,
+) -> list[Result]:
+    """Estimate prevalences: of everything together, of each file, of each group.
+
+    Parameters
+    ----------
+    model : Quantifier
+    paths : sequence of str
+        Files of rows, globs, directories or counts files.
+    by : sequence of str
+        Columns whose values make the groups.
+    by_file : bool
+        Whether each file is a sample of its own.
+    engine, on_error, n_jobs
+        As in `poscount.engines.count`.
+    csv_format : CsvFormat
+        How CSV files are written.
+    watch : callable
+        Called with a title for all that is counted in one go; gives a context with a progress
+        function or None in it.
+    """
+    for name in by:
+        if name in RESERVED or (by_file and name == "file"):
+            raise InputError(
+                "the result has a column of this name: rename yours, or group by another.",
+                column=name,
+                option="by",
+            )
+    files = expand(paths)
+    counted = {file for file in files if file.endswith(COUNTS_SUFFIX)}
+    if by and counted:
+        raise InputError(
+            "a counts file has no groups; give the rows instead.",
+            file=min(counted),
+            option="by",
+            leave_out=True,
+        )
+    counting = _Counting(by, engine, on_error, n_jobs, csv_format, watch)
+    parts = [([file], {"file": file}) for file in files] if by_file else [(files, {})]
+    return [
+        Result(group | dict(zip(by, key, strict=True)), prevalence)
+        for part, group in parts
+        for key, prevalence in _answers(model, part, counted, counting)
+    ]
+
+
+def count(
+    model: Quantifier,
+    paths: Sequence[str],
+    *,
+    csv_format: CsvFormat = DEFAULT_CSV,
+    watch: Watch = _unwatched,
+) -> Counts:
+    """Count files of rows and counts files together; the parameters are those of `quantify`."""
+    files = expand(paths)
+    counted = {file for file in files if file.endswith(COUNTS_SUFFIX)}
+    counting = _Counting((), "auto", "raise", -1, csv_format, watch)
+    return _counts(model, files, counted, counting)
+
+
+def merge(paths: Sequence[str]) -> Counts:
+    """Add the counts of counts files."""
+    return _sum([(path, Counts.load(path)) for path in paths])
+
+
+def _answers(
+    model: Quantifier, files: list[str], counted: Collection[str], counting: _Counting
+) -> list[tuple[tuple, Prevalence]]:
+    """Values of the grouping columns, and the prevalence, of every group of some files."""
+    by = counting.by
+    if isinstance(model, CountingQuantifier):
+        counts = _counts(model, files, counted, counting)
+        if by:
+            return list(zip(counts.keys, model.estimate_by(counts), strict=True))
+        try:
+            return [((), model.estimate(counts))]
+        except InputError as error:
+            raise error.at(file=files[0] if len(files) == 1 else None) from error
+    for option, default in (("engine", "auto"), ("on_error", "raise")):
+        if getattr(counting, option) != default:
+            raise InputError(
+                f"{type(model).__name__} needs all rows in memory at once; a reusable method such "
+                "as PAT does not.",
+                option=option,
+                leave_out=True,
+            )
+    rows = read_rows(model, files, by=by, csv_format=counting.csv_format)
+    if by:
+        return list(model.quantify_groups(rows.table, by).items())
+    try:
+        return [((), model.quantify(rows.table))]
+    except InputError as error:
+        raise rows.located(error) from error
+
+
+def _counts(
+    model: Quantifier, files: list[str], counted: Collection[str], counting: _Counting
+) -> Any:
+    if not isinstance(model, CountingQuantifier):
+        raise InputError(
+            f"{type(model).__name__} needs the positives and the sample together and cannot count: "
+            "use a reusable method such as PAT."
+        )
+    parts: list[tuple[str, Any]] = [(file, Counts.load(file)) for file in files if file in counted]
+    data = [file for file in files if file not in counted]
+    if data:
+        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
+        with counting.watch(f"{data[0]}{more}") as progress:
+            counts = count_listed(
+                model,
+                data,
+                counting.by,
+                engine=counting.engine,
+                on_error=counting.on_error,
+                n_jobs=counting.n_jobs,
+                csv_format=counting.csv_format,
+                progress=progress,
+            )
+        parts.append((data[0], counts))
+    return _sum(parts)
+
+
+def _sum(parts: Sequence[tuple[str, Any]]) -> Any:
+    """Add counts that come with the names of their files."""
+    (_, total), *rest = parts
+    for file, counts in rest:
+        try:
+            total += counts
+        except ValueError as error:
+            raise InputError(str(error), file=file) from error
+    return total

@@ -1,0 +1,89 @@
+"""Results: records for JSON, CSV, and pictures."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from poscount.prevalence import Prevalence
+
+# Columns of the result, whose names a grouping column cannot have.
+RESERVED = (
+    *("prevalence", "interval", "low", "high", "level", "count", "n_labeled", "n_unlabeled"),
+    *("label_frequency", "joint_prior", "method", "warnings", "seed"),
+)
+
+
+class Result(NamedTuple):
+    """A prevalence, and what it is the prevalence of: column names and values."""
+
+    group: dict[str, Any]
+    prevalence: Prevalence
+
+    @property
+    def seed(self) -> int | None:
+        """Seed that reproduces it."""
+        return self.prevalence.details.get("seed")
+
+    @property
+    def codes(self) -> str:
+        """Codes of the warnings, separated by spaces."""
+        return " ".join(caution.code for caution in self.prevalence.warnings)
+
+    def record(self) -> dict[str, Any]:
+        """Everything about it, in types that JSON has, except for the values of the group."""
+        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed}
+
+
+def write_csv(results: Sequence[Result], file: IO[str]) -> None:
+    """Write a header, and one line for each result."""
+    writer = csv.writer(file, lineterminator="\n")
+    heads = ["prevalence", "low", "high", "level", "count", "n_unlabeled", "n_labeled", "method"]
+    writer.writerow([*results[0].group, *heads, "warnings", "seed"])
+    for result in results:
+        group, p = result
+        ends = (p.interval.low, p.interval.high, p.interval.level) if p.interval else ("", "", "")
+        numbers = [p, *ends, p.count, p.n_unlabeled, p.n_labeled, p.method]
+        writer.writerow([*group.values(), *numbers, result.codes, result.seed])
+
+
+def draw(
+    results: Sequence[Result],
+    *paths: str | os.PathLike[str],
+    truth: Sequence[float] | None = None,
+    dpi: int = 150,
+) -> None:
+    """Draw prevalences with their intervals into picture files; the extensions name the formats.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    *paths : path
+        Such as ``nights.png``, ``nights.svg`` or ``nights.pdf``.
+    truth : sequence of float, optional
+        The true shares, where they are known.
+    dpi : int
+        Resolution of pictures that are made of pixels.
+    """
+    from poscount.plotting.png import png
+    from poscount.plotting.prevalences import PrevalenceDisplay, group_label
+    from poscount.plotting.style import pyplot
+
+    figure = PrevalenceDisplay.from_predictions(
+        [result.prevalence for result in results],
+        [group_label(result.group.values()) or "sample" for result in results],
+        truth=truth,
+        xlabel=", ".join(results[0].group),
+        title=f"Share of positives, {results[0].prevalence.method}",
+    ).figure_
+    for path in map(Path, paths):
+        kind = path.suffix.lower()
+        if kind == ".png":
+            path.write_bytes(png(figure, dpi))
+        else:
+            # The same results give the same file: no date in it.
+            figure.savefig(path, dpi=dpi, metadata={"Date": None} if kind == ".svg" else None)
+    pyplot().close(figure)

@@ -1,0 +1,301 @@
+"""Errors in the words of the command line: the library's sentence, and a flag in its remedy."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import typer.main
+
+import poscount
+from poscount import workflows
+from poscount.cli import main
+from poscount.cli.app import app
+from poscount.cli.words import flag
+from poscount.datasets import example_path
+from poscount.errors import InputError
+from poscount.workflows import CsvFormat
+
+POSITIVES = str(example_path("positives.csv"))
+TRAP = str(example_path("trap.csv.gz"))
+SOURCE = Path(poscount.__file__).parent
+
+
+@pytest.fixture
+def refused(monkeypatch, capsys):
+    """Run a command that must fail, and give back its one sentence."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["poscount", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line.removeprefix("poscount: ")
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Files that something is wrong with, models and counts, by name."""
+    folder = tmp_path_factory.mktemp("files")
+    tables = {
+        "comma.csv": "a;b\n1,5;2\n2,5;3\n",
+        "point.csv": "a;b\n1.5;2\n2.5;3\n",
+        "unclear.csv": "a,b;c\n1,2;3\n",
+        "ragged.csv": "a,b\n1,2\n3,4,5\n",
+        "bare.csv": "1.5,2\n3,4\n",
+        "id.csv": "id,site,size\n7,north,1.5\n9,south,2.5\n",
+    }
+    for name, text in tables.items():
+        (folder / name).write_text(text)
+    for method in ("pat", "extice"):
+        model = workflows.fit(POSITIVES, method, options={"random_state": 0})
+        model.save(folder / f"{method}.poscount")
+        if method == "pat":
+            workflows.count(model, [TRAP]).save(folder / "trap.counts")
+    forest = workflows.fit(
+        POSITIVES, "pat", options={"random_state": 0, "scorer": "isolation-forest"}
+    )
+    forest.save(folder / "forest.poscount")
+    return folder
+
+
+def fit(path, method="pat", csv_format=None, **options):
+    return workflows.fit(str(path), method, options=options, csv_format=csv_format or CsvFormat())
+
+
+def quantify(folder, model, *paths, **options):
+    return workflows.quantify(
+        poscount.load(folder / model), [str(path) for path in paths], **options
+    )
+
+
+FOREST_TYPES = "sklearn.tree._tree.Tree"
+
+# Words after the command, the same in Python, and the remedies of both.
+CASES = {
+    "decimal comma": (
+        lambda files: ("fit", files / "comma.csv", "-o", "m"),
+        lambda files: fit(files / "comma.csv"),
+        "Pass --decimal ','.",
+        "Set decimal=','.",
+    ),
+    "decimal point": (
+        lambda files: ("fit", files / "point.csv", "-o", "m", "--decimal", ","),
+        lambda files: fit(files / "point.csv", csv_format=CsvFormat(decimal=",")),
+        "Pass --decimal '.'.",
+        "Set decimal='.'.",
+    ),
+    "no decimal mark": (
+        lambda files: ("fit", files / "point.csv", "-o", "m", "--decimal", "x"),
+        lambda files: fit(files / "point.csv", csv_format=CsvFormat(decimal="x")),
+        "Choose it with --decimal.",
+        "Choose it with decimal=.",
+    ),
+    "unclear delimiter": (
+        lambda files: ("fit", files / "unclear.csv", "-o", "m"),
+        lambda files: fit(files / "unclear.csv"),
+        "Choose it with --delimiter.",
+        "Choose it with delimiter=.",
+    ),
+    "no delimiter": (
+        lambda files: ("fit", files / "point.csv", "-o", "m", "--delimiter", "ab"),
+        lambda files: fit(files / "point.csv", csv_format=CsvFormat("ab")),
+        "Choose it with --delimiter.",
+        "Choose it with delimiter=.",
+    ),
+    "ragged": (
+        lambda files: ("fit", files / "ragged.csv", "-o", "m"),
+        lambda files: fit(files / "ragged.csv"),
+        "Choose it with --delimiter.",
+        "Choose it with delimiter=.",
+    ),
+    "no header": (
+        lambda files: ("fit", files / "bare.csv", "-o", "m"),
+        lambda files: fit(files / "bare.csv"),
+        "Pass --no-header.",
+        "Set header=False.",
+    ),
+    "columns": (
+        lambda files: ("fit", files / "id.csv", "-o", "m"),
+        lambda files: fit(files / "id.csv"),
+        "Choose the columns with --features, or leave these out with --exclude 'id,site'.",
+        "Set exclude=['id', 'site'].",
+    ),
+    "method": (
+        lambda files: ("fit", POSITIVES, "-o", "m", "--method", "patt"),
+        lambda files: fit(POSITIVES, "patt"),
+        "Choose it with --method.",
+        "Choose it with method=.",
+    ),
+    "scorer": (
+        lambda files: ("fit", POSITIVES, "-o", "m", "--method", "pat", "--scorer", "svm"),
+        lambda files: fit(POSITIVES, scorer="svm"),
+        "Choose it with --scorer.",
+        "Choose it with scorer=.",
+    ),
+    "scorer of a method without": (
+        lambda files: ("fit", POSITIVES, "-o", "m", "--method", "en", "--scorer", "mahalanobis"),
+        lambda files: fit(POSITIVES, "en", scorer="mahalanobis"),
+        "Leave --scorer out.",
+        "Leave scorer= out.",
+    ),
+    "bootstrap": (
+        lambda files: ("estimate", POSITIVES, TRAP, "--method", "pat", "--bootstrap", 5),
+        lambda files: fit(POSITIVES, bootstrap=5),
+        "Leave --bootstrap out.",
+        "Leave bootstrap= out.",
+    ),
+    "name of a result": (
+        lambda files: ("quantify", files / "pat.poscount", TRAP, "--by", "low"),
+        lambda files: quantify(files, "pat.poscount", TRAP, by=["low"]),
+        "Choose it with --by.",
+        "Choose it with by=.",
+    ),
+    "groups of counts": (
+        lambda files: (
+            *("quantify", files / "pat.poscount", files / "trap.counts"),
+            *("--by", "night"),
+        ),
+        lambda files: quantify(files, "pat.poscount", files / "trap.counts", by=["night"]),
+        "Leave --by out.",
+        "Leave by= out.",
+    ),
+    "engine": (
+        lambda files: ("quantify", files / "extice.poscount", TRAP, "--engine", "dask"),
+        lambda files: quantify(files, "extice.poscount", TRAP, engine="dask"),
+        "Leave --engine out.",
+        "Leave engine= out.",
+    ),
+    "skipping": (
+        lambda files: ("quantify", files / "extice.poscount", TRAP, "--on-error", "skip"),
+        lambda files: quantify(files, "extice.poscount", TRAP, on_error="skip"),
+        "Leave --on-error out.",
+        "Leave on_error= out.",
+    ),
+    "trust": (
+        lambda files: ("quantify", files / "forest.poscount", TRAP),
+        lambda files: quantify(files, "forest.poscount", TRAP),
+        f"Pass --trust '{FOREST_TYPES}'.",
+        f"Set trusted=['{FOREST_TYPES}'].",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_command_line_and_python_differ_only_in_the_remedy(refused, files, case):
+    words, call, on_command_line, in_python = CASES[case]
+    with pytest.raises(InputError) as caught:
+        call(files)
+    error = caught.value
+    assert str(error) == error.told(in_python)
+    assert refused(*words(files)) == error.told(on_command_line)
+    assert error.message.endswith(".")
+    assert "--" not in error.message
+
+
+def test_the_remedy_works(refused, files, capsys, monkeypatch):
+    """What the sentence says to pass is accepted as it is written."""
+    sentence = refused("quantify", files / "forest.poscount", TRAP)
+    types = sentence.rsplit("--trust '")[1].removesuffix("'.")
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["poscount", "quantify", str(files / "forest.poscount"), TRAP, "--trust", types],
+    )
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert not stop.value.code
+
+
+def errors_of_the_library():
+    """Calls that make an error, in all rooms but those of the front ends."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        if path.relative_to(SOURCE).parts[0] in {"cli", "web"}:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
+                yield node
+
+
+def texts(node):
+    return [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+
+
+# Settings of the page's server, which no command has.
+ON_THE_PAGE_ONLY = {"limits"}
+
+
+def test_every_option_that_an_error_names_is_one_of_a_command():
+    group = typer.main.get_command(app)
+    flags = {
+        name
+        for command in group.commands.values()
+        for param in command.params
+        for name in param.opts
+    }
+    named = {
+        text
+        for error in errors_of_the_library()
+        for keyword in error.keywords
+        if keyword.arg == "option"
+        for text in texts(keyword.value)
+        if text is not None
+    }
+    assert {"decimal", "delimiter", "header", "trusted", "exclude", "by"} <= named
+    assert {flag(option) for option in named - ON_THE_PAGE_ONLY} <= flags
+
+
+def test_errors_of_the_library_name_no_flag():
+    said = [text for error in errors_of_the_library() for text in texts(error)]
+    assert len(said) > 300
+    assert not [text for text in said if isinstance(text, str) and re.search("--[a-z]", text)]
+
+
+# What text in a column means, to the end
+
+
+def write(path, table, **changed):
+    for name, change in changed.items():
+        column = pa.array([change(value) for value in table[name].to_pylist()])
+        table = table.set_column(table.column_names.index(name), name, column)
+    pa.csv.write_csv(table, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda x: f"{x:.2f}".replace(".", ","), "unless the comma is the decimal mark."),
+        (lambda x: f"{1000 * x:,.0f}", "if the comma marks thousands, write"),
+        (lambda x: f"{1e6 * x:,.0f}".replace(",", "'"), "it has thousands marks; write"),
+        (lambda x: f"{x} Hz", "it has a unit or a sign;"),
+        (lambda x: "yes" if x > 500 else "no", "write 1 for yes and 0 for no."),
+        (lambda x: "?" if x > 500 else x, "if it means that the value is missing"),
+    ],
+)
+def test_numbers_in_another_form_are_not_left_out(refused, tmp_path, change, sentence):
+    """The first error does not suggest to leave the best feature out, and answers go wrong."""
+    positives = pa.csv.read_csv(POSITIVES)
+    path = write(tmp_path / "p.csv", positives, wingbeat_hz=lambda x: str(change(x)))
+    told = refused("fit", path, "-o", tmp_path / "m")
+    assert f"{path}: column 'wingbeat_hz', row " in told
+    assert sentence in told
+    assert "--exclude" not in told
+    # The same in the rows to be counted.
+    model = tmp_path / "model.poscount"
+    fit(POSITIVES).save(model)
+    assert refused("quantify", model, path) == told
+
+
+def test_words_are_left_out_only_with_a_warning(refused, tmp_path):
+    positives = pa.csv.read_csv(POSITIVES)
+    path = write(tmp_path / "p.csv", positives, wingbeat_hz=lambda x: "high" if x > 500 else "low")
+    told = refused("fit", path, "-o", tmp_path / "m")
+    assert "column 'wingbeat_hz': it holds words such as 'low'." in told
+    assert "what it says about a row is lost" in told
+    assert "--exclude 'wingbeat_hz'" in told

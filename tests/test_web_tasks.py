@@ -1,0 +1,212 @@
+"""Tasks of the page's workers, and their failures: data, said in the words of the page."""
+
+import ast
+import dataclasses
+import pickle
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import poscount
+from poscount.datasets import example_path
+from poscount.errors import InputError
+from poscount.files import reading
+from poscount.web.limits import Limits
+from poscount.web.refusals import SETTINGS, refusal_of
+from poscount.web.tasks import (
+    DiagnoseTask,
+    EstimateTask,
+    InspectTask,
+    MethodsTask,
+    SentFile,
+)
+from poscount.workflows import CsvFormat
+
+SOURCE = Path(poscount.__file__).parent
+POSITIVES = SentFile("/tmp/poscount-x/1.csv", "p.csv", "positives")
+TRAP = SentFile("/tmp/poscount-x/2.csv", "my trap.csv", "unlabeled")
+ESTIMATE = EstimateTask(
+    directory="/tmp/poscount-x/3",
+    positives=POSITIVES,
+    unlabeled=(TRAP,),
+    csv_format=CsvFormat(),
+    method="rcq",
+    options={},
+    features=None,
+    default_features=("a", "b"),
+    by=(),
+    by_file=False,
+    example=False,
+    most_groups=10,
+)
+
+
+def said(task=ESTIMATE, **failure):
+    refusal = refusal_of(vars(InputError(**failure)), task)
+    return refusal.message, refusal.field
+
+
+def test_a_file_is_called_what_the_client_calls_it():
+    message, field = said(message="'x' is not a number.", file=TRAP.path, column="b", row=12)
+    assert message == "my trap.csv: column 'b', row 13: 'x' is not a number."
+    assert field == "unlabeled"
+    assert said(message="it is empty.", file=POSITIVES.path) == ("p.csv: it is empty.", "positives")
+
+
+def test_no_path_of_the_server_is_shown():
+    message, field = said(message="it is damaged.", file="/tmp/poscount-x/3/model.poscount")
+    assert (message, field) == ("it is damaged.", None)
+
+
+def test_an_error_without_more_is_its_sentence():
+    assert said(message="There are no rows.") == ("There are no rows.", None)
+    assert refusal_of({"message": "No."}, MethodsTask()).message == "No."
+
+
+@pytest.mark.parametrize(
+    ("failure", "remedy", "field"),
+    [
+        ({"option": "delimiter"}, "Use the setting Delimiter.", "delimiter"),
+        (
+            {"option": "decimal", "value": ","},
+            "Change the setting Decimal mark to “comma: 0,5”.",
+            "decimal",
+        ),
+        (
+            {"option": "decimal", "leave_out": True},
+            "Change the setting Decimal mark to “point: 0.5”.",
+            "decimal",
+        ),
+        (
+            {"option": "header", "value": False},
+            "Change the setting First line to “data”.",
+            "header",
+        ),
+        ({"option": "exclude", "value": ["a"]}, "Select the columns to learn from.", "features"),
+        ({"option": "bootstrap", "leave_out": True}, "Leave the setting Replicates empty.", None),
+        ({"option": "limits"}, "The command line has no such limit.", "unlabeled"),
+        ({"option": "engine", "leave_out": True}, "", "unlabeled"),
+    ],
+)
+def test_an_option_is_said_in_the_words_of_the_page(failure, remedy, field):
+    message, where = said(message="It is wrong.", file=TRAP.path, **failure)
+    assert message == f"my trap.csv: It is wrong. {remedy}".rstrip()
+    assert where == (field or failure["option"])
+
+
+class Page(HTMLParser):
+    """Labels of the fields of the page, and the texts in their menus."""
+
+    def __init__(self):
+        super().__init__()
+        self.labels, self.menus, self.ids = {}, {}, set()
+        self.select = self.place = None
+        self.feed((SOURCE / "web" / "static" / "index.html").read_text("utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        about = dict(attributes)
+        self.ids.add(about.get("id"))
+        self.place = None
+        if tag == "label" and "for" in about:
+            self.place = (self.labels, about["for"])
+        elif tag == "select":
+            self.select = self.menus.setdefault(about["id"], {})
+        elif tag == "option":
+            self.place = (self.select, about["value"])
+
+    def handle_data(self, data):
+        if self.place and data.strip():
+            texts, key = self.place
+            texts[key], self.place = data.strip(), None
+
+
+def test_the_words_are_those_that_the_page_shows():
+    page = Page()
+    values = {None: "", True: "true", False: "false"}
+    for option, (field, label, menu, _) in SETTINGS.items():
+        if field is None:
+            continue
+        assert f"{field}-error" in page.ids, option
+        assert page.labels.get(field, "") == label, option
+        shown = page.menus.get(field, {})
+        for value, text in menu.items():
+            written = values.get(value, value)
+            if written in shown:
+                assert shown[written] == text
+            else:  # the default of a menu without an empty entry, or filled by the script
+                script = (SOURCE / "web" / "static" / "app.js").read_text("utf-8")
+                assert text in shown.values() or f'"{text}"' in script
+
+
+# These belong to the command line or to Python, and the page never sets them.
+ELSEWHERE = {"engine", "on_error", "n_jobs", "trusted", "port"}
+
+
+def options_of_errors():
+    """Options that errors of the library name."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("Error"):
+                for keyword in node.keywords:
+                    if keyword.arg == "option" and isinstance(keyword.value, ast.Constant):
+                        yield keyword.value.value
+
+
+def test_every_option_that_an_error_names_has_words_on_the_page():
+    named = set(options_of_errors()) - {None}
+    assert {"delimiter", "decimal", "header", "exclude", "by", "limits"} <= named
+    assert named <= {*SETTINGS, *ELSEWHERE}
+
+
+def test_tasks_go_to_a_worker_unchanged():
+    tasks = [MethodsTask(), InspectTask(TRAP, CsvFormat(";"), Limits()), DiagnoseTask(ESTIMATE)]
+    assert pickle.loads(pickle.dumps(tasks)) == tasks
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """How often each file has been read."""
+    reads = Counter()
+    csv_batches = reading.csv_batches
+
+    def counted(path, *arguments):
+        reads[path] += 1
+        return csv_batches(path, *arguments)
+
+    monkeypatch.setattr(reading, "csv_batches", counted)
+    return reads
+
+
+@pytest.mark.parametrize("features", [None, ("peak_mv", "wingbeat_hz")])
+def test_a_task_reads_each_file_once(reads, tmp_path, features):
+    pytest.importorskip("pydantic")
+    from poscount.web.schemas import FileContent
+    from poscount.web.worker import run
+
+    positives = SentFile(str(example_path("positives.csv")), "p.csv", "positives")
+    trap = SentFile(str(example_path("trap.csv.gz")), "t.csv.gz", "unlabeled")
+
+    def done(task):
+        reads.clear()
+        outcome = run(task, lambda step, fraction: None)
+        assert dict(reads) == {file.path: 1 for file in task.files}
+        return outcome["done"]
+
+    content = FileContent.model_validate(done(InspectTask(positives, CsvFormat(), Limits())))
+    done(InspectTask(trap, CsvFormat(), Limits()))
+    estimate = dataclasses.replace(
+        ESTIMATE,
+        directory=str(tmp_path),
+        positives=positives,
+        unlabeled=(trap,),
+        options={"random_state": 0},
+        features=features,
+        default_features=content.default_features,
+    )
+    done(estimate)
+    # What the inspection chose need not be named.
+    named = "features=" in (tmp_path / "report.html").read_text()
+    assert named == (features is not None)
+    done(DiagnoseTask(estimate))

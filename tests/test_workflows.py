@@ -1,0 +1,245 @@
+"""From files to models and answers: each thing once, and errors that name their place."""
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from poscount import ExTIcE, workflows
+from poscount.datasets import example_path, load_example
+from poscount.errors import InputError
+from poscount.files import features, reading
+from poscount.workflows import CsvFormat, estimates
+
+POSITIVES = str(example_path("positives.csv"))
+TRAP = str(example_path("trap.csv.gz"))
+
+
+@pytest.fixture(scope="module")
+def example():
+    return load_example("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return workflows.fit(POSITIVES, "pat", options={"random_state": 0})
+
+
+@pytest.fixture
+def refused():
+    """Call something that must fail, and give back its error."""
+
+    def call(function, *args, **options):
+        with pytest.raises(InputError) as caught:
+            function(*args, **options)
+        return caught.value
+
+    return call
+
+
+def changed(table, name, row, value):
+    cells = [*map(str, table[name].to_pylist())]
+    cells[row] = value
+    return table.set_column(table.column_names.index(name), name, pa.array(cells))
+
+
+# Each thing once
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Count the calls of functions, wherever they have been imported to."""
+    counted = {}
+
+    def watch(function, *modules):
+        name = function.__name__
+        counted[name] = 0
+
+        def counting(*args, **options):
+            counted[name] += 1
+            return function(*args, **options)
+
+        for module in modules:
+            monkeypatch.setattr(module, name, counting)
+
+    watch.counted = counted
+    return watch
+
+
+def test_paths_are_expanded_and_columns_chosen_once(calls, model, tmp_path, example):
+    from poscount.engines import count_files, dispatch
+
+    calls(reading.expand, estimates, dispatch)
+    calls(features.wanted_columns, count_files)
+    pa.parquet.write_table(example.trap, tmp_path / "trap.parquet")
+    results = workflows.quantify(model, [str(tmp_path)], by=["night"])
+    assert len(results) == 9
+    assert calls.counted == {"expand": 1, "wanted_columns": 1}
+
+
+def test_a_counts_file_given_twice_counts_once(model, tmp_path):
+    counts = workflows.count(model, [TRAP])
+    path = str(tmp_path / "a.counts")
+    counts.save(path)
+    (once,) = workflows.quantify(model, [path, path])
+    assert once.prevalence.n_unlabeled == counts.n
+    (both,) = workflows.quantify(model, [path, TRAP])
+    assert both.prevalence.n_unlabeled == 2 * counts.n
+    (matched,) = workflows.quantify(model, [f"{tmp_path}/*.counts"])
+    assert matched == once
+
+
+# Places of errors
+
+
+def test_a_bad_cell_of_many_files_is_named_by_its_own_file_and_row(refused, tmp_path, example):
+    """Positives that are spread over files are one table; the error is in one of them."""
+    for i in range(3):
+        pa.csv.write_csv(example.positives.slice(100 * i, 100), tmp_path / f"{i}.csv")
+    bad = tmp_path / "1.csv"
+    pa.csv.write_csv(changed(example.positives.slice(100, 100), "peak_mv", 7, ""), bad)
+    error = refused(workflows.fit, str(tmp_path), "pat", options={})
+    assert (error.file, error.column, error.row) == (str(bad), "peak_mv", 7)
+    for method in ("pat", "extice"):
+        fitted = workflows.fit(POSITIVES, method, options={"random_state": 0})
+        error = refused(workflows.quantify, fitted, [str(tmp_path)])
+        assert (error.file, error.column, error.row) == (str(bad), "peak_mv", 7)
+
+
+def test_text_in_one_of_many_files_is_named(refused, tmp_path, example):
+    pa.csv.write_csv(example.positives.slice(0, 100), tmp_path / "a.csv")
+    bad = tmp_path / "b.csv"
+    pa.csv.write_csv(changed(example.positives.slice(100, 100), "peak_mv", 7, "high"), bad)
+    error = refused(workflows.fit, str(tmp_path), "pat", options={})
+    assert (error.file, error.column, error.row) == (str(bad), "peak_mv", 7)
+    assert "'high' is not a number" in error.message
+
+
+def test_types_that_differ_between_files_are_an_error(refused, tmp_path, example):
+    time = pa.array([0] * 100, pa.timestamp("s"))
+    first, second = (example.positives.slice(start, 100) for start in (0, 100))
+    pa.parquet.write_table(first, tmp_path / "a.parquet")
+    pa.parquet.write_table(
+        second.set_column(0, first.column_names[0], time), tmp_path / "b.parquet"
+    )
+    assert "the same type in all files" in str(
+        refused(workflows.fit, str(tmp_path), "pat", options={})
+    )
+
+
+def test_a_file_without_rows_is_named(refused, tmp_path, example):
+    path = str(tmp_path / "none.csv")
+    pa.csv.write_csv(example.trap.slice(0, 0), path)
+    for method in ("pat", "extice"):
+        fitted = workflows.fit(POSITIVES, method, options={"random_state": 0})
+        error = refused(workflows.quantify, fitted, [path])
+        assert error.file == path
+        assert "no rows" in error.message
+
+
+def test_counts_of_another_model_are_named(refused, model, tmp_path):
+    other = workflows.fit(POSITIVES, "pat", options={"random_state": 1, "scorer": "one-class-svm"})
+    paths = []
+    for name, fitted in (("a", model), ("b", other)):
+        paths.append(str(tmp_path / f"{name}.counts"))
+        workflows.count(fitted, [TRAP]).save(paths[-1])
+    error = refused(workflows.merge, paths)
+    assert error.file == paths[1]
+    assert "different models" in error.message
+
+
+def test_a_transductive_method_cannot_count(refused, example):
+    fitted = ExTIcE(random_state=0).fit(example.positives)
+    assert "cannot count" in str(refused(workflows.count, fitted, [TRAP]))
+
+
+# Columns
+
+
+def write_semicolons(table, path):
+    """Write a file as spreadsheets do where the comma is the decimal mark."""
+    lines = [table.column_names, *zip(*table.to_pydict().values(), strict=True)]
+    text = "\n".join(";".join(str(cell).replace(".", ",") for cell in line) for line in lines)
+    path.write_text(text)
+    return str(path)
+
+
+def test_the_remedy_for_decimal_commas_gives_the_right_answer(refused, tmp_path, example, model):
+    """To leave the columns out gave another answer without a word."""
+    positives = write_semicolons(example.positives, tmp_path / "p.csv")
+    trap = write_semicolons(example.trap, tmp_path / "t.csv")
+    error = refused(workflows.fit, positives, "pat", options={"random_state": 0})
+    mended = CsvFormat()._replace(**{error.option: error.value})
+    assert (error.column, error.row, mended) == ("wingbeat_hz", 0, CsvFormat(decimal=","))
+    fitted = workflows.fit(positives, "pat", options={"random_state": 0}, csv_format=mended)
+    assert fitted.hash_ == model.hash_
+    (found,) = workflows.quantify(fitted, [trap], csv_format=mended)
+    (expected,) = workflows.quantify(model, [TRAP])
+    assert found == expected
+    error = refused(workflows.quantify, fitted, [trap])
+    assert (error.option, error.value) == ("decimal", ",")
+
+
+def test_several_columns_that_are_not_features_are_listed(refused, tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("id,site,day,size\n1,north,2024-05-31,1.5\n2,south,2024-06-01,2.5\n")
+    error = refused(workflows.fit, str(path), "pat", options={})
+    assert (error.option, error.value, error.column) == ("exclude", ["id", "site", "day"], None)
+    assert error.message == (
+        "column 'id' looks like an identifier, column 'site' holds words such as 'north', column "
+        "'day' holds dates or times such as '2024-05-31'. Without a column of words, what it says "
+        "about a row is lost. Dates are not measurements, but rows can be grouped by them."
+    )
+    error = refused(workflows.fit, str(path), "pat", options={}, exclude=["day"])
+    assert error.value == ["day", "id", "site"]
+
+
+def test_a_column_named_as_a_feature_is_looked_at_too(refused, tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("id,size\n1,1.5 g\n2,2.5 g\n")
+    error = refused(workflows.fit, str(path), "pat", options={}, features=["size"])
+    assert "'1.5 g' is not a number: it has a unit" in error.message
+
+
+def test_types_of_typed_files(refused, tmp_path):
+    table = pa.table(
+        {
+            "when": pa.array([0, 1], pa.timestamp("s")),
+            "parts": [[1], [2]],
+            "kind": pa.array(["a", "b"]).dictionary_encode(),
+            "size": [1.5, 2.5],
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "p.parquet")
+    error = refused(workflows.fit, str(tmp_path / "p.parquet"), "pat", options={})
+    assert error.value == ["when", "parts", "kind"]
+    assert "column 'when' holds dates or times, column 'parts' holds list<" in error.message
+    stored = pa.table({"size": ["1.5", "2.5"]})
+    pa.parquet.write_table(stored, tmp_path / "p.parquet")
+    error = refused(workflows.fit, str(tmp_path / "p.parquet"), "pat", options={})
+    assert error.message == "'1.5' is not a number but text; store the column as numbers."
+
+
+# Pictures
+
+
+def test_pictures_in_several_formats_are_the_same_each_time(model, tmp_path):
+    pytest.importorskip("matplotlib").use("agg")
+    results = workflows.quantify(model, [TRAP], by=["night"])
+    contents = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        paths = [tmp_path / folder / f"nights.{kind}" for kind in ("png", "svg")]
+        workflows.draw(results, *paths, truth=[0.3] * len(results))
+        contents.append([path.read_bytes() for path in paths])
+    assert contents[0][0].startswith(b"\x89PNG")
+    assert b"<svg" in contents[0][1]
+    assert b"truth" in contents[0][1]
+    assert contents[0][0] == contents[1][0]
+
+
+def test_the_door_has_what_it_lists():
+    assert sorted(workflows.__all__) == sorted(workflows._PLACES)
+    assert all(hasattr(workflows, name) for name in workflows.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'fitt'"):
+        workflows.fitt  # noqa: B018
