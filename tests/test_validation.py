@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.svm import OneClassSVM
 
 from poscount import PAT, InputError, Mahalanobis, ODIn
-from poscount.validation import Takes, takes
+from poscount.validation import InputSupport, input_support
 
 WRONG = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf}
 
@@ -457,24 +457,27 @@ def test_any_positives_are_learned_or_refused(rows):
 @pytest.mark.parametrize(
     ("scorer", "expected"),
     [
-        (Mahalanobis(), Takes()),
-        (OneClassSVM(), Takes(sparse=True)),
-        (IsolationForest(), Takes(nan=True, sparse=True)),
-        (make_pipeline(SimpleImputer(), OneClassSVM()), Takes(nan=True, sparse=True)),
-        (make_pipeline(StandardScaler(), OneClassSVM()), Takes()),
-        (make_pipeline(StandardScaler(), RobustScaler(), OneClassSVM()), Takes()),
-        (make_pipeline(StandardScaler(with_mean=False), OneClassSVM()), Takes(sparse=True)),
-        (make_pipeline(StandardScaler(), SimpleImputer(), OneClassSVM()), Takes(nan=True)),
-        (make_pipeline(StandardScaler(), IsolationForest()), Takes(nan=True)),
-        (make_pipeline("passthrough", SimpleImputer(), Mahalanobis()), Takes(True, False, True)),
+        (Mahalanobis(), InputSupport()),
+        (OneClassSVM(), InputSupport(sparse=True)),
+        (IsolationForest(), InputSupport(nan=True, sparse=True)),
+        (make_pipeline(SimpleImputer(), OneClassSVM()), InputSupport(nan=True, sparse=True)),
+        (make_pipeline(StandardScaler(), OneClassSVM()), InputSupport()),
+        (make_pipeline(StandardScaler(), RobustScaler(), OneClassSVM()), InputSupport()),
+        (make_pipeline(StandardScaler(with_mean=False), OneClassSVM()), InputSupport(sparse=True)),
+        (make_pipeline(StandardScaler(), SimpleImputer(), OneClassSVM()), InputSupport(nan=True)),
+        (make_pipeline(StandardScaler(), IsolationForest()), InputSupport(nan=True)),
+        (
+            make_pipeline("passthrough", SimpleImputer(), Mahalanobis()),
+            InputSupport(True, False, True),
+        ),
         (
             make_pipeline(make_column_transformer((OneHotEncoder(), ["a"])), OneClassSVM()),
-            Takes(nan=True, text=True),
+            InputSupport(nan=True, text=True),
         ),
     ],
 )
 def test_what_a_scorer_takes(scorer, expected):
-    assert takes(scorer) == expected
+    assert input_support(scorer) == expected
 
 
 @pytest.mark.parametrize("steps", [[StandardScaler()], [StandardScaler(), RobustScaler()]])

@@ -17,7 +17,7 @@ from poscount.prevalence import Prevalence
 from poscount.reusable.rcq import FEWEST_POSITIVES, RCQ
 from poscount.seeds import stream
 from poscount.transductive.trcq import TRCQ
-from poscount.validation import Rows, Takes
+from poscount.validation import InputSupport, Rows
 
 MOST_ROWS = 10_000
 NO_POSITIVES = "a model does not keep the positives: give them, too (positives=, --positives)."
@@ -102,7 +102,7 @@ def as_numbers(rows: Rows) -> Rows | None:
         numeric = all(t.is_numeric() or t.is_boolean() for t in rows.data.schema.values())
     else:
         numeric = rows.data.dtype.kind in "fiub"
-    plain = Rows(rows.data, rows.names, Takes())
+    plain = Rows(rows.data, rows.names, InputSupport())
     try:
         if numeric:
             for _ in plain.blocks():
@@ -120,7 +120,7 @@ def blocks(rows: Rows) -> Iterator[np.ndarray]:
 
 def _learned_from(model: Quantifier, positives: Any) -> tuple[Rows | None, str]:
     if positives is None and isinstance(model, TransductiveQuantifier | TRCQ):
-        return Rows(model.positives_, None, Takes()), ""
+        return Rows(model.positives_, None, InputSupport()), ""
     if positives is None:
         return None, NO_POSITIVES
     rows = model._sample(positives)
