@@ -434,8 +434,21 @@ def test_iterators_of_frames(counting, trap, kind):
 
     assert count(counting, batches()) == counting.count(trap)
     assert count(counting, batches(), by="site") == counting.count_by(trap, "site")
-    if kind != "record batches":
-        assert count(counting, KINDS[kind](trap)) == counting.count(trap)
+    assert count(counting, KINDS[kind](trap)) == counting.count(trap)
+    assert count(counting, KINDS[kind](trap), by="site") == counting.count_by(trap, "site")
+
+
+def test_a_model_is_checked_once_and_not_for_every_batch(positives, trap, monkeypatch):
+    model = PAT(random_state=0).fit(pa.table(dict(zip("abc", positives.T, strict=True))))
+    expected = model.count(trap)
+    asked = []
+    support = PAT._input_support
+    monkeypatch.setattr(PAT, "_input_support", lambda self: asked.append(self) or support(self))
+    batches = [trap.slice(i, 100) for i in range(0, 3000, 100)]
+    assert count(model, iter(batches)) == expected
+    assert len(asked) == 1
+    count(model, iter(batches), by="site")
+    assert len(asked) == 2
 
 
 def test_iterators_of_arrays(pat, sample):
