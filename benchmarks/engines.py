@@ -106,7 +106,7 @@ def with_spark(model: Any, folder: Path) -> Any:
 
 def with_duckdb(most_features: int) -> Callable[[Any, Path], Any]:
     def run(model: Any, folder: Path) -> Any:
-        duckdb_engine.MOST_FEATURES = most_features
+        duckdb_engine.MOST_SQL_FEATURES = most_features
         return count(model, folder, engine="duckdb")
 
     return run
@@ -278,7 +278,7 @@ def groups(folder: Path, rows: int, methods: list[str], repetitions: int) -> Non
 
 
 def push_down(folder: Path, rows: int, methods: list[str], repetitions: int) -> None:
-    """Compare SQL with batches, by the number of features: it sets MOST_FEATURES."""
+    """Compare SQL with batches, by the number of features: it sets MOST_SQL_FEATURES."""
     import duckdb
 
     print("| features | SQL, CPU s | batches, CPU s | grouped: SQL | batches |")
@@ -297,9 +297,9 @@ def push_down(folder: Path, rows: int, methods: list[str], repetitions: int) -> 
             for _ in range(repetitions):
                 for by in ([], ["g"]):
                     for most in (1000, 0):
-                        duckdb_engine.MOST_FEATURES = most
+                        duckdb_engine.MOST_SQL_FEATURES = most
                         start = time.process_time()
-                        duckdb_engine.count_relation(model, relation, by, n_jobs=1)
+                        count(model, relation, by=by, n_jobs=1)
                         seconds = time.process_time() - start
                         key = (bool(by), most)
                         best[key] = min(best.get(key, np.inf), seconds)

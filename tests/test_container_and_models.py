@@ -408,10 +408,12 @@ def test_other_types_are_built_only_when_trusted(name, positives, sample, tmp_pa
     model.save(tmp_path / "file")
     with pytest.raises(FileError, match=rf"\({name}.*trusted=\[") as caught:
         poscount.load(tmp_path / "file")
-    needed = str(caught.value).partition("safe (")[2].partition(")")[0].split(", ")
+    error = caught.value
+    assert (error.file, error.option) == (str(tmp_path / "file"), "trusted")
+    assert f"({', '.join(error.value)})" in error.message
     with pytest.raises(FileError, match="not known to be safe"):
         poscount.load(tmp_path / "file", trusted=["something.Else"])
-    loaded = poscount.load(tmp_path / "file", trusted=needed)
+    loaded = poscount.load(tmp_path / "file", trusted=error.value)
     assert loaded.quantify(sample).to_dict() == model.quantify(sample).to_dict()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from poscount import InputError
 from poscount.engines import count
-from poscount.engines.dask import _count_partition
+from poscount.engines.dask import _on_worker
 
 dask = pytest.importorskip("dask")
 array = pytest.importorskip("dask.array")
@@ -80,7 +80,10 @@ def test_files_on_workers(named_pat, trap, tmp_path):
     counts = count(named_pat, tmp_path, engine="dask", on_error="skip")
     assert [skipped.file for skipped in counts.skipped] == [f"{tmp_path}/broken.parquet"]
     assert np.array_equal(counts.cells, named_pat.count(trap).cells)
-    with pytest.raises(InputError, match="none of the 1 file"):
+    assert counts == count(named_pat, tmp_path, on_error="skip")
+    grouped = count(named_pat, tmp_path, engine="dask", on_error="skip", by="site")
+    assert grouped == count(named_pat, tmp_path, on_error="skip", by="site")
+    with pytest.raises(InputError, match="None of the 1 file"):
         count(named_pat, tmp_path / "broken.parquet", engine="dask", on_error="skip")
 
 
@@ -97,7 +100,7 @@ def test_errors_name_the_partition_and_the_column(named_pat, frame):
 
 def test_another_version_says_so(named_pat, frame):
     with pytest.raises(ImportError, match=r"A worker of Dask has poscount .*, but 9\.9 sent it"):
-        _count_partition(named_pat, frame, (), 0, "9.9")
+        _on_worker("9.9", named_pat.count, frame)
 
 
 def test_explain(named_pat, frame):

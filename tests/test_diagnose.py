@@ -21,7 +21,7 @@ from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
 from poscount.checks import REPORT
 from poscount.checks.copies import copies, row_codes
 from poscount.diagnostics.evidence import MOST_ROWS
-from poscount.validation import Rows, Takes
+from poscount.validation import InputSupport, Rows
 from test_checks_rcq import halves, separate
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
@@ -61,7 +61,7 @@ def warned(diagnosis):
 
 
 def rows(array):
-    return Rows(np.asarray(array, float), None, Takes())
+    return Rows(np.asarray(array, float), None, InputSupport())
 
 
 # Clean data

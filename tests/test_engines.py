@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from poscount.reusable.by_score import ScoreQuantifier
 
 from poscount import PAT, Counts, ExTIcE, InputError
+from poscount.base import BatchCounter
 from poscount.counts import GroupedCounts
 from poscount.engines import count
 from poscount.engines import duckdb as duckdb_engine
-from poscount.reusable.by_score import ScoreQuantifier
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -96,7 +97,7 @@ def test_values_in_paths_are_text_and_may_be_missing(counting, trap, tmp_path):
         pq.write_table(trap.drop_columns("night"), tmp_path / place / "x.parquet")
     keys = count(counting, f"{tmp_path}/night=[0a]*", by="night").keys
     assert keys == [("01",), ("a b/c",)]
-    with pytest.raises(InputError, match="missing value says no group") as caught:
+    with pytest.raises(InputError, match="the group is missing") as caught:
         count(counting, tmp_path, by="night")
     assert "__HIVE_DEFAULT_PARTITION__" in caught.value.file
 
@@ -112,13 +113,13 @@ def test_a_column_of_the_file_comes_before_the_path(counting, trap, tmp_path):
 
 def test_only_the_columns_of_the_model_are_read(counting, trap, folder, monkeypatch):
     seen = []
-    counted = type(counting).count
+    counted = BatchCounter.count
 
-    def spy(self, table):
-        seen.append(tuple(table.column_names))
-        return counted(self, table)
+    def spy(self, batch):
+        seen.append(tuple(batch.schema.names))
+        return counted(self, batch)
 
-    monkeypatch.setattr(type(counting), "count", spy)
+    monkeypatch.setattr(BatchCounter, "count", spy)
     count(counting, folder)
     assert set(seen) == {("a", "b", "c")}
 
@@ -134,10 +135,10 @@ def test_progress_rises_to_the_bytes_of_all_files(counting, folder):
 
 
 def test_ctrl_c_stops_all_threads(counting, folder, monkeypatch):
-    def interrupted(self, table):
+    def interrupted(self, batch):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(type(counting), "count", interrupted)
+    monkeypatch.setattr(BatchCounter, "count", interrupted)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         count(counting, folder, n_jobs=2)
@@ -246,7 +247,7 @@ def test_checksums_are_looked_at_where_a_file_has_them(counting, trap, tmp_path)
 
 
 def test_nothing_left_to_count_is_an_error(counting, mixed):
-    with pytest.raises(InputError, match="none of the 6 file") as caught:
+    with pytest.raises(InputError, match="None of the 6 file") as caught:
         count(counting, mixed / "bad", on_error="skip")
     assert "0 cut off" in caught.value.file
 
@@ -299,7 +300,7 @@ def test_integers_and_floats_in_different_files(counting, trap, tmp_path):
 def way(request, monkeypatch):
     """Both ways to count in DuckDB."""
     most = 1000 if request.param == "SQL" else 0
-    monkeypatch.setattr(duckdb_engine, "MOST_FEATURES", most)
+    monkeypatch.setattr(duckdb_engine, "MOST_SQL_FEATURES", most)
     return request.param
 
 
@@ -335,8 +336,9 @@ def test_parquet_through_duckdb(counting, trap, tmp_path, way):
     pq.write_table(trap, odd)
     assert count(counting, odd, engine="duckdb") == counting.count(trap)
     (tmp_path / "x.csv").write_text("a,b,c\n1,2,3\n")
-    with pytest.raises(ValueError, match="Parquet"):
+    with pytest.raises(InputError, match="only Parquet") as caught:
         count(counting, tmp_path, engine="duckdb")
+    assert (caught.value.option, caught.value.leave_out) == ("engine", True)
 
 
 def test_no_rows_in_duckdb(counting, trap, connection, way):
@@ -362,7 +364,7 @@ def test_values_that_are_no_numbers_say_what_memory_says(counting, trap, connect
 
 def test_missing_groups_and_columns_in_duckdb(counting, connection, way):
     holes = "SELECT * REPLACE (CASE WHEN site = 3 THEN NULL ELSE night END AS night) FROM trap"
-    with pytest.raises(InputError, match=r"column 'night', row .*: a missing value says no group"):
+    with pytest.raises(InputError, match=r"column 'night', row .*: the group is missing"):
         count(counting, (connection, holes), by="night")
     with pytest.raises(InputError, match="the DuckDB relation: column 'b': the file has no such"):
         count(counting, (connection, "SELECT a, c FROM trap"))
@@ -433,8 +435,21 @@ def test_iterators_of_frames(counting, trap, kind):
 
     assert count(counting, batches()) == counting.count(trap)
     assert count(counting, batches(), by="site") == counting.count_by(trap, "site")
-    if kind != "record batches":
-        assert count(counting, KINDS[kind](trap)) == counting.count(trap)
+    assert count(counting, KINDS[kind](trap)) == counting.count(trap)
+    assert count(counting, KINDS[kind](trap), by="site") == counting.count_by(trap, "site")
+
+
+def test_a_model_is_checked_once_and_not_for_every_batch(positives, trap, monkeypatch):
+    model = PAT(random_state=0).fit(pa.table(dict(zip("abc", positives.T, strict=True))))
+    expected = model.count(trap)
+    asked = []
+    support = PAT._input_support
+    monkeypatch.setattr(PAT, "_input_support", lambda self: asked.append(self) or support(self))
+    batches = [trap.slice(i, 100) for i in range(0, 3000, 100)]
+    assert count(model, iter(batches)) == expected
+    assert len(asked) == 1
+    count(model, iter(batches), by="site")
+    assert len(asked) == 2
 
 
 def test_iterators_of_arrays(pat, sample):
@@ -467,12 +482,16 @@ def test_sources_and_options_that_make_no_sense(counting, pat, trap, positives):
         count(counting, 3.5)
     with pytest.raises(InputError, match="not a single batch"):
         count(counting, iter([]))
-    with pytest.raises(ValueError, match="engine is one of auto, duckdb, dask, spark"):
+    with pytest.raises(InputError, match="engine must be one of auto, duckdb, dask, spark, got"):
         count(counting, __file__, engine="flink")
+    with pytest.raises(InputError, match="on_error must be one of raise, skip, got 'ignore'"):
+        count(counting, __file__, on_error="ignore")
     for options in ({"engine": "dask"}, {"on_error": "skip"}, {"delimiter": ";"}):
-        with pytest.raises(ValueError, match="this source is a Table"):
+        with pytest.raises(InputError, match="is for files, but this source is a Table") as caught:
             count(counting, trap, **options)
-    with pytest.raises(TypeError, match="ExTIcE needs positives and sample together"):
+        assert {caught.value.option} == set(options)
+        assert caught.value.leave_out
+    with pytest.raises(TypeError, match="ExTIcE needs the positives and the sample together"):
         count(ExTIcE().fit(positives), trap)
     with pytest.raises(InputError, match="fitted on an array without column names"):
         count(pat, __file__)

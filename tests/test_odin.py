@@ -7,7 +7,7 @@ from hypothesis.extra import numpy as hnp
 from poscount import ODIn
 from poscount.reusable.odin import _largest_fitting
 from poscount.scorers import fit_scorer
-from poscount.validation import Rows, Takes
+from poscount.validation import InputSupport, Rows
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -64,7 +64,7 @@ def model(positives):
 
 @pytest.fixture(scope="module")
 def training_scores(positives):
-    return fit_scorer(None, Rows(positives, None, Takes()), seed=0)[1]
+    return fit_scorer(None, Rows(positives, None, InputSupport()), seed=0)[1]
 
 
 @pytest.mark.parametrize("n_positive", [0, 5, 50, 150, 200])

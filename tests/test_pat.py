@@ -7,7 +7,7 @@ from hypothesis.extra import numpy as hnp
 from poscount import PAT, Mahalanobis
 from poscount.reusable.pat import _quantiles, tail_ratios
 from poscount.scorers import fit_scorer
-from poscount.validation import Rows, Takes
+from poscount.validation import InputSupport, Rows
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -36,7 +36,7 @@ def test_agrees_with_the_plain_one(seed, prevalence, draw):
     )
     # Some negatives that overlap with the positives.
     sample[::7] = 3 * rng.normal(size=(29, 3))
-    scorer, training_scores = fit_scorer(None, Rows(positives, None, Takes()), seed=seed)
+    scorer, training_scores = fit_scorer(None, Rows(positives, None, InputSupport()), seed=seed)
     quantiles = [i / 100 for i in range(25, 76)]
     expected = plain_pat(training_scores, scorer.score_samples(sample), quantiles)
     answer = PAT(random_state=seed).fit(positives).quantify(sample)
@@ -111,7 +111,7 @@ def test_default_quantiles(pat):
 def test_single_quantile(q, positives, sample):
     model = PAT(q=q, random_state=0).fit(positives)
     one = q if isinstance(q, float) else q[0]
-    scorer, training_scores = fit_scorer(None, Rows(positives, None, Takes()), seed=0)
+    scorer, training_scores = fit_scorer(None, Rows(positives, None, InputSupport()), seed=0)
     expected = plain_pat(training_scores, scorer.score_samples(sample), [one])
     answer = model.quantify(sample)
     assert answer == pytest.approx(expected, abs=1e-12)

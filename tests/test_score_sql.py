@@ -67,14 +67,14 @@ def on_the_edges(model):
 @pytest.fixture
 def in_sql(monkeypatch):
     """Counts rows in SQL, and says how many were handed back to numpy."""
-    monkeypatch.setattr(duckdb_engine, "MOST_FEATURES", 1000)
+    monkeypatch.setattr(duckdb_engine, "MOST_SQL_FEATURES", 1000)
 
     def counted(model, table, by=None):
         handed_back = []
         batches = duckdb_engine.count_batches
 
-        def spy(model, relation, *more, **options):
-            counts = batches(model, relation, *more, **options)
+        def spy(*arguments, **options):
+            counts = batches(*arguments, **options)
             handed_back.append(int(np.sum(counts.n)))
             return counts
 
@@ -146,9 +146,9 @@ def test_values_that_overflow_are_far_away(model, positives, in_sql):
 def test_a_table_that_changes_meanwhile_is_counted_in_batches(
     model, on_the_edges, in_sql, monkeypatch
 ):
-    query = duckdb_engine._doubtful_query
+    query = score_sql.ScoreSQL.doubtful_query
     monkeypatch.setattr(
-        duckdb_engine, "_doubtful_query", lambda *args: f"FROM ({query(*args)}) LIMIT 1"
+        score_sql.ScoreSQL, "doubtful_query", lambda *args: f"FROM ({query(*args)}) LIMIT 1"
     )
     counts, handed_back = in_sql(model, named(on_the_edges))
     assert counts == model.count(named(on_the_edges))

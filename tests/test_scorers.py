@@ -23,7 +23,7 @@ from sklearn.svm import OneClassSVM
 
 from poscount import PAT, InputError, Mahalanobis, ODIn
 from poscount.scorers import fit_scorer, score
-from poscount.validation import Rows, Takes
+from poscount.validation import InputSupport, Rows
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -136,7 +136,7 @@ def test_wrong_parameters(parameters, positives):
 
 
 def test_training_scores_are_out_of_fold(positives):
-    _, scores = fit_scorer(None, Rows(positives, None, Takes()), seed=0)
+    _, scores = fit_scorer(None, Rows(positives, None, InputSupport()), seed=0)
     own = Mahalanobis().fit(positives).score_samples(positives)
     # Each positive is scored by the mean and covariance of about nine tenths without it.
     without = np.empty(len(positives))
@@ -157,7 +157,7 @@ def test_folds_are_ten_and_each_row_is_held_out_once(positives):
             return super().fit(X)
 
     everything = {tuple(row) for row in positives.tolist()}
-    fit_scorer(Spy(), Rows(positives, None, Takes()), seed=0)
+    fit_scorer(Spy(), Rows(positives, None, InputSupport()), seed=0)
     assert sorted(map(len, seen)) == [180] * 10 + [200]
     held_out = [everything - rows for rows in seen if len(rows) < 200]
     assert set.union(*held_out) == everything
@@ -221,7 +221,7 @@ def detector(request):
 
 
 def test_detector_is_turned_the_right_way_round(detector, positives):
-    scorer, _ = fit_scorer(detector, Rows(positives, None, Takes()), seed=0)
+    scorer, _ = fit_scorer(detector, Rows(positives, None, InputSupport()), seed=0)
     near, far = score(scorer, positives.mean(axis=0, keepdims=True)), score(scorer, positives + 60)
     assert near > far.max()
 
@@ -273,7 +273,7 @@ def test_a_scorer_that_needs_company_is_refused(name, positives):
 )
 def test_sums_over_training_rows_are_made_means(nu, wrap, positives):
     # libsvm's scores of nine folds would lie a tenth below those of all rows.
-    rows = Rows(positives, None, Takes())
+    rows = Rows(positives, None, InputSupport())
     scorer, out_of_fold = fit_scorer(wrap(OneClassSVM(nu=nu)), rows, seed=0)
     ratio = np.median(out_of_fold) / np.median(score(scorer, positives))
     assert abs(ratio - 1) < 0.03

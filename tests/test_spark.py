@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import pytest
 
 import poscount
 from poscount import InputError
+from poscount.base import BatchCounter
 from poscount.engines import count
 from poscount.engines import spark as spark_engine
 
@@ -95,7 +97,7 @@ def test_errors_are_one_sentence(named_pat, spark, frame):
         assert str(caught.value).startswith("partition 0: column 'b', row 9: NaN or a missing")
     with pytest.raises(InputError, match="it holds String, not numbers"):
         count(named_pat, frame.withColumn("a", frame["a"].cast("string")))
-    with pytest.raises(InputError, match="missing value says no group"):
+    with pytest.raises(InputError, match="the group is missing"):
         count(named_pat, frame.selectExpr("a", "b", "c", "nullif(night, 'mon') night"), by="night")
 
 
@@ -105,12 +107,20 @@ def test_files_on_workers(named_pat, spark, trap, tmp_path):
     assert count(named_pat, tmp_path, engine="spark") == named_pat.count(trap)
     expected = named_pat.count_by(trap, "site")
     assert count(named_pat, tmp_path, engine="spark", by="site") == expected
-    (tmp_path / "broken.parquet").write_bytes(b"PAR1")
-    with pytest.raises(InputError, match=r"broken\.parquet: this is not Parquet"):
+    broken = [f"{tmp_path}/broken {i}.parquet" for i in range(5)]
+    for path in broken:
+        Path(path).write_bytes(b"PAR1")
+    with pytest.raises(InputError, match=r"broken 0\.parquet: this is not Parquet"):
         count(named_pat, tmp_path, engine="spark", by="site")
     counts = count(named_pat, tmp_path, engine="spark", on_error="skip")
-    assert [skipped.file for skipped in counts.skipped] == [f"{tmp_path}/broken.parquet"]
-    assert counts.n == len(trap)
+    # In the order of the files, whichever worker had them.
+    assert [skipped.file for skipped in counts.skipped] == broken
+    assert counts == count(named_pat, tmp_path, on_error="skip")
+    grouped = count(named_pat, tmp_path, engine="spark", on_error="skip", by="site")
+    assert grouped == count(named_pat, tmp_path, on_error="skip", by="site")
+    with pytest.raises(InputError, match="None of the 5 file") as caught:
+        count(named_pat, broken, engine="spark", on_error="skip", by="site")
+    assert caught.value.file == broken[0]
 
 
 def test_a_worker_with_another_version_says_so(named_pat, frame, monkeypatch):
@@ -127,7 +137,8 @@ def test_a_worker_without_poscount_says_so(named_pat, tmp_path):
     from pyspark import cloudpickle
 
     columns = {"cell": "int64", "n": "int64"}
-    task = spark_engine._task("count_partition", columns, named_pat, ("g",), groups=[3])
+    counter = BatchCounter(named_pat, "g")
+    task = spark_engine._task("count_partition", columns, counter, list("abcg"), groups=[3])
     (tmp_path / "task").write_bytes(cloudpickle.dumps(task))
     script = f"""
         import pickle, sys
@@ -138,7 +149,7 @@ def test_a_worker_without_poscount_says_so(named_pat, tmp_path):
         batch = pa.RecordBatch.from_pydict({{"a": [1.0], "b": [1.0], "c": [1.0], "g": ["x"]}})
         (told,) = task(iter([batch]))
         assert told.schema.names == ["by0", "cell", "n", "problem"], told.schema
-        print(told["problem"][0].as_py())
+        print(pickle.loads(told["problem"][0].as_py()))
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

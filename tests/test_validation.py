@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.svm import OneClassSVM
 
 from poscount import PAT, InputError, Mahalanobis, ODIn
-from poscount.validation import Takes, takes
+from poscount.validation import InputSupport, input_support
 
 WRONG = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf}
 
@@ -151,15 +151,22 @@ def test_text_column(make_frame, positives):
     columns = dict(zip("ab", positives.T, strict=False))
     frame = make_frame({**columns, "species": ["x"] * len(positives)})
     error = problem(PAT().fit, frame)
-    assert error.column == "species"
-    assert "features=" in str(error)
+    assert (error.column, error.option, error.value) == ("species", "features", ["a", "b"])
+    assert str(error).endswith("Set features=['a', 'b'].")
     assert PAT(random_state=0).fit(frame, features=["b", "a"]).n_features_in_ == 2
+    # The names of many columns would drown the sentence, and of none there is nothing to say.
+    many = {f"x{j}": positives[:, 0] for j in range(21)}
+    for others in (many, {}):
+        frame = make_frame({**others, "species": ["x"] * len(positives)})
+        assert (error := problem(PAT().fit, frame)).column == "species"
+        assert error.option is None
 
 
 def test_text_column_in_the_sample(named, make_frame, sample):
     columns = dict(zip("abc", sample.T, strict=True))
     error = problem(named.quantify, make_frame({**columns, "b": ["x"] * len(sample)}))
     assert error.column == "b"
+    assert error.option is None  # the model needs this column
 
 
 def test_text_in_an_array(pat):
@@ -207,8 +214,9 @@ def test_features_that_make_no_sense(make_frame, positives, features, column):
 
 
 def test_features_need_names(positives):
-    with pytest.raises(ValueError, match="no column names"):
-        PAT().fit(positives, features=["a"])
+    error = problem(PAT().fit, positives, features=["a"])
+    assert "no column names" in error.message
+    assert (error.option, error.leave_out) == ("features", True)
 
 
 def test_wrong_number_of_columns_in_an_array(pat, sample):
@@ -219,6 +227,15 @@ def test_wrong_number_of_columns_in_an_array(pat, sample):
 def test_two_columns_of_one_name(positives):
     frame = pd.DataFrame(positives, columns=["a", "b", "a"])
     assert problem(PAT().fit, frame).column == "a"
+
+
+def test_a_record_batch_is_a_frame(named, positives, sample):
+    batch = pa.table(dict(zip("cab", sample[:, [2, 0, 1]].T, strict=True))).to_batches()[0]
+    frame = pl.DataFrame(sample, schema=["a", "b", "c"])
+    assert named.count(batch) == named.count(frame)
+    assert named.quantify(batch) == named.quantify(frame)
+    learned = pa.table(dict(zip("abc", positives.T, strict=True))).to_batches()[0]
+    assert PAT(random_state=0).fit(learned).hash_ == named.hash_
 
 
 def test_lazy_frames_are_refused(named, sample):
@@ -457,24 +474,27 @@ def test_any_positives_are_learned_or_refused(rows):
 @pytest.mark.parametrize(
     ("scorer", "expected"),
     [
-        (Mahalanobis(), Takes()),
-        (OneClassSVM(), Takes(sparse=True)),
-        (IsolationForest(), Takes(nan=True, sparse=True)),
-        (make_pipeline(SimpleImputer(), OneClassSVM()), Takes(nan=True, sparse=True)),
-        (make_pipeline(StandardScaler(), OneClassSVM()), Takes()),
-        (make_pipeline(StandardScaler(), RobustScaler(), OneClassSVM()), Takes()),
-        (make_pipeline(StandardScaler(with_mean=False), OneClassSVM()), Takes(sparse=True)),
-        (make_pipeline(StandardScaler(), SimpleImputer(), OneClassSVM()), Takes(nan=True)),
-        (make_pipeline(StandardScaler(), IsolationForest()), Takes(nan=True)),
-        (make_pipeline("passthrough", SimpleImputer(), Mahalanobis()), Takes(True, False, True)),
+        (Mahalanobis(), InputSupport()),
+        (OneClassSVM(), InputSupport(sparse=True)),
+        (IsolationForest(), InputSupport(nan=True, sparse=True)),
+        (make_pipeline(SimpleImputer(), OneClassSVM()), InputSupport(nan=True, sparse=True)),
+        (make_pipeline(StandardScaler(), OneClassSVM()), InputSupport()),
+        (make_pipeline(StandardScaler(), RobustScaler(), OneClassSVM()), InputSupport()),
+        (make_pipeline(StandardScaler(with_mean=False), OneClassSVM()), InputSupport(sparse=True)),
+        (make_pipeline(StandardScaler(), SimpleImputer(), OneClassSVM()), InputSupport(nan=True)),
+        (make_pipeline(StandardScaler(), IsolationForest()), InputSupport(nan=True)),
+        (
+            make_pipeline("passthrough", SimpleImputer(), Mahalanobis()),
+            InputSupport(True, False, True),
+        ),
         (
             make_pipeline(make_column_transformer((OneHotEncoder(), ["a"])), OneClassSVM()),
-            Takes(nan=True, text=True),
+            InputSupport(nan=True, text=True),
         ),
     ],
 )
 def test_what_a_scorer_takes(scorer, expected):
-    assert takes(scorer) == expected
+    assert input_support(scorer) == expected
 
 
 @pytest.mark.parametrize("steps", [[StandardScaler()], [StandardScaler(), RobustScaler()]])

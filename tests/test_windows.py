@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from poscount import InputError
-from poscount.engines import stream as stream_module
-from poscount.engines import windows
+from poscount.base import BatchCounter
+from poscount.engines import sliding_windows, windows
 
 
 def in_pieces(data, cuts):
@@ -66,14 +66,14 @@ def test_a_window_comes_as_soon_as_it_is_complete(pat, sample):
 
 def test_every_row_is_counted_once(pat, sample, monkeypatch):
     counted = []
-    count_codes = type(pat).count_codes
+    count_codes = BatchCounter.count_codes
 
     def spy(self, rows, *more):
         counted.append(len(rows))
         return count_codes(self, rows, *more)
 
-    monkeypatch.setattr(type(pat), "count_codes", spy)
-    monkeypatch.setattr(stream_module, "_BLOCK", 33)
+    monkeypatch.setattr(BatchCounter, "count_codes", spy)
+    monkeypatch.setattr(sliding_windows, "_BLOCK_ROWS", 33)
     assert len(list(windows(pat, [sample], size=100, step=10))) == 31
     assert sum(counted) == len(sample)
 

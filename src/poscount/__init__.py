@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from poscount.counts import Counts as Counts
     from poscount.counts import GroupedCounts as GroupedCounts
     from poscount.diagnostics import Comparison as Comparison
-    from poscount.diagnostics import compare_samples as compare_samples
     from poscount.diagnostics import Diagnosis as Diagnosis
-    from poscount.diagnostics import diagnose as diagnose
     from poscount.diagnostics import Finding as Finding
+    from poscount.diagnostics import compare_samples as compare_samples
+    from poscount.diagnostics import diagnose as diagnose
     from poscount.ensemble import Minimum as Minimum
     from poscount.errors import FileError as FileError
     from poscount.errors import InputError as InputError

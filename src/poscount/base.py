@@ -23,8 +23,8 @@ from poscount.seeds import seed_of, stream
 from poscount.threads import sum_over_blocks
 from poscount.validation import (
     BLOCK_ROWS,
+    InputSupport,
     Rows,
-    Takes,
     as_frame,
     group_codes,
     learn_rows,
@@ -68,7 +68,7 @@ class Quantifier(BaseEstimator):
         """
         self._validate_params()
         self.seed_ = seed_of(self.random_state)
-        rows = learn_rows(self, positives, features, self._takes())
+        rows = learn_rows(self, positives, features, self._input_support())
         self.n_labeled_ = len(rows)
         self._learn(rows)
         return self
@@ -138,8 +138,8 @@ class Quantifier(BaseEstimator):
         check_is_fitted(self)
         persistence.save(self, path)
 
-    def _takes(self) -> Takes:
-        return Takes()
+    def _input_support(self) -> InputSupport:
+        return InputSupport()
 
     @property
     def feature_names(self) -> list[str]:
@@ -151,7 +151,7 @@ class Quantifier(BaseEstimator):
 
     def _sample(self, sample: Any, *, allow_empty: bool = True) -> Rows:
         check_is_fitted(self)
-        rows = sample_rows(self, sample, self._takes())
+        rows = sample_rows(self, sample, self._input_support())
         if not allow_empty:
             require_rows(len(rows))
         return rows
@@ -170,8 +170,8 @@ class Quantifier(BaseEstimator):
     def _answers_by_group(
         self, frame: Any, by: str | Sequence[str]
     ) -> tuple[nw.DataFrame, list[Prevalence]]:
-        wrapped, by = _grouping(frame, by)
-        groups, codes = group_codes(wrapped, by)
+        wrapped = _with_columns(frame)
+        groups, codes = group_codes(wrapped, _grouping(by))
         require_rows(len(groups))
         return groups, self._quantify_groups(wrapped, codes, len(groups))
 
@@ -207,26 +207,11 @@ class CountingQuantifier(Quantifier):
 
         An empty batch gives counts of zero.
         """
-        rows = self._sample(sample)
-        cells = self._count(rows, None, 1)
-        return Counts(cells[0], len(rows), self.hash_)
+        return cast(Counts, BatchCounter(self).count(sample))
 
     def count_by(self, frame: Any, by: str | Sequence[str]) -> GroupedCounts:
         """Count the rows of each group of a frame."""
-        wrapped, by = _grouping(frame, by)
-        groups, codes = group_codes(wrapped, by)
-        cells = self._count(self._sample(wrapped), codes, len(groups))
-        n_rows = np.bincount(codes, minlength=len(groups))
-        return GroupedCounts(by, groups.rows(), cells, n_rows, self.hash_)
-
-    def count_codes(self, sample: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Count the rows of each group, the groups being numbered from 0 to `n_groups` - 1.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_groups, n_cells)
-        """
-        return self._count(self._sample(sample), codes, n_groups)
+        return cast(GroupedCounts, BatchCounter(self, _grouping(by)).count(frame))
 
     def estimate(self, counts: Counts) -> Prevalence:
         """Turn counts into a prevalence, the same as `quantify` gives for the rows counted."""
@@ -280,6 +265,56 @@ class CountingQuantifier(Quantifier):
     @abstractmethod
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
         """Turn counts of shape (n_groups, n_cells) into estimates."""
+
+
+class BatchCounter:
+    """Counts batches of rows with a fitted model, which is checked once and not for every batch.
+
+    Parameters
+    ----------
+    model : CountingQuantifier
+    by : str or sequence of str
+        Grouping columns, if there are any.
+    """
+
+    def __init__(self, model: CountingQuantifier, by: str | Sequence[str] = ()) -> None:
+        check_is_fitted(model)
+        self.model = model
+        self.by = _names(by)
+        self._accepts = model._input_support()
+
+    def count(self, batch: Any) -> Counts | GroupedCounts:
+        """Count the rows of a batch, of each group if there are grouping columns."""
+        if not self.by:
+            rows = sample_rows(self.model, batch, self._accepts)
+            return self.counts_of([()], self.model._count(rows, None, 1), np.array([len(rows)]))
+        frame = _with_columns(batch)
+        groups, codes = group_codes(frame, self.by)
+        cells = self.count_codes(frame, codes, len(groups))
+        return self.counts_of(groups.rows(), cells, np.bincount(codes, minlength=len(groups)))
+
+    def count_codes(self, batch: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
+        """Count the rows of groups that are numbers, from 0 to `n_groups` - 1.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_groups, n_cells)
+        """
+        rows = sample_rows(self.model, batch, self._accepts)
+        return self.model._count(rows, codes, n_groups)
+
+    def counts_of(
+        self, keys: list[tuple], cells: np.ndarray, n_rows: np.ndarray
+    ) -> Counts | GroupedCounts:
+        """Make counts of cells, one row of them for each group."""
+        if self.by:
+            return GroupedCounts(self.by, keys, cells, n_rows, self.model.hash_)
+        return Counts(cells[0], int(n_rows[0]), self.model.hash_)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of the model."""
+        return self.model._n_cells
 
 
 class TransductiveQuantifier(Quantifier):
@@ -380,11 +415,18 @@ def _with_skipped(answers: list[Prevalence], skipped: Sequence[Skipped]) -> list
     return [answer.with_warning(caution) for answer in answers]
 
 
-def _grouping(frame: Any, by: str | Sequence[str]) -> tuple[nw.DataFrame, tuple[str, ...]]:
-    wrapped = frame if isinstance(frame, nw.DataFrame) else as_frame(frame)
-    if wrapped is None:
+def _with_columns(data: Any) -> nw.DataFrame:
+    frame = as_frame(data)
+    if frame is None:
         raise TypeError("Groups need a pandas, polars or pyarrow frame whose columns have names.")
-    by = (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
-    if not by:
-        raise ValueError("Groups need at least one column to group by.")
-    return wrapped, by
+    return frame
+
+
+def _names(by: str | Sequence[str]) -> tuple[str, ...]:
+    return (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
+
+
+def _grouping(by: str | Sequence[str]) -> tuple[str, ...]:
+    if not _names(by):
+        raise InputError("Groups need at least one column to group by.", option="by")
+    return _names(by)

@@ -1,7 +1,7 @@
-"""The one file format of poscount: arrays and JSON in an npz that executes nothing when read.
+"""The file format of models and counts: arrays and JSON, and nothing that runs when it is read.
 
 A file is an ordinary, uncompressed npz whose member ``meta`` is UTF-8 JSON. Its zip comment is
-the SHA-256 of every byte before it, so that any truncation or flipped bit is noticed.
+the SHA-256 of all bytes before it, so that a truncated or changed file is noticed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DIGEST = 64
 
 
 def digest(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 of the content, whatever the order of the keys.
+    """SHA-256 of the content, which does not depend on the order of the keys.
 
     Examples
     --------
@@ -43,23 +43,23 @@ def write(
     meta: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray],
 ) -> None:
-    """Write a file of the given kind, whole or not at all."""
+    """Write a file of the given kind, completely or not at all."""
     write_whole(path, _pack({"kind": kind, "version": VERSION, **meta}, arrays))
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file whole or not at all, whatever happens in between."""
+    """Write a file completely or not at all, even if the write fails halfway."""
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], suffix: str = "") -> Iterator[Path]:
-    """Give an empty temporary file that takes the place of `path` if the block ends well."""
+    """Yield an empty temporary file that replaces `path` unless the block raises an error."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "There is no such directory", str(target.parent))
-    # The temporary file sits beside the target, because a rename is atomic only within one disk.
+    # In the same directory, because a rename is atomic only within one file system.
     handle, name = tempfile.mkstemp(suffix, f".{target.name}.", target.parent)
     os.close(handle)
     try:
@@ -91,7 +91,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
         raise refused(f"this is not a poscount {kind} file, or it is damaged: wrong checksum.")
     try:
         meta, arrays = _unpack(content)
-    except Exception as error:  # a file made to harm may provoke any
+    except Exception as error:  # a malicious file may cause any
         raise refused(f"this is not a poscount {kind} file: {error}.") from error
     if meta.get("kind") != kind:
         raise refused(f"this is a {meta.get('kind')} file, not a {kind} file.")
@@ -99,14 +99,14 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
         raise refused(f"this is not a poscount {kind} file: it has no version.")
     if meta["version"] > VERSION:
         raise refused(
-            f"it was written by a newer poscount (file version {meta['version']}, this one "
-            f"reads up to {VERSION}): upgrade poscount to read it."
+            f"a newer poscount wrote this file (version {meta['version']} of the format, and this "
+            f"poscount reads up to version {VERSION}): upgrade poscount to read it."
         )
     return meta, arrays
 
 
 def _umask() -> int:
-    # Only setting it tells the umask.
+    # The umask can only be read by setting it.
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -122,7 +122,7 @@ def _pack(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
             np.lib.format.write_array(
                 member, np.ascontiguousarray(members[name]), allow_pickle=False
             )
-            # A ZipInfo without a date keeps equal content equal byte for byte.
+            # Without a date, so that equal content gives equal bytes.
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), member.getvalue())
         archive.comment = b"0" * _DIGEST
     body = buffer.getvalue()[:-_DIGEST]
@@ -133,9 +133,9 @@ def _unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays = {}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for entry in archive.infolist():
-            # Stored members cannot unpack to more than the file's own size.
+            # Uncompressed members cannot grow beyond the size of the file.
             if entry.compress_type != zipfile.ZIP_STORED or not entry.filename.endswith(".npy"):
-                raise ValueError(f"its member {entry.filename!r} has no place in one")
+                raise ValueError(f"its member {entry.filename!r} does not belong there")
             arrays[entry.filename.removesuffix(".npy")] = _array(archive.read(entry))
     meta = json.loads(arrays.pop("meta").tobytes())
     if not isinstance(meta, dict):
@@ -150,7 +150,7 @@ def _array(content: bytes) -> np.ndarray:
         raise ValueError("an array in it has an unknown layout")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     if dtype.hasobject:
-        raise ValueError("an array in it is a pickle, which is never loaded")
+        raise ValueError("an array in it holds pickled objects, which are never loaded")
     data = content[stream.tell() :]
     if fortran or len(data) != dtype.itemsize * int(np.prod(shape, dtype=object)):
         raise ValueError("an array in it does not have the size it claims")

@@ -1,4 +1,4 @@
-"""How many rows fell into each cell of a fitted model: all that a rule needs to see of any data."""
+"""How many rows fell into each cell of a fitted model: all that a rule needs of a sample."""
 
 from __future__ import annotations
 
@@ -10,14 +10,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poscount import container
-from poscount.errors import FileError
+from poscount.errors import FileError, InputError
 
 
 class Skipped(NamedTuple):
-    """A file that was not counted, and why; only on request is one left out."""
+    """A file that was left out, because the caller asked to skip files that cannot be counted."""
 
     file: str
     reason: str
+
+    @classmethod
+    def because(cls, error: InputError, file: str) -> Skipped:
+        """Make it from the error that the file had.
+
+        Examples
+        --------
+        >>> Skipped.because(InputError("it is empty.", column="size", row=4), "trap.csv").reason
+        "column 'size', row 5: it is empty."
+        """
+        place = error.at(file=file).place_inside
+        return cls(file, f"{place}: {error.message}" if place else error.message)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +45,7 @@ class Counts:
     model : str
         Content hash of the model that counted.
     skipped : tuple of Skipped
-        Files that should have been counted and could not be.
+        Files that could not be counted and were left out.
 
     Examples
     --------
@@ -69,9 +81,9 @@ class Counts:
         self._check_same_model(other)
         cells = self.cells - other.cells
         if cells.min() < 0:
-            raise ValueError(
+            raise InputError(
                 "These counts cannot be subtracted: a cell would fall below zero, so the second "
-                "were not part of the first."
+                "counts are not part of the first."
             )
         skipped = tuple(file for file in self.skipped if file not in other.skipped)
         return Counts(cells, self.n - other.n, self.model, skipped)
@@ -90,7 +102,7 @@ class Counts:
 
     def _check_same_model(self, other: Counts) -> None:
         if self.model != other.model:
-            raise ValueError(
+            raise InputError(
                 f"These counts belong to different models ({self.model[:12]} and "
                 f"{other.model[:12]}): count both with the same fitted model."
             )
@@ -102,7 +114,7 @@ class Counts:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
-        """Read what `save` wrote; nothing in the file is executed."""
+        """Read a file that `save` wrote; nothing in it is executed."""
         meta, arrays = container.read(path, "counts")
         cells = arrays.get("cells")
         n, model, skipped = meta.get("n"), meta.get("model"), meta.get("skipped", [])
@@ -116,7 +128,7 @@ class Counts:
             or not isinstance(model, str)
             or not _is_list_of_pairs(skipped)
         ):
-            raise FileError("it does not hold counts.", file=str(path))
+            raise FileError("this file does not hold counts.", file=str(path))
         return cls(cells, n, model, tuple(Skipped(*pair) for pair in skipped))
 
 
@@ -129,7 +141,7 @@ def _is_list_of_pairs(value: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class GroupedCounts:
-    """The counts of many groups, as one matrix.
+    """The counts of many groups in one matrix.
 
     Attributes
     ----------
@@ -144,7 +156,7 @@ class GroupedCounts:
     model : str
         Content hash of the model that counted.
     skipped : tuple of Skipped
-        Files that should have been counted and could not be.
+        Files that could not be counted and were left out.
 
     Examples
     --------
@@ -166,7 +178,7 @@ class GroupedCounts:
         return len(self.keys)
 
     def items(self) -> Iterator[tuple[tuple[Hashable, ...], Counts]]:
-        """Pairs of a group and its counts."""
+        """Yield pairs of a group and its counts."""
         for key, cells, n in zip(self.keys, self.cells, self.n, strict=True):
             yield key, Counts(cells, int(n), self.model, self.skipped)
 
@@ -189,16 +201,16 @@ class GroupedCounts:
 
     @classmethod
     def total(cls, parts: Iterable[GroupedCounts]) -> GroupedCounts:
-        """Add at least one up, in much less time than by repeated addition.
+        """Add counts, of which there is at least one, much faster than by repeated addition.
 
-        The groups come in the order in which they are first seen.
+        The groups are in the order in which they are first seen.
         """
         parts = list(parts)
         first = parts[0]
         if any((part.model, part.by) != (first.model, first.by) for part in parts):
-            raise ValueError(
-                "These counts belong to different models or groupings: count both with the same "
-                "fitted model and grouping columns."
+            raise InputError(
+                "These counts belong to different models or groupings: count all of them with the "
+                "same fitted model and the same grouping columns."
             )
         skipped = tuple(file for part in parts for file in part.skipped)
         rows: list[Any]
@@ -216,7 +228,7 @@ class GroupedCounts:
         return cls(first.by, keys, cells, n, first.model, skipped)
 
     def in_order(self) -> GroupedCounts:
-        """Put the groups into the order of their keys, as `count_by` has them."""
+        """Sort the groups by their keys, as `count_by` does."""
         order = sorted(range(len(self)), key=self.keys.__getitem__)
         keys = [self.keys[i] for i in order]
         return GroupedCounts(

@@ -12,7 +12,7 @@ from poscount.base import Quantifier
 from poscount.prevalence import Interval, Prevalence
 from poscount.reusable.pat import PAT
 from poscount.seeds import stream
-from poscount.validation import Rows, Takes
+from poscount.validation import InputSupport, Rows
 
 __all__ = ["Minimum"]
 
@@ -96,10 +96,10 @@ class Minimum(Quantifier):
             raise ValueError("quantifiers is empty: at least one quantifier is needed.")
         return list(self.quantifiers)
 
-    def _takes(self) -> Takes:
+    def _input_support(self) -> InputSupport:
         # Every member gets the same rows and checks them again for itself.
-        each = [member._takes() for member in self._members()]
-        return Takes(*(all(taken) for taken in zip(*each, strict=True)))
+        each = [member._input_support() for member in self._members()]
+        return InputSupport(*(all(taken) for taken in zip(*each, strict=True)))
 
     def _learn(self, rows: Rows) -> None:
         self.quantifiers_ = [clone(member) for member in self._members()]

@@ -78,12 +78,17 @@ class InputError(ValueError):
     @property
     def place(self) -> str:
         """File, column and row, as far as they are known."""
+        return ": ".join(part for part in (self.file, self.place_inside) if part)
+
+    @property
+    def place_inside(self) -> str:
+        """Column and row, as far as they are known."""
         inside = []
         if self.column is not None:
             inside.append(f"column {self.column!r}")
         if self.row is not None:
             inside.append(f"row {self.row if self.file is None else self.row + 1}")
-        return ": ".join(part for part in (self.file, ", ".join(inside)) if part)
+        return ", ".join(inside)
 
     @property
     def remedy(self) -> str:

@@ -19,8 +19,8 @@ def quantile_variance(prevalence: Any, q: Any, n_labeled: Any, n_unlabeled: Any)
 
     .. math:: \frac{q}{1 - q} \left(\frac{p^2}{n_L} + \frac{\max(p, 1/n_U)}{n_U}\right)
 
-    The first term is the error of the quantile, learned from a sample of the positives; the
-    second is that of counting in the sample. The arguments are numbers or arrays.
+    The first term comes from learning the quantile from a sample of the positives, the second
+    from counting in the sample. The arguments are numbers or arrays.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def quantile_variance(prevalence: Any, q: Any, n_labeled: Any, n_unlabeled: Any)
 def pat_variance(prevalence: Any, n_labeled: Any, n_unlabeled: Any) -> Any:
     """Variance of PAT, the median over q = .25, ..., .75, in closed form.
 
-    That of q = 0.5 alone, times 0.8: what the median gains.
+    It is 0.8 times the variance with q = 0.5 alone, because the median is more precise.
 
     Examples
     --------
@@ -49,8 +49,8 @@ def curve_half_width(
 ) -> Any:
     """Half-width of the interval of PAT with a single quantile, for each point of its curve.
 
-    By the normal curve, which is a little narrow for few rows: where 20 lie above the threshold,
-    the 95 % interval holds the truth in 93 of 100 samples.
+    From the normal distribution, which gives slightly too narrow an interval for few rows: if 20
+    rows lie above the threshold, the 95 % interval covers the truth in 93 of 100 samples.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def curve_half_width(
 
 
 def half_width(prevalence: Any, n_labeled: Any, n_unlabeled: Any, confidence: float = 0.95) -> Any:
-    """Half-width of PAT's interval in closed form: the normal quantile times the spread.
+    """Half-width of PAT's interval in closed form: normal quantile times standard deviation.
 
     Examples
     --------
@@ -74,11 +74,11 @@ def half_width(prevalence: Any, n_labeled: Any, n_unlabeled: Any, confidence: fl
 
 
 class Resampler:
-    """Percentile interval over redrawn counts of the sample and redrawn shares of the positives.
+    """Percentile interval from resampled counts of the sample and shares of the positives.
 
-    The counts come from the multinomial of the observed ones, the shares from the Dirichlet
-    distribution that the finite number of labelled positives leaves open. The draws of the shares
-    are made once, so that many samples can be treated in a row.
+    The counts are drawn from a multinomial distribution with the observed proportions, the shares
+    from a Dirichlet distribution that is wider the fewer positives there are. The shares are drawn
+    once for all samples.
 
     Parameters
     ----------
@@ -106,10 +106,10 @@ class Resampler:
         confidence: float,
         generator: np.random.Generator,
     ) -> None:
-        # Twenty draws beyond the ends of the interval keep its ends steady; levels above 0.999
-        # make do with fewer, because their draws would fill the memory.
+        # With twenty draws outside the interval its ends are stable; for levels above 0.999 there
+        # are fewer, because so many draws would fill the memory.
         n_draws = min(20_000, max(400, math.ceil(20 / (1 - confidence))))
-        # Normalised gammas are a Dirichlet draw, and unlike numpy's they allow an empty cell.
+        # Normalised gammas are a Dirichlet draw; unlike numpy's, they allow a parameter of 0.
         draws = generator.standard_gamma(concentration, (n_draws, len(concentration)))
         self.rule = rule
         self.shares = draws / draws.sum(axis=1, keepdims=True)
@@ -117,7 +117,7 @@ class Resampler:
         self.seed = generator.integers(2**63)
 
     def interval(self, cells: np.ndarray) -> tuple[float, float]:
-        """Lower and upper end for the counts of one sample."""
+        """Lower and upper end of the interval for the counts of one sample."""
         n_rows = int(cells.sum())
         generator = np.random.default_rng(self.seed)
         redrawn = generator.multinomial(n_rows, cells / n_rows, len(self.shares))
@@ -126,18 +126,20 @@ class Resampler:
 
 
 def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) -> Interval:
-    r"""Interval around an estimate from replicates of it on halves of the rows.
+    r"""Interval around an estimate, from estimates on random halves of the rows.
 
     .. math:: \hat p \pm z \sqrt{\frac{1}{B} \sum_b (\hat p_b - \hat p)^2}
 
     clipped to [0, 1]. A random half of the rows, drawn without replacement, varies as much as a
-    bootstrap sample with replacement does, and has no duplicates: these would put copies of a row
-    into the training folds that score it. The distance to the estimate, not to the mean of the
-    replicates, makes a method that depends on the number of rows pay for it.
+    bootstrap sample with replacement, but has no duplicates, which would put copies of a row into
+    the training folds that score it. Distances are measured from the estimate and not from the
+    mean of the replicates, so that the interval is wider for a method whose estimate depends on
+    the number of rows.
 
-    Measured on Experiment #1 at 95 % (``benchmarks/bootstrap_coverage.py``: W, P, R and L, 40
-    replicates, 44 samples for BBE, 24 for DEDPUL), coverage and mean width in points. The form was
-    chosen on these sets, and so few samples leave 3 to 5 points of error in a coverage:
+    Coverage and mean width in percentage points, measured on Experiment #1 at 95 %
+    (``benchmarks/bootstrap_coverage.py``: W, P, R and L, 40 replicates, 44 samples for BBE, 24 for
+    DEDPUL). The form was chosen on these data sets, and with so few samples the error of a coverage
+    is 3 to 5 points:
 
     ========================================  ============  ============
     replicates, interval                      BBE           DEDPUL
@@ -151,9 +153,9 @@ def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) 
     with replacement, mirrored percentiles    0.750 (13.3)  0.792 (13.7)
     ========================================  ============  ============
 
-    Confirmed on four other sets (``--datasets A C vowels q-g --every 4``, 56 samples each): BBE
-    0.875 (17.3), DEDPUL 1.000 (16.4), ExTIcE 0.964 (38.2). It covers the noise of a method and not
-    its bias: TIcE, whose error is mostly bias, has 0.268 (19.7) there, RanFocE 0.625 (20.7).
+    On four other data sets (``--datasets A C vowels q-g --every 4``, 56 samples each) it gave BBE
+    0.875 (17.3), DEDPUL 1.000 (16.4) and ExTIcE 0.964 (38.2). It accounts for the noise of a method
+    but not for its bias: TIcE, whose error is mostly bias, had 0.268 (19.7), RanFocE 0.625 (20.7).
 
     Parameters
     ----------

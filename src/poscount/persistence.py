@@ -1,4 +1,4 @@
-"""Model files: what a fitted estimator has learned, without anything that could run on loading."""
+"""Model files: what a fitted estimator has learned, and nothing that could run on loading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FindClass = Callable[[str], type[BaseEstimator]]
 
 
 def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model; a scorer from another library goes through skops."""
+    """Write a fitted model; skops writes a scorer from another library."""
     arrays: dict[str, np.ndarray] = {}
     description = _encode(model, "model", arrays)
     container.write(path, "model", {"model": description}, arrays)
@@ -31,21 +31,21 @@ def load(
     ----------
     path : path
     find_class : callable
-        Gives the class of one of our estimators by its name, and raises ValueError for any other.
+        Returns the class of one of our estimators by its name; raises ValueError for other names.
     trusted : sequence of str
-        Types of a foreign scorer, beyond those that skops knows to be safe, that may be built.
+        Types that a scorer from another library may use besides those that skops knows to be safe.
     """
     meta, arrays = container.read(path, "model")
     try:
         model = _decode(meta["model"], arrays, find_class, trusted)
         if not hasattr(model, "n_labeled_"):
-            raise ValueError("it holds no fitted quantifier.")
+            raise ValueError("there is no fitted quantifier in it.")
         return model
     except ImportError:
         raise  # skops is not installed
     except FileError as error:
         raise error.at(file=str(path)) from error
-    except Exception as error:  # a file made to harm may provoke any
+    except Exception as error:  # a malicious file may cause any
         raise FileError(f"it does not hold a usable model: {error}", file=str(path)) from error
 
 
@@ -71,13 +71,13 @@ def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
 def _encode_ours(
     estimator: BaseEstimator, place: str, arrays: dict[str, np.ndarray]
 ) -> dict[str, Any]:
-    # A leading underscore marks what is made again from the rest.
+    # Attributes with a leading underscore are rebuilt on load.
     state = {name: value for name, value in vars(estimator).items() if name[0] != "_"}
-    # The unfitted scorer is made again from the fitted one.
+    # So is the unfitted scorer, from the fitted one.
     if "scorer_" in state:
         state.pop("scorer", None)
     if "seed_" in state:
-        # A generator has moved on; its seed is what reproduces the model.
+        # A generator is in another state now; the seed reproduces the model.
         state["random_state"] = state["seed_"]
     encoded = {name: _encode(state[name], f"{place}.{name}", arrays) for name in sorted(state)}
     return {"class": type(estimator).__name__, "state": encoded}
@@ -106,7 +106,7 @@ def _decode(
         return items
     if kind == "ndarray":
         return np.array(items, dtype=object)
-    raise ValueError(f"it holds an unknown kind of value, {kind!r}")
+    raise ValueError(f"it holds an unknown kind of value, {kind!r}.")
 
 
 def _decode_ours(kind: type[BaseEstimator], state: dict[str, Any]) -> BaseEstimator:
@@ -115,9 +115,9 @@ def _decode_ours(kind: type[BaseEstimator], state: dict[str, Any]) -> BaseEstima
     if "scorer_" in state and "scorer" in parameters:
         state["scorer"] = clone(state["scorer_"])
     for name, value in state.items():
-        # A learned attribute ends in an underscore: nothing else of an object can be replaced.
+        # Besides parameters, only learned attributes can be set, which end in an underscore.
         if name not in parameters and not (name.endswith("_") and not name.startswith("_")):
-            raise ValueError(f"it sets {name!r}, which is no attribute of a {kind.__name__}")
+            raise ValueError(f"it sets {name!r}, which is not an attribute of {kind.__name__}.")
         setattr(estimator, name, value)
     return estimator
 
@@ -142,7 +142,7 @@ def _skops() -> Any:
         import skops.io
     except ImportError as error:
         raise ImportError(
-            "A model file with a scorer that is not poscount's own needs skops: "
+            "A model file with a scorer from another library needs skops: "
             'pip install "poscount[skops]".'
         ) from error
     return skops.io

@@ -1,4 +1,4 @@
-"""One seed per fitted model, and from it independent streams that no order of calls can change."""
+"""One seed per model, and independent streams from it that do not depend on the order of calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RandomState = int | np.integer | np.random.RandomState | np.random.Generator | N
 
 
 def seed_of(random_state: RandomState) -> int:
-    """Seed behind a `random_state`: an integer is its own, None draws a fresh one.
+    """Seed for a `random_state`: an integer is the seed itself, None draws a new one.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def seed_of(random_state: RandomState) -> int:
 
 
 def stream(seed: int, place: str) -> np.random.Generator:
-    """Generator for one named place in the program; other places get independent ones.
+    """Generator for one named place in the program, independent of those for other places.
 
     Examples
     --------
@@ -42,9 +42,9 @@ def stream(seed: int, place: str) -> np.random.Generator:
 
 @contextmanager
 def own_global_generator(seed: int) -> Iterator[None]:
-    """Seed numpy's global generator for a while, and leave it as it was.
+    """Seed numpy's global generator for the block, and restore its state afterwards.
 
-    Some scorers draw from it without a `random_state` to say otherwise: `OneClassSVM` does.
+    Some scorers, such as `OneClassSVM`, draw from it and have no `random_state`.
     """
     before = np.random.get_state()  # noqa: NPY002
     np.random.seed(stream(seed, "global").integers(2**32, size=4))  # noqa: NPY002
@@ -55,7 +55,7 @@ def own_global_generator(seed: int) -> Iterator[None]:
 
 
 def seed_scorer(scorer: BaseEstimator, seed: int) -> None:
-    """Give every unseeded `random_state` inside a scorer or pipeline a seed of its own."""
+    """Set every `random_state` of a scorer or pipeline that is None to a seed of its own."""
     generator = stream(seed, "scorer")
     parameters = scorer.get_params(deep=True)
     for name in sorted(parameters):

@@ -1,4 +1,4 @@
-"""Work on row ranges in Python threads, with BLAS held to one thread each."""
+"""Work in Python threads, with BLAS limited to one thread each."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def _controller() -> threadpoolctl.ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread until the last user, of all threads, has left.
+    """Limit BLAS to one thread, until the last user in any thread has left.
 
-    Small products are slower with two BLAS threads than with one. The limit is global, so that
-    nested or concurrent users must not restore it under each other's feet.
+    Small products are slower with two BLAS threads than with one. The limit is global, so it is
+    lifted only when no nested or concurrent user is left.
     """
     global _inside, _limit
     with _lock:
@@ -49,12 +49,12 @@ def one_blas_thread() -> Iterator[None]:
                 _limit = None
 
 
-def run(task: Callable[[int], T], n_workers: int) -> list[T]:
-    """Call `task` with 0 .. n_workers - 1, side by side, and return the results in order."""
+def run_in_threads(task: Callable[[int], T], n_workers: int) -> list[T]:
+    """Call `task` with 0 .. n_workers - 1 at the same time; return the results in order."""
     with one_blas_thread():
         if n_workers == 1:
             return [task(0)]
-        # The first in this thread, so that Ctrl-C reaches a task and not only those who wait.
+        # The first one runs in this thread, so that Ctrl-C stops a task and not only the waiting.
         with ThreadPoolExecutor(n_workers - 1) as pool:
             others = pool.map(task, range(1, n_workers))
             return [task(0), *others]
@@ -93,7 +93,7 @@ def sum_over_blocks(
             errors.append(error)
         return counted
 
-    total, *others = run(work, n_workers)
+    total, *others = run_in_threads(work, n_workers)
     if errors:
         # Which worker failed first is random; which bad row comes first is not.
         raise min(errors, key=lambda error: -1 if error.row is None else error.row)

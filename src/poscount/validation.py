@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +17,11 @@ from sklearn.utils.validation import validate_data
 from poscount.errors import InputError
 
 BLOCK_ROWS = 65536
+_NAMES_SHOWN = 20
 
 
-class Takes(NamedTuple):
-    """What a scorer can be given besides finite numbers in a dense matrix."""
+class InputSupport(NamedTuple):
+    """What a scorer takes besides finite numbers in a dense matrix: NaN, text, sparse matrices."""
 
     nan: bool = False
     text: bool = False
@@ -30,11 +33,11 @@ class Takes(NamedTuple):
         return self.nan or self.text
 
 
-def takes(scorer: BaseEstimator) -> Takes:
-    """Ask a scorer, or the first step of a pipeline, what it takes.
+def input_support(scorer: BaseEstimator) -> InputSupport:
+    """Find out what a scorer takes; for a pipeline its first step decides.
 
-    A pipeline takes NaN if one of its steps deals with it before one that cannot: a scaler takes
-    NaN, too, but hands it on.
+    A pipeline takes NaN if a step replaces NaN before any step that cannot take it. A scaler takes
+    NaN but passes it on.
 
     Examples
     --------
@@ -42,17 +45,17 @@ def takes(scorer: BaseEstimator) -> Takes:
     >>> from sklearn.ensemble import IsolationForest
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.svm import OneClassSVM
-    >>> takes(make_pipeline(SimpleImputer(), OneClassSVM()))
-    Takes(nan=True, text=False, sparse=True)
+    >>> input_support(make_pipeline(SimpleImputer(), OneClassSVM()))
+    InputSupport(nan=True, text=False, sparse=True)
     """
     if getattr(scorer, "steps", None):
         steps = [step for _, step in scorer.steps if step not in (None, "passthrough")]
-        return takes(steps[0])._replace(nan=_pipeline_takes_nan(steps))
+        return input_support(steps[0])._replace(nan=_pipeline_takes_nan(steps))
     if hasattr(scorer, "transformer_list") or hasattr(scorer, "transformers"):
-        # A column transformer or union hands columns out; its parts complain for themselves.
-        return Takes(nan=True, text=True)
+        # A column transformer or union gives columns to its parts, which check them themselves.
+        return InputSupport(nan=True, text=True)
     tags = get_tags(scorer).input_tags
-    return Takes(
+    return InputSupport(
         nan=tags.allow_nan,
         text=tags.string or tags.categorical,
         sparse=tags.sparse,
@@ -61,26 +64,28 @@ def takes(scorer: BaseEstimator) -> Takes:
 
 def _pipeline_takes_nan(steps: Sequence[BaseEstimator]) -> bool:
     for step in steps:
-        if not takes(step).nan:
+        if not input_support(step).nan:
             return False
-        # A scaler hands NaN on; any other step that takes it deals with it.
+        # A scaler passes NaN on; any other step that takes NaN replaces it.
         if not isinstance(step, OneToOneFeatureMixin):
             return True
     return True
 
 
 class Rows:
-    """The rows of an array, a sparse matrix or a frame, given out in blocks.
+    """The rows of an array, a sparse matrix or a frame, one block at a time.
 
-    Numbers come as dense float64 or float32 blocks whose values are all finite; a scorer that
-    takes NaN or text gets slices of the caller's own object instead, which hold no infinity.
+    A scorer of numbers gets blocks of float64 or float32 in which every value is finite. A scorer
+    that takes NaN or text gets slices of the caller's own object, checked for infinities only.
     """
 
-    def __init__(self, data: Any, names: tuple[str, ...] | None, accepts: Takes) -> None:
+    def __init__(self, data: Any, names: tuple[str, ...] | None, accepts: InputSupport) -> None:
         self.data = data
         self.names = names
         self.accepts = accepts
         self.frame = isinstance(data, nw.DataFrame)
+        # Asked for once, because narwhals builds it anew each time.
+        self.schema: dict[str, Any] = dict(data.schema) if self.frame else {}
 
     def __len__(self) -> int:
         return self.data.shape[0]
@@ -88,11 +93,11 @@ class Rows:
     def whole(self) -> Any:
         """All rows as one block."""
         block = self.block(0, len(self))
-        # In one order of memory, on which the last bit of what is learned depends.
+        # C order, so that what is learned is bit-identical.
         return np.ascontiguousarray(block) if type(block) is np.ndarray else block
 
     def block(self, start: int, stop: int) -> Any:
-        """Return the rows from `start` to `stop` in the form that the scorer takes."""
+        """Rows from `start` up to `stop`, in the form that the scorer takes."""
         rows = slice(start, stop)
         if self.accepts.raw:
             self._check_no_infinity(rows)
@@ -105,7 +110,7 @@ class Rows:
             if block.dtype not in (np.float32, np.float64):
                 block = block.astype(np.float64)
         values = block.data if sparse.issparse(block) else block
-        # One sum is the cheapest sign of a NaN or an infinity; an overflow costs a second look.
+        # The sum is the cheapest test for NaN and infinity; if it overflows, we look again.
         with np.errstate(over="ignore", invalid="ignore"):
             suspicious = not np.isfinite(np.sum(values))
         if suspicious:
@@ -125,19 +130,22 @@ class Rows:
         return part.to_pandas() if part.implementation.is_pyarrow() else part.to_native()
 
     def _numbers(self, rows: slice) -> np.ndarray:
-        keep = all(dtype == nw.Float32 for dtype in self.data.schema.values())
-        kind = np.float32 if keep else np.float64
-        # Column by column in memory too: a scatter into rows costs as much as reading the file.
-        block = np.empty((self.data.shape[1], rows.stop - rows.start), kind)
+        single = all(dtype == nw.Float32 for dtype in self.schema.values())
+        # Columns stay columns in memory: scattering them into rows costs as much as reading a file.
+        block = np.empty(
+            (len(self.schema), rows.stop - rows.start), np.float32 if single else np.float64
+        )
         part = self.data[rows]
-        if part.implementation.is_pyarrow() and not _has_nulls(part.to_native()):
-            # Wrapping the columns of a batch would cost more than copying them.
-            for values, column in zip(block, part.to_native().itercolumns(), strict=True):
-                values[:] = column.to_numpy()
-            return block.T
+        if part.implementation.is_pyarrow():
+            columns = part.to_native().columns
+            if not any(column.null_count for column in columns):
+                # Wrapping the columns of a batch would cost more than copying them.
+                for values, column in zip(block, columns, strict=True):
+                    values[:] = column.to_numpy()
+                return block.T
         for values, column in zip(block, part.iter_columns(), strict=True):
             if column.null_count():
-                # As NaN, which is then found together with everything else that is not finite.
+                # As NaN, so that one check finds everything that is not finite.
                 values[:] = np.nan
                 values[~column.is_null().to_numpy()] = column.drop_nulls().to_numpy()
             else:
@@ -148,11 +156,11 @@ class Rows:
         part = self.data[rows]
         if self.frame:
             infinite = np.zeros(part.shape, dtype=bool)
-            for j, dtype in enumerate(part.schema.values()):
+            for j, dtype in enumerate(self.schema.values()):
                 if dtype.is_float():
                     infinite[:, j] = np.isinf(part[:, j].to_numpy().astype(np.float64))
         elif sparse.issparse(part) or part.dtype.kind != "f":
-            return  # text, or sparse rows, of which the scorer takes care
+            return  # text, or sparse rows, which the scorer checks itself
         else:
             infinite = np.isinf(part)
         if infinite.any():
@@ -173,32 +181,31 @@ class Rows:
             raise _not_finite(what, self.names, column, start + row)
 
 
-def _has_nulls(table: Any) -> bool:
-    return any(column.null_count for column in table.itercolumns())
-
-
 def _not_finite(what: str, names: Sequence[str] | None, column: int, row: int) -> InputError:
     return InputError(
-        f"{what}: every value must be a finite number, because nothing is imputed silently; remove "
-        "or impute it, or give a scorer pipeline that takes missing values.",
+        f"{what}: every value must be a finite number, because poscount imputes nothing by itself; "
+        "remove or impute it, or use a scorer pipeline that handles missing values.",
         column=names[column] if names else str(column),
         row=int(row),
     )
 
 
 def as_frame(data: Any) -> nw.DataFrame | None:
-    """Wrap a pandas, polars or pyarrow frame; anything else gives None.
+    """Wrap a pandas, polars or pyarrow frame or an Arrow record batch; None for anything else.
 
-    A frame whose column names are not all strings is an array to scikit-learn, and so it is here.
+    As in scikit-learn, a frame whose column names are not all strings is an array.
     """
     if isinstance(data, np.ndarray) or sparse.issparse(data):
         return None
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(data, arrow.RecordBatch):
+        data = arrow.Table.from_batches([data])
     try:
-        frame = nw.from_native(data, pass_through=True)
+        frame = data if isinstance(data, nw.DataFrame) else nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:
         twice = data.columns[data.columns.duplicated()]
         raise InputError(
-            "the frame has more than one column of this name; rename them.", column=str(twice[0])
+            "more than one column of the frame has this name; rename them.", column=str(twice[0])
         ) from None
     if isinstance(frame, nw.LazyFrame):
         raise TypeError("This frame is lazy: collect it into memory first.")
@@ -208,15 +215,17 @@ def as_frame(data: Any) -> nw.DataFrame | None:
 
 
 def learn_rows(
-    estimator: BaseEstimator, data: Any, features: Sequence[str] | None, accepts: Takes
+    estimator: BaseEstimator, data: Any, features: Sequence[str] | None, accepts: InputSupport
 ) -> Rows:
-    """Take the positives in, and note on the estimator which features it has learned."""
+    """Take the positives in, and set the estimator's attributes that describe its features."""
     frame = as_frame(data)
     if frame is None:
         if features is not None:
-            raise ValueError(
-                "features picks columns by name, but the positives have no column names: give a "
-                "frame, or an array of just these columns."
+            raise InputError(
+                "The positives have no column names, so features cannot be chosen by name; give a "
+                "frame, or an array with just these columns.",
+                option="features",
+                leave_out=True,
             )
         rows = _array_rows(estimator, data, accepts, reset=True, min_rows=1)
     else:
@@ -225,19 +234,22 @@ def learn_rows(
         names = tuple(frame.columns if features is None else features)
         if not names:
             raise InputError("The positives have 0 feature(s): at least one column is needed.")
-        rows = _frame_rows(frame, names, accepts)
+        name, times = Counter(names).most_common(1)[0]
+        if times > 1:
+            raise InputError("this column is named twice among the features.", column=name)
+        rows = _frame_rows(frame, names, accepts, learning=True)
         if len(rows) == 0:
             raise InputError("The positives have no rows (0 sample(s)): at least one is needed.")
         validate_data(estimator, nw.to_native(rows.data), reset=True, skip_check_array=True)
-        # A file without types, such as CSV, is read by these.
+        # They say how to read a file without types, such as CSV.
         estimator.numeric_features_ = [
-            name for name, dtype in rows.data.schema.items() if _holds_numbers(dtype)
+            name for name, dtype in rows.schema.items() if _holds_numbers(dtype)
         ]
     return rows
 
 
-def sample_rows(estimator: BaseEstimator, data: Any, accepts: Takes) -> Rows:
-    """Take a sample in: a frame's columns by name, an array's by position."""
+def sample_rows(estimator: BaseEstimator, data: Any, accepts: InputSupport) -> Rows:
+    """Take a sample in: the columns of a frame by name, those of an array by position."""
     frame = as_frame(data)
     names = getattr(estimator, "feature_names_in_", None)
     if frame is None or names is None:
@@ -246,7 +258,7 @@ def sample_rows(estimator: BaseEstimator, data: Any, accepts: Takes) -> Rows:
 
 
 def _array_rows(
-    estimator: BaseEstimator, data: Any, accepts: Takes, *, reset: bool, min_rows: int
+    estimator: BaseEstimator, data: Any, accepts: InputSupport, *, reset: bool, min_rows: int
 ) -> Rows:
     array = check_array(
         data,
@@ -260,10 +272,9 @@ def _array_rows(
     return Rows(array, getattr(estimator, "feature_names_in_", None), accepts)
 
 
-def _frame_rows(frame: nw.DataFrame, names: tuple[str, ...], accepts: Takes) -> Rows:
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise InputError("this column is named twice among the features.", column=min(twice))
+def _frame_rows(
+    frame: nw.DataFrame, names: tuple[str, ...], accepts: InputSupport, *, learning: bool = False
+) -> Rows:
     there = set(frame.columns)
     for name in names:
         if name not in there:
@@ -271,16 +282,20 @@ def _frame_rows(frame: nw.DataFrame, names: tuple[str, ...], accepts: Takes) -> 
                 f"this column is missing; the columns here are {', '.join(frame.columns)}.",
                 column=name,
             )
-    chosen = frame.select(names)
+    rows = Rows(frame.select(names), names, accepts)
     if not accepts.text:
-        for name, dtype in chosen.schema.items():
-            if not _holds_numbers(dtype):
-                raise InputError(
-                    f"it holds {dtype}, not numbers; choose numeric columns with features=[...], "
-                    "or give a scorer pipeline that encodes it.",
-                    column=name,
-                )
-    return Rows(chosen, names, accepts)
+        others = [name for name, dtype in rows.schema.items() if not _holds_numbers(dtype)]
+        if others:
+            numeric = [name for name in names if name not in others]
+            named = learning and 0 < len(numeric) <= _NAMES_SHOWN
+            raise InputError(
+                f"it holds {rows.schema[others[0]]}, not numbers; convert it to numbers, use a "
+                "scorer pipeline that encodes it, or fit without it.",
+                column=others[0],
+                option="features" if named else None,
+                value=numeric if named else None,
+            )
+    return rows
 
 
 def _holds_numbers(dtype: nw.dtypes.DType) -> bool:
@@ -295,37 +310,43 @@ def group_codes(frame: nw.DataFrame, by: tuple[str, ...]) -> tuple[nw.DataFrame,
                 f"there is no such grouping column; the columns are {', '.join(frame.columns)}.",
                 column=name,
             )
-        missing = frame[name].is_null()
-        if frame.schema[name].is_float():
-            missing = missing | frame[name].is_nan().fill_null(True)
-        if missing.any():
-            raise InputError(
-                "a missing value says no group; fill it in or remove the row.",
-                column=name,
-                row=int(np.argmax(missing.to_numpy())),
-            )
+        _check_no_missing_group(frame[name])
     keys = frame.select(by)
     if frame.implementation.is_pyarrow() and len(by) == 1:
-        return _arrow_group_codes(keys)
+        return _arrow_group_codes(keys.to_native())
     groups = nw.maybe_reset_index(keys.unique().sort(by))
     row, code = (nw.generate_temporary_column_name(8, [*by, ""]) for _ in range(2))
-    # A hash join; engines may reorder its rows, the row number puts them back.
+    # Engines may reorder the rows of a join; the row number puts them back.
     joined = keys.with_row_index(row).join(groups.with_row_index(code), on=list(by)).sort(row)
     return groups, joined[code].to_numpy().astype(np.intp)
 
 
-def _arrow_group_codes(keys: nw.DataFrame) -> tuple[nw.DataFrame, np.ndarray]:
-    """Do as `group_codes`, in a quarter of the time; every batch of a file comes this way."""
-    table = keys.to_native()
+def _check_no_missing_group(column: nw.Series) -> None:
+    is_float = column.dtype.is_float()
+    if not (is_float or column.null_count()):
+        return
+    missing = column.is_null()
+    if is_float:
+        missing = missing | column.is_nan().fill_null(True)
+    if missing.any():
+        raise InputError(
+            "the group is missing; fill in the value or remove the row.",
+            column=column.name,
+            row=int(np.argmax(missing.to_numpy())),
+        )
+
+
+def _arrow_group_codes(table: Any) -> tuple[nw.DataFrame, np.ndarray]:
+    """Do as `group_codes` for one column, faster: every batch of a file comes this way."""
+    from pyarrow import compute
+
     column = table.column(0)
     if hasattr(column.type, "index_type"):
-        # Encoded already, perhaps with words that no row has.
+        # Already a dictionary, perhaps with values that no row has.
         column = column.cast(column.type.value_type)
     encoded = column.combine_chunks().dictionary_encode()
-    groups = nw.from_native(
-        table.from_arrays([encoded.dictionary], names=table.column_names), eager_only=True
-    ).with_row_index("")
-    ordered = groups.sort(keys.columns)
-    rank = np.empty(len(ordered), np.intp)
-    rank[ordered[""].to_numpy()] = np.arange(len(ordered))
-    return ordered.drop(""), rank[encoded.indices.to_numpy()]
+    order = compute.sort_indices(encoded.dictionary)
+    rank = np.empty(len(order), np.intp)
+    rank[order.to_numpy()] = np.arange(len(order))
+    groups = table.from_arrays([encoded.dictionary.take(order)], names=table.column_names)
+    return nw.from_native(groups, eager_only=True), rank[encoded.indices.to_numpy()]

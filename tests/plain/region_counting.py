@@ -9,7 +9,7 @@ from poscount.reusable.region_counter import k_means
 from poscount.reusable.regions import _redraw
 from poscount.scorers import fit_scorer
 from poscount.seeds import stream
-from poscount.validation import Rows, Takes
+from poscount.validation import InputSupport, Rows
 
 BANDS = [(0.0, 1.0)] + [(q, 1.0) for q in (0.1, 0.25, 0.4, 0.5, 0.6, 0.75)] + [(0.05, 0.5)]
 
@@ -53,7 +53,9 @@ def cut_masks(positives, rows, seed):
 
 def region_masks(positives, sample, seed):
     """Masks over the positives and over the sample, for every band and every cut."""
-    scorer, training = fit_scorer(Mahalanobis("ledoit-wolf"), Rows(positives, None, Takes()), seed)
+    scorer, training = fit_scorer(
+        Mahalanobis("ledoit-wolf"), Rows(positives, None, InputSupport()), seed
+    )
     scores = scorer.score_samples(sample)
     regions = []
     in_positives = cut_masks(positives, positives, seed)

@@ -21,7 +21,7 @@ from poscount.seeds import stream
 from poscount.threads import one_blas_thread
 from poscount.transductive.dedpul import DEDPUL
 from poscount.transductive.trcq import TRCQ
-from poscount.validation import Rows, Takes
+from poscount.validation import InputSupport, Rows
 
 # More rows would not tell more, but take long.
 MOST_ROWS = 10_000
@@ -107,7 +107,7 @@ def _as_numbers(rows: Rows) -> Rows | Missing:
         numeric = all(t.is_numeric() or t.is_boolean() for t in rows.data.schema.values())
     else:
         numeric = rows.data.dtype.kind in "fiub"
-    plain = Rows(rows.data, rows.names, Takes())
+    plain = Rows(rows.data, rows.names, InputSupport())
     try:
         if numeric:
             for _ in plain.blocks():
@@ -119,7 +119,7 @@ def _as_numbers(rows: Rows) -> Rows | Missing:
 
 def _learned_from(model: Quantifier, positives: Any) -> Rows | Missing:
     if positives is None and isinstance(model, TransductiveQuantifier):
-        return Rows(model.positives_, None, Takes())
+        return Rows(model.positives_, None, InputSupport())
     if positives is None:
         return NO_POSITIVES
     rows = model._sample(positives)

@@ -1,10 +1,10 @@
-"""Counting somewhere else than in memory: rows from files, tables and clusters, in batches.
+"""Counting outside of memory: rows from files, tables, clusters and streams, in batches.
 
-Engines bring rows to a model or a model to its rows. What the counts mean is decided by the
-methods, and what is printed by the command line; neither may live here.
+An engine brings rows to a model, or a model to the rows. The methods decide what the counts mean,
+and the front ends what is shown; neither belongs here.
 """
 
 from poscount.engines.dispatch import count
-from poscount.engines.stream import Window, windows
+from poscount.engines.sliding_windows import Window, windows
 
 __all__ = ["Window", "count", "windows"]

@@ -1,73 +1,65 @@
-"""Counting on Dask: workers count partitions or files, and add them up in a tree."""
+"""Counting on Dask: workers count partitions or files, and add the counts up in a tree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from poscount import __version__
-from poscount.base import CountingQuantifier
-from poscount.engines.batches import (
-    AnyCounts,
-    add_up,
-    at_place,
-    count_batch,
-    in_order,
-)
-from poscount.engines.count_files import FilePart, FileTask, merge_parts
-from poscount.engines.versions import check_version
-from poscount.errors import InputError
+from poscount.base import BatchCounter
+from poscount.engines.batches import AnyCounts, add_up, in_order
+from poscount.engines.clusters import FileTask, check_version, count_partition
 from poscount.files.features import chosen_columns, wanted_columns
 
-# So many sums are added by one task.
+# One task adds up this many counts.
 _WIDTH = 8
 
 
-def count_collection(
-    model: CountingQuantifier, collection: Any, by: Sequence[str], *, explain: bool = False
-) -> Any:
+def count_collection(counter: BatchCounter, collection: Any, *, explain: bool = False) -> Any:
     """Count a Dask dataframe or array.
 
     Parameters
     ----------
-    model : CountingQuantifier
-        It is sent to the workers, the rows stay where they are.
+    counter : BatchCounter
+        It is sent to the workers; the rows stay where they are.
     collection : dask.dataframe.DataFrame or dask.array.Array
-    by : sequence of str
-        Grouping columns.
     explain : bool
-        Give the plan as text instead.
+        Return the plan as text instead.
     """
     if hasattr(collection, "chunks"):
-        if by:
+        if counter.by:
             raise TypeError("Groups need a dataframe whose columns have names, not an array.")
         # A worker needs whole rows.
         parts = collection.rechunk({1: -1}).to_delayed().ravel().tolist()
     else:
-        columns = wanted_columns(model, by)
+        columns = wanted_columns(counter.model, counter.by)
         chosen_columns(list(collection.columns), None, columns, "the Dask dataframe")
         parts = collection[columns].to_delayed()
     if explain:
-        return f"Dask counts {len(parts)} partition(s) and adds {_WIDTH} sums at a time up."
+        return f"Dask counts {len(parts)} partition(s) and adds up {_WIDTH} counts at a time."
     delayed = dask().delayed
-    shipped = delayed(model, traverse=False)
-    counted = [
-        delayed(_count_partition)(shipped, part, tuple(by), i, __version__)
-        for i, part in enumerate(parts)
-    ]
-    return in_order(dask().compute(_tree(counted, add_up))[0])
+    shipped = delayed(counter, traverse=False)
+    return in_order(
+        _added(
+            [
+                delayed(_on_worker)(__version__, count_partition, shipped, [part], i)
+                for i, part in enumerate(parts)
+            ]
+        )
+    )
 
 
-def add_files(task: FileTask, files: list[str]) -> FilePart:
+def add_files(task: FileTask, files: list[str]) -> AnyCounts:
     """Let the workers count files."""
     delayed = dask().delayed
     shipped = delayed(task, traverse=False)
-    counted = [delayed(_count_file)(shipped, file, __version__) for file in files]
-    return dask().compute(_tree(counted, merge_parts))[0]
+    return _added(
+        [delayed(_on_worker)(__version__, FileTask.count_file, shipped, f) for f in files]
+    )
 
 
 def dask() -> Any:
-    """Give the module, or say what to install."""
+    """Return the module, or say what to install."""
     try:
         import dask
     except ImportError as error:
@@ -75,23 +67,13 @@ def dask() -> Any:
     return dask
 
 
-def _tree(parts: list[Any], combine: Callable[[list[Any]], Any]) -> Any:
+def _on_worker(sent_by: str, work: Callable[..., AnyCounts], *arguments: Any) -> AnyCounts:
+    check_version(sent_by, "Dask")
+    return work(*arguments)
+
+
+def _added(parts: list[Any]) -> AnyCounts:
     while len(parts) > 1:
         bunches = [parts[i : i + _WIDTH] for i in range(0, len(parts), _WIDTH)]
-        parts = [dask().delayed(combine)(bunch) for bunch in bunches]
-    return parts[0]
-
-
-def _count_partition(
-    model: CountingQuantifier, data: Any, by: tuple[str, ...], number: int, version: str
-) -> AnyCounts:
-    check_version(version, "Dask")
-    try:
-        return count_batch(model, data, by)
-    except InputError as error:
-        raise at_place(error, f"partition {number}") from error
-
-
-def _count_file(task: FileTask, file: str, version: str) -> FilePart:
-    check_version(version, "Dask")
-    return task.count_file(file)
+        parts = [dask().delayed(add_up)(bunch) for bunch in bunches]
+    return dask().compute(parts[0])[0]

@@ -1,24 +1,24 @@
-"""The front door of the engines: one call for every place where rows can be."""
+"""The front door of the engines: one function for every place where rows can be."""
 
 from __future__ import annotations
 
 import functools
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from sklearn.utils.validation import check_is_fitted
-
-from poscount.base import CountingQuantifier
-from poscount.engines.batches import Source, count_sources
-from poscount.engines.count_files import count_files, count_on_workers
+from poscount.base import BatchCounter, CountingQuantifier
+from poscount.engines.batches import BatchSource, count_sources
+from poscount.engines.clusters import count_on_workers
+from poscount.engines.count_files import count_files
+from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
 from poscount.files.csv import DEFAULT_CSV, CsvFormat
 from poscount.files.reading import expand
 from poscount.validation import as_frame
 
 Engine = Literal["auto", "duckdb", "dask", "spark"]
-ENGINES = ("auto", "duckdb", "dask", "spark")
+OnError = Literal["raise", "skip"]
 
 
 def count(
@@ -27,7 +27,7 @@ def count(
     *,
     by: str | Sequence[str] | None = None,
     engine: Engine = "auto",
-    on_error: Literal["raise", "skip"] = "raise",
+    on_error: OnError = "raise",
     progress: OnProgress | None = None,
     n_jobs: int = -1,
     explain: bool = False,
@@ -35,39 +35,40 @@ def count(
     decimal: str = ".",
     header: bool = True,
 ) -> Any:
-    """Count rows wherever they are, with the result of counting them in memory.
+    """Count rows wherever they are; the counts are the same as if they were in memory.
 
     Parameters
     ----------
     model : CountingQuantifier
-        A fitted reusable quantifier. For files and tables it must have been fitted on a frame, so
-        that it knows its columns by name.
+        A fitted reusable quantifier. To count files and tables, it must have been fitted on a
+        frame, so that it knows its columns by name.
     source : object
         One of these:
 
         - a path, or a list of paths: CSV (also gzipped), Parquet and Arrow files, globs,
-          directories; what stands in their folders, ``night=3``, can be grouped by;
+          directories; values in the names of folders, ``night=3``, can be grouped by;
         - a DuckDB relation, or a pair of a DuckDB connection (or database file) and a query;
         - a Dask dataframe or array;
         - a Spark data frame;
         - an array or a frame in memory;
         - an iterable of arrays, frames or Arrow record batches.
     by : str or sequence of str, optional
-        Grouping columns: one count for each of their values.
+        Grouping columns: the rows of each group are counted separately.
     engine : {"auto", "duckdb", "dask", "spark"}
-        What reads *files*: poscount itself ("auto"); DuckDB, for Parquet; the workers of Dask
-        or Spark, each a file at a time. Other sources say for themselves what they are.
+        What reads *files*: poscount itself ("auto"); DuckDB, for Parquet; the workers of Dask or
+        Spark, one file at a time. For other sources there is nothing to choose.
     on_error : {"raise", "skip"}
-        What to do about a file that cannot be used: stop with an error that names it, or leave
-        all of it out and list it in the ``skipped`` of the result.
+        What to do if a file cannot be used: stop with an error that names it, or leave the whole
+        file out and list it in the ``skipped`` of the result.
     progress : callable, optional
-        Called now and then as ``progress(done, total)`` while files are read, in bytes.
+        Called now and then as ``progress(done, total)``, in bytes, while files are read.
     n_jobs : int, default=-1
-        Threads that read and count here; -1 uses all cores. The result does not depend on it.
+        Threads that read and count; -1 uses all cores. The result does not depend on it.
     explain : bool
-        Return a text that says what would be done, with the SQL if any, and do nothing.
+        Count nothing, and return a text that says what would be done, with the SQL if there is
+        any.
     delimiter : str, optional
-        Of CSV files; by default tab for ``.tsv`` and, for others, found in the first line.
+        Of CSV files; by default tab for ``.tsv``, and found in the first line for others.
     decimal : {".", ","}
         Decimal mark of CSV files.
     header : bool
@@ -93,18 +94,16 @@ def count(
     """
     if not isinstance(model, CountingQuantifier):
         raise TypeError(
-            f"{type(model).__name__} needs positives and sample together, so that there is nothing "
-            "to count: use a reusable method such as PAT."
+            f"{type(model).__name__} needs the positives and the sample together and cannot count: "
+            "use a reusable method such as PAT."
         )
-    check_is_fitted(model)
     csv_format = CsvFormat(delimiter, decimal, header)
-    groups = [by] if isinstance(by, str) else list(dict.fromkeys(by or ()))
     paths = _paths(source)
     if paths is not None:
         return count_listed(
             model,
             expand(paths),
-            groups,
+            by or (),
             engine=engine,
             on_error=on_error,
             progress=progress,
@@ -112,34 +111,39 @@ def count(
             explain=explain,
             csv_format=csv_format,
         )
-    if engine != "auto" or on_error != "raise" or csv_format != DEFAULT_CSV:
-        raise ValueError(
-            "engine, on_error and the format of CSV files are for files, but this source is a "
-            f"{type(source).__name__}, which says for itself what it is: leave them out."
-        )
-    kind = _kind(source)
-    if kind == "duckdb":
+    counter = BatchCounter(model, by or ())
+    given: dict[str, Any] = {"engine": engine, "on_error": on_error, **csv_format._asdict()}
+    usual = {"engine": "auto", "on_error": "raise", **DEFAULT_CSV._asdict()}
+    for option, value in given.items():
+        if value != usual[option]:
+            raise InputError(
+                f"{option} is for files, but this source is a {type(source).__name__}.",
+                option=option,
+                leave_out=True,
+            )
+    library = _library(source)
+    if library == "duckdb":
         from poscount.engines.duckdb import count_relation
 
-        return count_relation(model, source, groups, n_jobs=n_jobs, explain=explain)
-    if kind == "dask":
+        return count_relation(counter, source, n_jobs=n_jobs, explain=explain)
+    if library == "dask":
         from poscount.engines.dask import count_collection
 
-        return count_collection(model, source, groups, explain=explain)
-    if kind == "pyspark":
+        return count_collection(counter, source, explain=explain)
+    if library == "pyspark":
         from poscount.engines.spark import count_frame
 
-        return count_frame(model, source, groups, explain=explain)
+        return count_frame(counter, source, explain=explain)
     if explain:
-        return "poscount counts the batches here."
-    batches = Source(None, lambda: iter(_batches(source)))
-    return count_sources(model, [batches], groups, n_jobs=n_jobs)
+        return "poscount counts the batches itself."
+    batches = BatchSource(None, lambda: iter(_batches(source)))
+    return count_sources(counter, [batches], n_jobs=n_jobs)
 
 
 def count_listed(
     model: CountingQuantifier,
-    files: Sequence[str],
-    by: Sequence[str],
+    files: list[str],
+    by: str | Sequence[str],
     *,
     engine: str = "auto",
     on_error: str = "raise",
@@ -149,11 +153,10 @@ def count_listed(
     csv_format: CsvFormat = DEFAULT_CSV,
 ) -> Any:
     """Count files that `poscount.files.reading.expand` has listed; the rest is as in `count`."""
-    if engine not in ENGINES or on_error not in ("raise", "skip"):
-        raise ValueError(
-            f"engine is one of {', '.join(ENGINES)} and on_error is raise or skip, got {engine!r} "
-            f"and {on_error!r}."
-        )
+    for option, value, known in (("engine", engine, Engine), ("on_error", on_error, OnError)):
+        if value not in get_args(known):
+            names = ", ".join(get_args(known))
+            raise InputError(f"{option} must be one of {names}, got {value!r}.")
     options: dict[str, Any] = {
         "skip": on_error == "skip",
         "explain": explain,
@@ -163,7 +166,7 @@ def count_listed(
         options |= {"progress": progress, "n_jobs": n_jobs}
     elif engine == "duckdb":
         options["n_jobs"] = n_jobs
-    return _on_files(engine)(model, files, by, **options)
+    return _on_files(engine)(BatchCounter(model, by), files, **options)
 
 
 def _paths(source: Any) -> list[str] | None:
@@ -191,8 +194,8 @@ def _on_files(engine: str) -> Callable[..., Any]:
     return count_files
 
 
-def _kind(source: Any) -> str | None:
-    """Name of the library that a source belongs to, of those that count by themselves."""
+def _library(source: Any) -> str | None:
+    """Name of the library that holds the rows of a source, if there is an engine for it."""
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
         return "duckdb"
     package = type(source).__module__.partition(".")[0].removeprefix("_")
@@ -200,12 +203,12 @@ def _kind(source: Any) -> str | None:
 
 
 def _batches(source: Any) -> Iterable[Any]:
-    """Batches of what is in memory: itself, or what it yields."""
+    """Batches of a source in memory: itself, or what it yields."""
     if hasattr(source, "shape") or as_frame(source) is not None:
         return [source]
     if not isinstance(source, Iterable):
         raise TypeError(
             f"A {type(source).__name__} cannot be counted: give paths, a DuckDB relation or query, "
-            "a Dask or Spark collection, an array or a frame, or an iterable of these."
+            "a Dask or Spark collection, an array or a frame, or an iterable of arrays or frames."
         )
     return source

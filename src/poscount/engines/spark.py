@@ -1,8 +1,7 @@
-"""Counting on Spark: the small model goes to the workers, and Spark adds their counts up."""
+"""Counting on Spark: the small model goes to the workers, and Spark adds up their counts."""
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -10,48 +9,39 @@ from typing import Any
 import numpy as np
 
 from poscount import __version__
-from poscount.base import CountingQuantifier
-from poscount.counts import Counts, GroupedCounts
-from poscount.engines.batches import (
-    AnyCounts,
-    add_up,
-    at_place,
-    count_batch,
-    in_order,
-)
-from poscount.engines.count_files import FilePart, FileTask, merge_parts
+from poscount.base import BatchCounter
+from poscount.counts import GroupedCounts
+from poscount.engines import clusters
+from poscount.engines.batches import AnyCounts, add_up, in_order
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.features import chosen_columns, wanted_columns
 
-# In the column of cells: how many rows there were.
-_ROWS = -1
+# Marks, in the column of cells, the number of all rows.
+_ALL_ROWS = -1
 
 
-def count_frame(
-    model: CountingQuantifier, frame: Any, by: Sequence[str], *, explain: bool = False
-) -> Any:
+def count_frame(counter: BatchCounter, frame: Any, *, explain: bool = False) -> Any:
     """Count a Spark data frame.
 
     Parameters
     ----------
-    model : CountingQuantifier
-        It is sent to the workers, the rows stay where they are.
+    counter : BatchCounter
+        It is sent to the workers; the rows stay where they are, and Spark adds up each group.
     frame : pyspark.sql.DataFrame
-    by : sequence of str
-        Grouping columns; Spark adds each group up.
     explain : bool
-        Give the plan as text instead.
+        Return the plan as text instead.
     """
     functions, types = _spark()
-    columns = wanted_columns(model, by)
+    by = counter.by
+    columns = wanted_columns(counter.model, by)
     chosen_columns(frame.columns, None, columns, "the Spark data frame")
     if explain:
         return (
             f"Spark counts {', '.join(columns)} in mapInArrow and sums by {[*by, 'cell']}; the "
-            f"model has {len(pickle.dumps(model))} bytes."
+            f"model has {len(pickle.dumps(counter.model))} bytes."
         )
-    # Plain names on the way: Spark trips over dots, and a user's may be one of ours.
+    # Plain names, because Spark misreads dots, and because a user's column may have one of ours.
     rows = frame.select(
         [functions.col(_quoted(name)).alias(f"column{i}") for i, name in enumerate(columns)]
     )
@@ -63,10 +53,10 @@ def count_frame(
     fields += [
         types.StructField("cell", types.LongType()),
         types.StructField("n", types.LongType()),
-        types.StructField("problem", types.StringType()),
+        types.StructField("problem", types.BinaryType()),
     ]
     task = _task(
-        *("count_partition", {"cell": "int64", "n": "int64"}, model, tuple(by), columns),
+        *("count_partition", {"cell": "int64", "n": "int64"}, counter, columns),
         groups=[columns.index(name) for name in by],
     )
     found = (
@@ -76,10 +66,10 @@ def count_frame(
         .toArrow()
     )
     _raise_problems(found["problem"])
-    return _counts(model, found, tuple(by), keys)
+    return _counts(counter, found, keys)
 
 
-def add_files(task: FileTask, files: list[str]) -> FilePart:
+def add_files(task: clusters.FileTask, files: list[str]) -> AnyCounts:
     """Let the workers count files."""
     _spark()
     from pyspark.sql import SparkSession
@@ -89,12 +79,12 @@ def add_files(task: FileTask, files: list[str]) -> FilePart:
     found = (
         names.repartition(len(files), "file")
         .mapInArrow(
-            _task("count_listed_files", {"part": "binary"}, task), "part binary, problem string"
+            _task("count_listed_files", {"counts": "binary"}, task), "counts binary, problem binary"
         )
         .toArrow()
     )
     _raise_problems(found["problem"])
-    return merge_parts(pickle.loads(part) for part in found["part"].to_pylist())
+    return add_up([pickle.loads(counts) for counts in found["counts"].to_pylist()])
 
 
 def _spark() -> tuple[Any, Any]:
@@ -107,33 +97,32 @@ def _spark() -> tuple[Any, Any]:
     return functions, types
 
 
-# On the workers
-
-
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+# On the workers
 
 
 def _task(
     work: str, columns: dict[str, str], *arguments: Any, groups: Sequence[int] = ()
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Make what the workers run.
+    """Make the function that the workers run.
 
     Parameters
     ----------
     work : str
-        Name of a function in this module; it gets the arguments and the batches.
+        Name of a function in this module; it gets the batches and the arguments.
     columns : dict
-        Names and types of the columns that it yields beside groups and problem.
+        Names and types of the columns that it yields besides groups and problem.
     groups : sequence of int
-        Where in the batches the grouping columns stand.
+        Positions of the grouping columns in the batches.
     """
     shipped, sent_by, groups = pickle.dumps(arguments), __version__, list(groups)
 
-    # Spark sends this function by value: it must not need poscount before it has looked for it.
+    # Spark sends this function by value: it must not use poscount before it has imported it.
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         import itertools
-        import json
         import pickle
 
         import pyarrow
@@ -142,66 +131,53 @@ def _task(
         first = next(batches, None)
         if first is None:
             return
-        problem: dict[str, Any]
+        problem: Exception
         try:
             import poscount.engines.spark
-            import poscount.engines.versions
 
-            poscount.engines.versions.check_version(sent_by, "Spark")
+            poscount.engines.clusters.check_version(sent_by, "Spark")
             work_on = getattr(poscount.engines.spark, work)
             yield from work_on(itertools.chain([first], batches), *pickle.loads(shipped))
+            return
         except ModuleNotFoundError as error:
             needs = f"A worker of Spark cannot import {error.name}"
-            problem = {"version": f"{needs}: install poscount {sent_by} on every worker."}
+            problem = ImportError(f"{needs}: install poscount {sent_by} on every worker.")
         except ImportError as error:
-            problem = {"version": str(error)}
+            problem = error
         except poscount.errors.InputError as error:
-            problem = {
-                "problem": error.message,
-                "source": error.file,
-                "column": error.column,
-                "row": error.row,
-            }
-        else:
-            return
-        # An exception would reach the driver in some hundred lines of Java.
-        told = {"problem": [json.dumps(problem)]}
+            problem = error
+        # Raised here, it would reach the driver as hundreds of lines of Java.
         kinds = {f"by{i}": first.schema.field(at).type for i, at in enumerate(groups)}
         kinds |= {name: pyarrow.type_for_alias(kind) for name, kind in columns.items()}
         blank = {name: pyarrow.nulls(1, kind) for name, kind in kinds.items()}
-        yield pyarrow.RecordBatch.from_pydict(blank | told)
+        yield pyarrow.RecordBatch.from_pydict(blank | {"problem": [pickle.dumps(problem)]})
 
     return run
 
 
 def count_partition(
-    batches: Iterable[Any], model: CountingQuantifier, by: tuple[str, ...], columns: list[str]
+    batches: Iterable[Any], counter: BatchCounter, columns: list[str]
 ) -> Iterator[Any]:
-    """Count a partition on a worker: a row for each group and cell that is not empty."""
-    pa = pyarrow()
-    parts: list[AnyCounts] = []
-    kinds, start = [], 0
-    for batch in batches:
-        table = pa.Table.from_batches([batch]).rename_columns(columns)
-        kinds = [table.schema.field(name).type for name in by]
-        try:
-            parts.append(count_batch(model, table, by))
-        except InputError as error:
-            raise at_place(error, f"partition {_partition()}", start) from error
-        start += batch.num_rows
-        if len(parts) > 16:
-            parts = [add_up(parts)]
-    yield _rows(add_up(parts), kinds)
+    """Count a partition on a worker: yield a row for each group and each cell with rows in it."""
+    kinds: list[Any] = []
+
+    def named() -> Iterator[Any]:
+        for batch in batches:
+            kinds[:] = [batch.schema.field(columns.index(name)).type for name in counter.by]
+            yield pyarrow().RecordBatch.from_arrays(batch.columns, names=columns)
+
+    counts = clusters.count_partition(counter, named(), _partition())
+    yield _rows(counts, kinds)
 
 
-def count_listed_files(batches: Iterable[Any], task: FileTask) -> Iterator[Any]:
+def count_listed_files(batches: Iterable[Any], task: clusters.FileTask) -> Iterator[Any]:
     """Count files on a worker that gets a list of them."""
     pa = pyarrow()
     for batch in batches:
         for file in batch.column(0).to_pylist():
-            part = pickle.dumps(task.count_file(file))
-            blank = pa.nulls(1, pa.string())
-            yield pa.RecordBatch.from_arrays([pa.array([part]), blank], names=["part", "problem"])
+            counts = pa.array([pickle.dumps(task.count_file(file))])
+            blank = pa.nulls(1, pa.binary())
+            yield pa.RecordBatch.from_arrays([counts, blank], names=["counts", "problem"])
 
 
 def _partition() -> int:
@@ -216,15 +192,14 @@ def _rows(counts: AnyCounts, kinds: list[Any]) -> Any:
     keys = counts.keys if isinstance(counts, GroupedCounts) else [()]
     table = np.atleast_2d(counts.cells)
     group, cell = np.nonzero(table)
-    n_rows = np.atleast_1d(counts.n)
-    # The number of rows goes with the cells, as one more.
+    # The number of rows is one more cell.
     at = np.concatenate([group, np.arange(len(keys))])
-    cells = np.concatenate([cell, np.full(len(keys), _ROWS)])
-    n = np.concatenate([table[group, cell], n_rows])
+    cells = np.concatenate([cell, np.full(len(keys), _ALL_ROWS)])
+    n = np.concatenate([table[group, cell], np.atleast_1d(counts.n)])
     columns = [
         pa.array([key[i] for key in keys], kind).take(pa.array(at)) for i, kind in enumerate(kinds)
     ]
-    columns += [pa.array(cells), pa.array(n.astype(np.int64)), pa.nulls(len(at), pa.string())]
+    columns += [pa.array(cells), pa.array(n.astype(np.int64)), pa.nulls(len(at), pa.binary())]
     names = [*(f"by{i}" for i in range(len(kinds))), "cell", "n", "problem"]
     return pa.RecordBatch.from_arrays(columns, names=names)
 
@@ -232,35 +207,27 @@ def _rows(counts: AnyCounts, kinds: list[Any]) -> Any:
 # Back on the driver
 
 
-def _raise_problems(problems: Any) -> None:
-    told = [json.loads(text) for text in problems.drop_null().to_pylist()]
-    for problem in told:
-        if "version" in problem:
-            raise ImportError(problem["version"])
-    if told:
-        # Which worker was first is chance.
-        first = min(told, key=lambda problem: (problem["source"], problem["row"] or 0))
-        raise InputError(**first)
+def _raise_problems(pickled: Any) -> None:
+    problems = [pickle.loads(problem) for problem in pickled.drop_null().to_pylist()]
+    for problem in problems:
+        if not isinstance(problem, InputError):
+            raise problem
+    if problems:
+        # Not the one that happened to come first.
+        raise min(problems, key=lambda problem: (problem.file, problem.row or 0))
 
 
-def _counts(
-    model: CountingQuantifier, found: Any, by: tuple[str, ...], keys: list[str]
-) -> AnyCounts:
-    nothing = pyarrow().table({name: np.empty(0) for name in wanted_columns(model, by)})
-    zero = model.count(nothing)
-    groups: dict[tuple, int] = {}
-    key_of_row = zip(*(found[key].to_pylist() for key in keys), strict=True) if by else None
-    if key_of_row is None:
-        at = np.zeros(len(found), np.intp)
-        groups[()] = 0
-    else:
+def _counts(counter: BatchCounter, found: Any, keys: list[str]) -> AnyCounts:
+    groups: dict[tuple, int] = {} if keys else {(): 0}
+    if keys:
+        key_of_row = zip(*(found[key].to_pylist() for key in keys), strict=True)
         at = np.array([groups.setdefault(key, len(groups)) for key in key_of_row], np.intp)
-    cells = np.zeros((len(groups), len(zero.cells)), np.int64)
+    else:
+        at = np.zeros(len(found), np.intp)
+    cells = np.zeros((len(groups), counter.n_cells), np.int64)
     n_rows = np.zeros(len(groups), np.int64)
     cell, n = found["cell"].to_numpy(), found["n"].to_numpy()
-    rows = cell == _ROWS
-    n_rows[at[rows]] = n[rows]
-    cells[at[~rows], cell[~rows]] = n[~rows]
-    if by:
-        return in_order(GroupedCounts(by, list(groups), cells, n_rows, model.hash_))
-    return Counts(cells[0], int(n_rows[0]), model.hash_)
+    all_rows = cell == _ALL_ROWS
+    n_rows[at[all_rows]] = n[all_rows]
+    cells[at[~all_rows], cell[~all_rows]] = n[~all_rows]
+    return in_order(counter.counts_of(list(groups), cells, n_rows))

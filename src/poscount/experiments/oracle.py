@@ -8,7 +8,7 @@ import numpy as np
 
 from poscount.scorers.detector import score
 from poscount.scorers.out_of_fold import fit_scorer
-from poscount.validation import Rows, Takes
+from poscount.validation import InputSupport, Rows
 
 PERCENTILES = np.arange(101)
 
@@ -46,7 +46,9 @@ class BFT:
 
     def fit(self, positives: np.ndarray) -> Self:
         """Learn the scorer and the thresholds from positives."""
-        self.scorer_, training = fit_scorer(None, Rows(positives, None, Takes()), self.random_state)
+        self.scorer_, training = fit_scorer(
+            None, Rows(positives, None, InputSupport()), self.random_state
+        )
         self.thresholds_ = np.percentile(training, PERCENTILES)
         return self
 

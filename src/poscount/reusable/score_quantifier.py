@@ -19,7 +19,7 @@ from poscount.prevalence import Estimate, Interval
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
-from poscount.validation import Rows, Takes, takes
+from poscount.validation import InputSupport, Rows, input_support
 
 MANY_GROUPS = 1000
 
@@ -52,8 +52,8 @@ class ScoreQuantifier(CountingQuantifier):
     edges_: np.ndarray
     shares_: np.ndarray
 
-    def _takes(self) -> Takes:
-        return takes(as_scorer(self.scorer))
+    def _input_support(self) -> InputSupport:
+        return input_support(as_scorer(self.scorer))
 
     def _learn(self, rows: Rows) -> None:
         self.scorer_, training_scores = fit_scorer(self.scorer, rows, self.seed_)

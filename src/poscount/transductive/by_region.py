@@ -17,7 +17,7 @@ from poscount.base import TransductiveQuantifier
 from poscount.errors import InputError
 from poscount.prevalence import Estimate, prevalence_from_label_frequency
 from poscount.transductive.region_search import Popped, Region, Tree, arrange, two_passes
-from poscount.validation import Rows, Takes
+from poscount.validation import InputSupport, Rows
 
 CATEGORIES = (nw.String, nw.Categorical, nw.Enum, nw.Boolean)
 
@@ -41,8 +41,8 @@ class RegionQuantifier(TransductiveQuantifier):
         tags.input_tags.categorical = True
         return tags
 
-    def _takes(self) -> Takes:
-        return Takes(text=True)
+    def _input_support(self) -> InputSupport:
+        return InputSupport(text=True)
 
     def _learn(self, rows: Rows) -> None:
         self.categories_ = [None] * rows.data.shape[1]
@@ -53,7 +53,9 @@ class RegionQuantifier(TransductiveQuantifier):
     def _matrix(self, rows: Rows) -> np.ndarray:
         text = dict(_text_columns(rows))
         if not text and all(known is None for known in self.categories_):
-            return np.asarray(Rows(rows.data, rows.names, Takes()).whole(), np.float64, order="C")
+            return np.asarray(
+                Rows(rows.data, rows.names, InputSupport()).whole(), np.float64, order="C"
+            )
         matrix = np.empty((len(rows), len(self.categories_)))
         for j, known in enumerate(self.categories_):
             if (known is None) == (j in text):
@@ -180,7 +182,7 @@ def _as_text(rows: Rows, j: int, values: list[Any]) -> np.ndarray:
 def _numbers(rows: Rows, j: int) -> np.ndarray:
     name = None if rows.names is None else (rows.names[j],)
     column = rows.data.select(rows.data.columns[j]) if rows.frame else rows.data[:, [j]]
-    return Rows(column, name, Takes()).whole()[:, 0]
+    return Rows(column, name, InputSupport()).whole()[:, 0]
 
 
 def _codes(column: np.ndarray, known: np.ndarray) -> np.ndarray:

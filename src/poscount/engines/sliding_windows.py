@@ -1,4 +1,4 @@
-"""Prevalence over a sliding or tumbling window of a stream: counts come in and go out."""
+"""Prevalence in windows of a stream: counts are added as rows enter, subtracted as they leave."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any, NamedTuple, cast
 import narwhals as nw
 import numpy as np
 
-from poscount.base import CountingQuantifier
+from poscount.base import BatchCounter, CountingQuantifier
 from poscount.counts import Counts
-from poscount.engines.batches import as_table, at_place
 from poscount.errors import InputError
 from poscount.prevalence import Prevalence
 from poscount.validation import as_frame
 
 _MICROSECOND = timedelta(microseconds=1)
-_BLOCK = 16384
+# Every row of a block may be a step of its own, with a row of cells.
+_BLOCK_ROWS = 16384
 
 
 class Window(NamedTuple):
@@ -29,11 +29,11 @@ class Window(NamedTuple):
     Attributes
     ----------
     start, end : int, float or datetime
-        The rows, or the times, from `start` up to but without `end`.
+        First row or time in the window, and first one after it.
     complete : bool
-        False where the stream began after `start` or stopped before `end`.
+        False if the stream began after `start` or stopped before `end`.
     counts : Counts
-        Of the rows in the window.
+        Counts of the rows in the window.
     prevalence : Prevalence
         Estimated from the counts, with its interval.
     """
@@ -53,33 +53,33 @@ def windows(
     step: int | float | timedelta | None = None,
     time: str | None = None,
 ) -> Iterator[Window]:
-    """Follow a stream and estimate the prevalence in a window that moves along.
+    """Estimate the prevalence in a window that moves along a stream.
 
     Each row is counted once. When the window moves, the counts of the rows that enter are added
-    and those of the rows that leave are subtracted, so that a step costs the same whatever the
-    size of the window.
+    and those of the rows that leave are subtracted, so that the cost of a step does not depend on
+    the size of the window.
 
     Parameters
     ----------
     model : CountingQuantifier
         A fitted reusable quantifier.
     batches : iterable of arrays, frames or Arrow record batches
-        The stream, in any pieces.
+        The stream, cut into batches of any size.
     size : int, float or timedelta
         Size of the window: in rows, or in the unit of the time column.
     step : int, float or timedelta, optional
-        How far the window moves; `size` is a whole multiple of it. By default it is `size`: one
-        window begins where the last ends.
+        How far the window moves each time; `size` must be a whole multiple of it. By default it
+        is `size`, so that each window begins where the last one ends.
     time : str, optional
-        Column with the time of each row, which must not decrease: dates and times, for which
-        `size` is a timedelta, or numbers. The windows end at multiples of `step` since 1970-01-01
-        (or since 0), so that hours begin on the hour.
+        Column with the time of each row, in ascending order: numbers, or dates and times, for
+        which `size` is a timedelta. Windows end at multiples of `step` since 0 or 1970-01-01, so
+        that hours begin on the hour.
 
     Yields
     ------
     Window
-        As soon as it is complete; at the end of the stream once more for rows that no window has
-        held yet. Times without any row have no window.
+        As soon as it is complete. When the stream ends, one more for rows that have not been in
+        any window. Windows without rows are left out.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def windows(
     """
     clock = _RowClock(size, step) if time is None else _TimeClock(size, step, time)
     inside = _Inside(model, clock)
-    for pane in _panes(model, batches, clock):
+    for pane in _panes(BatchCounter(model), batches, clock):
         yield from inside.move_to(pane.number)
         inside.add(pane)
         if pane.over and inside.has_begun():
@@ -109,7 +109,7 @@ def windows(
 
 
 class _Pane(NamedTuple):
-    """The rows of one step: its number, and whether no more can come."""
+    """The rows of one step, its number, and whether more of its rows may come."""
 
     number: int
     counts: Counts
@@ -117,7 +117,7 @@ class _Pane(NamedTuple):
 
 
 class _Inside:
-    """What the window holds: the last panes that have rows, and their sum."""
+    """What is in the window: the last panes that have rows, and the sum of their counts."""
 
     def __init__(self, model: CountingQuantifier, clock: _Clock) -> None:
         self.model, self.clock = model, clock
@@ -135,7 +135,7 @@ class _Inside:
         self._end_with(pane.number)
 
     def move_to(self, number: int) -> Iterator[Window]:
-        """Move over the steps without rows before a pane, while there is something to show."""
+        """Move over the steps without rows before a pane, until the window is empty."""
         for empty in range(self.last + 1, number):
             self._end_with(empty)
             if not self.panes:
@@ -148,7 +148,7 @@ class _Inside:
             self.total = cast(Counts, self.total) - self.panes.popleft().counts
 
     def has_begun(self) -> bool:
-        """Whether a window may end here: one of so many rows only after so many rows."""
+        """Whether a window may end here; one of 100 rows needs 100 rows before."""
         return self.clock.partial_at_first or self.last - self.first + 1 >= self.clock.panes
 
     def window(self, whole: bool) -> Window:
@@ -160,22 +160,21 @@ class _Inside:
         return Window(start, end, whole and begin >= self.first, counts, prevalence)
 
 
-def _panes(model: CountingQuantifier, batches: Iterable[Any], clock: _Clock) -> Iterator[_Pane]:
+def _panes(counter: BatchCounter, batches: Iterable[Any], clock: _Clock) -> Iterator[_Pane]:
     """Count the rows of each step, in order; steps without rows are left out."""
     number, counts = None, None
     for data in _blocks(batches):
-        start = clock.n_rows
         try:
             numbers = clock.numbers(data)
             begins = np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 1))
             lengths = np.diff(begins, append=len(numbers))
             codes = np.repeat(np.arange(len(begins)), lengths)
-            cells = model.count_codes(data, codes, len(begins))
+            cells = counter.count_codes(data, codes, len(begins))
         except InputError as error:
-            raise at_place(error, None, start) from error
+            raise error.at(first_row=clock.n_rows) from error
         clock.n_rows += len(numbers)
         for i, n in enumerate(lengths.tolist()):
-            part = Counts(cells[i], n, model.hash_)
+            part = Counts(cells[i], n, counter.model.hash_)
             if numbers[begins[i]] == number:
                 counts = cast(Counts, counts) + part
             else:
@@ -190,16 +189,15 @@ def _panes(model: CountingQuantifier, batches: Iterable[Any], clock: _Clock) -> 
 
 
 def _blocks(batches: Iterable[Any]) -> Iterator[Any]:
-    """Cut batches into pieces for which a row of cells per row is no burden."""
     for batch in batches:
-        frame = as_frame(as_table(batch))
+        frame = as_frame(batch)
         data = np.asarray(batch) if frame is None else frame
-        for start in range(0, len(data), _BLOCK):
-            yield data[start : start + _BLOCK]
+        for start in range(0, len(data), _BLOCK_ROWS):
+            yield data[start : start + _BLOCK_ROWS]
 
 
 class _Clock:
-    """Says of each row in which step it lies."""
+    """Finds the step that each row belongs to."""
 
     partial_at_first: bool
 
@@ -207,10 +205,14 @@ class _Clock:
         step = size if step is None else step
         zero = type(step)(0)
         if not zero < step <= size:
-            raise ValueError(f"step must lie between 0 and size, got {step} and {size}.")
+            raise InputError(
+                f"step must lie between 0 and size, got a step of {step} and a size of {size}."
+            )
         self.panes = round(size / step)
         if abs(self.panes * step - size) > step * 1e-9:
-            raise ValueError(f"size must be a whole multiple of step, got {size} and {step}.")
+            raise InputError(
+                f"size must be a whole multiple of step, got a size of {size} and a step of {step}."
+            )
         self.step = step
         self.n_rows = 0
 
@@ -220,11 +222,11 @@ class _Clock:
 
     @abstractmethod
     def is_over(self, number: int) -> bool:
-        """Whether a step is known to have no more rows before another begins."""
+        """Whether a step can have no more rows, even before the next one begins."""
 
     @abstractmethod
     def ends(self, begin: int, end: int) -> tuple[Any, Any]:
-        """Turn numbers of steps into what the user calls them."""
+        """First row or time of one step and of another."""
 
 
 class _RowClock(_Clock):
@@ -259,11 +261,11 @@ class _TimeClock(_Clock):
 
     def numbers(self, data: Any) -> np.ndarray:
         times, step = self._times(data)
-        # In order, within the block and since the last one; a NaN is in no order.
+        # In order within the block and after the last one; NaN is not in order.
         ordered = np.diff(times, prepend=min(times[0], self.latest)) >= 0
         if times[0] < self.latest or not ordered.all():
             raise InputError(
-                "the time goes back or is missing; put the stream in the order of its times.",
+                "the time is missing or earlier than the one before; sort the stream by time.",
                 column=self.column,
                 row=int(np.argmin(ordered)) if times[0] >= self.latest else 0,
             )
@@ -272,17 +274,20 @@ class _TimeClock(_Clock):
 
     def _times(self, data: Any) -> tuple[np.ndarray, Any]:
         if not isinstance(data, nw.DataFrame) or self.column not in data.columns:
-            raise InputError("the stream has no such column for the time.", column=self.column)
+            raise InputError(
+                "the stream has no such column for the time.", column=self.column, option="time"
+            )
         series = data[self.column]
         if series.is_null().any():
             raise InputError(
-                "a missing value says no time; fill it in or remove the row.",
+                "the time is missing; fill in the value or remove the row.",
                 column=self.column,
                 row=int(np.argmax(series.is_null().to_numpy())),
             )
         if series.dtype.is_numeric() != (not isinstance(self.step, timedelta)):
             raise InputError(
-                "dates and times need a timedelta as size and step, numbers a number.",
+                "size and step must be timedeltas for a column of dates or times, and numbers for "
+                "a column of numbers.",
                 column=self.column,
             )
         if series.dtype.is_numeric():
