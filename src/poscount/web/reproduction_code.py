@@ -60,7 +60,7 @@ def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) 
     elif len(names) == 1:
         reading = [f"sample = read_table({names[0]!r}{csv_format})"]
     else:
-        reading = [f"sample = read_tables({names!r}{csv_format})"]
+        reading = [f"sample = read_files({names!r}{csv_format}).table"]
     indent, shown = ("    ", "name, ") if task.by_file else ("", "")
     if task.by:
         by = task.by[0] if len(task.by) == 1 else list(task.by)
@@ -70,12 +70,12 @@ def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) 
         ]
     else:
         answers = [f"{indent}print({shown}repr(model.quantify(sample)))"]
-    several = ", read_tables" if len(names) > 1 and not task.by_file else ""
+    several = "read_files, " if len(names) > 1 and not task.by_file else ""
     settings = ", ".join(f"{name}={value!r}" for name, value in unusual.items())
     lines = [
         f"from poscount import {class_name}{', registry' if scorer else ''}",
         *(["from poscount.files.csv import CsvFormat"] if unusual else []),
-        f"from poscount.files.reading import read_table{several}",
+        f"from poscount.files.reading import {several}read_table",
         "",
         *([f"csv_format = CsvFormat({settings})"] if unusual else []),
         f"positives = read_table({task.positives.name!r}{csv_format})",
