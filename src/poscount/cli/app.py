@@ -331,10 +331,10 @@ def report(
         str, typer.Option("-o", "--output", help="Directory to write the report to.")
     ] = "poscount-report",
 ) -> None:
-    """Write tables, tests and pictures of experiments: HTML, Markdown, CSV and LaTeX."""
-    from poscount.experiments.report.writing import report as write
+    """Write tables, tests and pictures of experiments: HTML, Markdown and CSV."""
+    from poscount.experiments.report import write_report
 
-    typer.echo(f"Report: {write(results, output)}")
+    typer.echo(f"Report: {write_report(results, output)}")
 
 
 @app.command(cls=ManyValues)

@@ -11,8 +11,8 @@ from typing import Any
 import typer
 
 from poscount.experiments import runner
-from poscount.experiments.report.writing import report as write_report
-from poscount.experiments.runner import Progress
+from poscount.experiments.report import write_report
+from poscount.experiments.runner import RunProgress
 from poscount.experiments.store import Store
 
 
@@ -64,7 +64,7 @@ def _client(address: str | None) -> Any:
     return Client(address)  # type: ignore[no-untyped-call]
 
 
-def _show(steps: Iterator[Progress]) -> Progress:
+def _show(steps: Iterator[RunProgress]) -> RunProgress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar

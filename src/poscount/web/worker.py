@@ -27,7 +27,7 @@ from poscount.files.arrow import Progress, pyarrow
 from poscount.files.features import choose_features
 from poscount.files.reading import read_table
 from poscount.plotting import PrevalenceDisplay
-from poscount.plotting.png import png
+from poscount.plotting.display import png
 from poscount.results import Result, write_csv
 from poscount.web import recipes, report
 from poscount.web.diagnosis import check_assumptions
