@@ -73,13 +73,13 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def png(figure: Any) -> bytes:
+def png(figure: Any, dpi: int = 110) -> bytes:
     """Draw a figure as PNG; the same figure gives the same bytes."""
     from PIL import Image  # comes with matplotlib
 
     out = io.BytesIO()
     # No date and no version in the file.
-    figure.savefig(out, format="png", dpi=110, metadata={"Software": None})
+    figure.savefig(out, format="png", dpi=dpi, metadata={"Software": None})
     small = io.BytesIO()
     # 64 colours are enough for lines and letters, and take a quarter of the space. The octree keeps
     # the colour of a single thin line, which Pillow's default method mixes with others.
