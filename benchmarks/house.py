@@ -199,7 +199,7 @@ def _page(folder: str) -> Callable[[], None]:
 def _evaluation() -> Callable[[], None]:
     from poscount.datasets import load
     from poscount.experiments import methods, protocols
-    from poscount.experiments.evaluation import Unit, evaluate
+    from poscount.experiments.runner import Unit, evaluate
 
     dataset = load("overlap-half")
     place = next(protocols.places("1", dataset, 1))

@@ -14,29 +14,36 @@ import sys
 import numpy as np
 
 from poscount.experiments import published
-from poscount.experiments.report import cells
-from poscount.experiments.report.results import column, label, method_order, read
+from poscount.experiments.methods import column_of, in_order, label_of
+from poscount.experiments.report import frames
 
 
 def main() -> None:
-    found = read(sys.argv[1])
-    evaluations = found.evaluations
+    evaluations = frames.read(sys.argv[1]).evaluations
     evaluations = evaluations[evaluations["dataset"].isin(published.DATASETS)]
     first = evaluations[evaluations["experiment"] == "1"]
-    errors = cells.errors(first).pivot(index="method", columns="dataset", values="mae").mean(axis=1)
-    seconds = cells.seconds(evaluations).groupby("method")["quantify"].mean() / 11
-    covered = cells.intervals(first).groupby("method")["coverage"].mean()
+    wide = frames.errors(first).pivot(index="method", columns="dataset", values="mae")
+    errors = wide.mean(axis=1)
+    seconds = frames.seconds(evaluations).groupby("method")["quantify"].mean() / 11
+    covered = frames.intervals(first).groupby("method")["coverage"].mean()
     repetitions = first.groupby("method")["repetition"].nunique()
     print("| method | MAE | published | CPU s | coverage of 95 % (%) | repetitions |")
     print("|---|---|---|---|---|---|")
-    for method in method_order(list(errors.index)):
+    for method in in_order(errors.index):
         theirs = [
-            published.tables().get(("1", d, column(method) or "")) for d in published.DATASETS
+            published.tables().get(("1", d, column_of(method) or "")) for d in published.DATASETS
         ]
         mean = f"{np.mean([cell.mae for cell in theirs]):.2f}" if all(theirs) else ""
         time = f"{seconds[method]:.4f}" if method in seconds else ""
         coverage = f"{covered[method]:.1f}" if method in covered else ""
-        line = [label(method), f"{errors[method]:.2f}", mean, time, coverage, repetitions[method]]
+        line = [
+            label_of(method),
+            f"{errors[method]:.2f}",
+            mean,
+            time,
+            coverage,
+            repetitions[method],
+        ]
         print("| " + " | ".join(map(str, line)) + " |")
 
 

@@ -105,7 +105,7 @@ def test_another_positive_class(paper_directory, monkeypatch):
 
 @pytest.mark.parametrize("name", ["L:positive=", "L:negative=A", "L:A", "L:"])
 def test_an_option_that_is_none(name):
-    with pytest.raises(ValueError, match="only positive=CLASS may stand"):
+    with pytest.raises(ValueError, match="only positive=CLASS is allowed"):
         load(name)
 
 
@@ -232,14 +232,14 @@ def test_parquet_with_every_kind_of_class(kind, data_home, tmp_path):
         ({"drop": ["nigth"]}, "column 'nigth': the file has no such column"),
         ({"positive": "w"}, "no row has the class 'w'; the classes are x, y, z."),
         ({"negatives": ["y", "w"]}, "no row has the class 'w'"),
-        ({"negatives": ["y", "x"]}, "the class 'x' cannot be positive and negative"),
+        ({"negatives": ["y", "x"]}, "the class 'x' cannot be both positive and negative"),
         ({"drop": []}, "column 'night', row 1: 'mon' is not a number"),
-        ({"drop": ["a", "b", "night"]}, "no features beside the label"),
+        ({"drop": ["a", "b", "night"]}, "no features besides the label"),
         ({"name": "L"}, "'L' is the name of a data set of the catalog"),
         ({"name": "letter"}, "'letter' is the name of a data set of the catalog"),
         ({"name": "overlap-half"}, "the name of a data set of the catalog"),
-        ({"name": "a:b"}, "'a:b' is no name for a data set"),
-        ({"name": ""}, "'' is no name for a data set"),
+        ({"name": "a:b"}, "'a:b' cannot be the name of a data set"),
+        ({"name": ""}, "'' cannot be the name of a data set"),
     ],
 )
 def test_what_cannot_be_registered(change, sentence, data_home, own_file):
@@ -260,8 +260,8 @@ def test_a_text_is_no_list_of_names(data_home, own_file):
         ("a,species\n1,x\n,y\n", "column 'a', row 2: missing"),
         ("a,species\n1,x\nnan,y\n", "column 'a', row 2: missing, NaN"),
         ("a,species\n1,x\ninf,y\n", "column 'a', row 2: missing, NaN or infinite"),
-        ("a,species\n1,x\n2,\n", "column 'species', row 2: a row without a class"),
-        ("a,species\n1,x\n2,x\n", "all rows are of the class 'x': at least one negative"),
+        ("a,species\n1,x\n2,\n", "column 'species', row 2: the class is missing"),
+        ("a,species\n1,x\n2,x\n", "all rows have the class 'x': at least one negative"),
     ],
 )
 def test_values_that_cannot_be_used(text, place, data_home, tmp_path):
@@ -274,8 +274,9 @@ def test_values_that_cannot_be_used(text, place, data_home, tmp_path):
 def test_parquet_columns_that_cannot_be_used(data_home, tmp_path):
     path = tmp_path / "bad.parquet"
     pa.parquet.write_table(pa.table({"f": [1.0, 2.0], "t": ["u", "v"], "c": [0.5, 1.5]}), path)
-    with pytest.raises(InputError, match="column 't': it holds string, not numbers"):
-        register("bad", path, label="c", positive="0.5")
+    with pytest.raises(InputError, match="column 't': it holds string, not numbers") as caught:
+        register("bad", path, label="c", positive="0.5", drop=["f"])
+    assert (caught.value.option, caught.value.value) == ("drop", ["f", "t"])
     with pytest.raises(InputError, match="column 'c': it holds double; classes must be text"):
         register("bad", path, label="c", positive="0.5", drop=["t"])
 
@@ -289,6 +290,10 @@ def test_a_file_that_has_changed_or_gone(data_home, own_file):
         load("own")
     add(own_file)
     assert load("own").features[0, 1] == 0.6
+    own_file.write_text(CSV.replace("0.5", "nan"))
+    with pytest.raises(InputError, match="row 1: missing, NaN or infinite") as caught:
+        load("own")
+    assert caught.value.option is None  # its columns were chosen when it was registered
     own_file.unlink()
     with pytest.raises(InputError, match="no longer there; register it again"):
         load("own")

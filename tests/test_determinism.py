@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from poscount.reusable.by_score import ScoreQuantifier
 from sklearn.ensemble import IsolationForest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,6 +17,7 @@ from sklearn.svm import OneClassSVM
 from answers import assert_same_answer
 from poscount import PAT, Mahalanobis, registry
 from poscount.base import CountingQuantifier
+from poscount.reusable.score_quantifier import ScoreQuantifier
 from poscount.seeds import seed_of, seed_scorer, stream
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")

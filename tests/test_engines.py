@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from poscount.reusable.by_score import ScoreQuantifier
 
 from poscount import PAT, Counts, ExTIcE, InputError
 from poscount.base import BatchCounter
 from poscount.counts import GroupedCounts
 from poscount.engines import count
 from poscount.engines import duckdb as duckdb_engine
+from poscount.reusable.score_quantifier import ScoreQuantifier
 
 duckdb = pytest.importorskip("duckdb")
 

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
+import poscount
 import raw_forms
 from poscount.datasets import CATALOG, converters, download, fetch, fetching, load
 from poscount.datasets.dataset import checksum, read_content
@@ -30,6 +31,7 @@ class Site:
     def __init__(self):
         self.files = {}
         self.requests = []  # (path, Range header, bytes sent)
+        self.agents = set()
         self.ranges = True
         self.etag = '"1"'
         self.send_at_most = None  # breaks off after that many bytes
@@ -41,6 +43,7 @@ class Site:
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         site = self.server.site
+        site.agents.add(self.headers.get("User-Agent"))
         content = site.files.get(self.path)
         asked = self.headers.get("Range")
         if content is None or site.status:
@@ -294,7 +297,7 @@ def test_a_wrong_checksum_is_not_kept(site, small, data_home):
 def test_an_address_without_the_file(site, small, data_home):
     small("L")
     site.files.clear()
-    assert "answers 404 Not Found; there is no such file any more" in refused("L", site)
+    assert "answers 404 Not Found; the file is no longer there" in refused("L", site)
     site.status = 503
     assert "answers 503 Service Unavailable; try again later" in refused("L", site)
     assert left_over(data_home) == []
@@ -381,7 +384,7 @@ def test_a_full_disk(site, small, data_home):
     small("L")
     (data_home / ".letter.part").symlink_to("/dev/full")
     sentence = refused("L", site)
-    assert "cannot be written: No space left on device; make room" in sentence
+    assert "cannot be written: No space left on device; free some space" in sentence
     assert not (data_home / "letter.csv.gz").exists()
 
 
@@ -476,6 +479,13 @@ def test_only_the_network_is_read(small, tmp_path):
     small("L")
     with pytest.raises(InputError, match="only http and https"):
         fetch("L", base=f"file://{tmp_path}")
+
+
+@pytest.mark.parametrize("key", ["W", "B"])
+def test_the_server_sees_the_project_and_its_version(key, site, small):
+    small(key)
+    fetch(key, base=site.base)
+    assert site.agents == {f"poscount/{poscount.__version__}"}
 
 
 def test_progress_ends_with_everything(site, small):

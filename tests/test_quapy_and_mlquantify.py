@@ -235,8 +235,8 @@ def test_the_other_class_is_not_looked_at(adapter, rows):
     ("labels", "options", "sentence"),
     [
         ([1] * 160, {}, "two classes, one of them the positives, but has 1: 1;"),
-        ([0, 1, 2, 2] * 40, {}, r"has 3: 0, 1, 2; with more than two .* \(y == label\)"),
-        ([0, 1] * 80, {"positive": "yes"}, "positive='yes' is no label in y, .* are 0 and 1"),
+        ([0, 1, 2, 2] * 40, {}, r"has 3: 0, 1, 2; with more than two, .* \(y == label\)"),
+        ([0, 1] * 80, {"positive": "yes"}, "positive='yes' is not a label in y, .* are 0 and 1"),
         ([0, 1] * 79, {}, "inconsistent numbers of samples"),
     ],
 )

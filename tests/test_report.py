@@ -1,4 +1,4 @@
-"""The report as files: the same tables in four formats, from whole, broken and empty results."""
+"""The report as files: the same tables in three formats, from whole, broken and empty results."""
 
 import csv
 import os
@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from poscount.experiments import published
-from poscount.experiments.report.table import Cell, Table
-from poscount.experiments.report.writing import report
+from poscount.experiments.report import write_report
+from poscount.experiments.report.document import ReportTable, TableCell
 from results_file import points, same, threshold_curve, write
 
 MARKUP = '<b>&"|$_%#\\*[x]'
@@ -55,7 +55,7 @@ def files(tmp_path_factory):
     made["1", "A", "newcomer"] = points(lambda repetition, fold: repetition + fold)
     path = write(folder / "results.sqlite", made)
     before = path.read_bytes()
-    page = report(path, folder / "out")
+    page = write_report(path, folder / "out")
     assert page == folder / "out" / "report.html"
     assert path.read_bytes() == before
     return {
@@ -80,7 +80,10 @@ def test_the_files_are_there(files):
         "failures",
     }
     assert {f"csv/{name}.csv" for name in names} <= set(files)
-    assert {f"latex/{name}.tex" for name in names} <= set(files)
+    # Nobody reads LaTeX: every table is CSV, the short ones are on both pages.
+    assert {name.partition("/")[0] for name in files} == {
+        *("report.html", "report.md", "csv", "figures")
+    }
     pictures = {
         "critical-difference-1-all",
         "mae-by-prevalence-1-1",
@@ -111,11 +114,10 @@ def test_numbers_in_the_error_table(files):
 
 
 def test_the_best_of_each_data_set_is_bold(files):
-    tex = files["latex/errors-1.tex"].decode()
-    (line,) = [line for line in tex.splitlines() if line.startswith("BFT (oracle) &")]
-    assert line.count(r"\textbf{0.00}") == 4
-    assert tex.count(r"\textbf") == 4
-    assert "| **0.00** <sub>(0.00)</sub> |" in files["report.md"].decode()
+    markdown = files["report.md"].decode()
+    rows = markdown.split("**#1: mean absolute error**")[1].split("\n\n")[1].splitlines()
+    bold = {row.split(" | ")[0]: row.count("**0.00** <sub>") for row in rows if "**" in row}
+    assert bold == {"| BFT (oracle)": 4}
     assert files["report.html"].decode().count("<b>0.00</b> <small>(0.00)</small>") == 4
 
 
@@ -165,26 +167,7 @@ def test_markup_of_users_stays_text(files):
     markdown = files["report.md"].decode()
     assert r'\<b\>&"\|$\_%#\\\*\[x\]' in markdown
     assert not re.search(r"(?<!\\)<b>", markdown)
-    tex = files["latex/errors-1.tex"].decode()
-    assert r'\textless{}b\textgreater{}\&"|\$\_\%\#\textbackslash{}*[x]' in tex
     assert MARKUP in next(csv.reader(files["csv/errors-1.csv"].decode().splitlines()))
-
-
-def test_latex_tables_have_as_many_cells_as_columns(files):
-    for name, content in files.items():
-        if not name.endswith(".tex"):
-            continue
-        tex = content.decode()
-        (columns,) = re.findall(r"\\begin\{tabular\}\{([lr]+)\}", tex)
-        body = tex.split(r"\toprule")[1].split(r"\bottomrule")[0]
-        lines = [line for line in body.splitlines() if line.endswith(r"\\")]
-        assert lines, name
-        for line in lines:
-            assert len(re.split(r"(?<!\\)&", line)) == len(columns), (name, line)
-        plain = re.sub(r"\\.", "", tex)
-        assert plain.count("{") == plain.count("}")
-        begun, ended = re.findall(r"\\begin\{(\w+)\}", tex), re.findall(r"\\end\{(\w+)\}", tex)
-        assert begun == ended[::-1] == ["table", "tabular"]
 
 
 def test_markdown_tables_have_as_many_cells_as_columns(files):
@@ -210,13 +193,13 @@ def test_failures_and_empty_cells_are_told(files):
 def test_the_same_results_give_the_same_report(tmp_path):
     made = {("1", d, m): same(e) for d in "AW" for m, e in [("pat", 2), ("tice", 9), ("en", 4)]}
     path = write(tmp_path / "results.sqlite", made)
-    first, second = (report(path, tmp_path / name).read_bytes() for name in ("a", "b"))
+    first, second = (write_report(path, tmp_path / name).read_bytes() for name in ("a", "b"))
     assert first == second
 
 
 def test_an_empty_file_has_a_report(tmp_path):
     path = write(tmp_path / "results.sqlite", {})
-    text = report(path, tmp_path / "out").with_suffix(".md").read_text()
+    text = write_report(path, tmp_path / "out").with_suffix(".md").read_text()
     assert "The results file is empty so far" in text
     assert "No method failed." in text
 
@@ -224,7 +207,7 @@ def test_an_empty_file_has_a_report(tmp_path):
 def test_an_interrupted_run_has_a_report(tmp_path):
     # One method and one data set only, and another experiment that has just begun.
     path = write(tmp_path / "results.sqlite", {("1", "W", "pat"): same(2)}, repetitions=1, folds=1)
-    text = report(path, tmp_path / "out").with_suffix(".md").read_text()
+    text = write_report(path, tmp_path / "out").with_suffix(".md").read_text()
     assert "| PAT | **2.00** | 1.00 | 1.00 | 1 |" in text
     assert not (tmp_path / "out" / "csv" / "friedman-1.csv").exists()
 
@@ -233,7 +216,7 @@ def test_an_interrupted_run_has_a_report(tmp_path):
     "cells", [{("1", "W", "pat"): same(2, failed=range(11))}, {("4", "W", "pat"): same(2)}]
 )
 def test_only_failures_or_only_times_have_a_report(tmp_path, cells):
-    report(write(tmp_path / "results.sqlite", cells), tmp_path / "out")
+    write_report(write(tmp_path / "results.sqlite", cells), tmp_path / "out")
 
 
 def run(*arguments):
@@ -261,13 +244,13 @@ def test_the_command(tmp_path):
 @pytest.mark.parametrize(
     ("cell", "text", "small"),
     [
-        (Cell(2.0, 0.5), "2.00", "(0.50)"),
-        (Cell(0.004, decimals=2), "<0.01", ""),
-        (Cell(0.0), "0.00", ""),
-        (Cell(-0.25, decimals=1), "-0.2", ""),
-        (Cell(float("nan"), float("nan")), "", ""),
-        (Cell("two\nlines"), "two lines", ""),
-        (Cell(7), "7", ""),
+        (TableCell(2.0, 0.5), "2.00", "(0.50)"),
+        (TableCell(0.004, decimals=2), "<0.01", ""),
+        (TableCell(0.0), "0.00", ""),
+        (TableCell(-0.25, decimals=1), "-0.2", ""),
+        (TableCell(float("nan"), float("nan")), "", ""),
+        (TableCell("two\nlines"), "two lines", ""),
+        (TableCell(7), "7", ""),
     ],
 )
 def test_numbers_for_people(cell, text, small):
@@ -275,5 +258,5 @@ def test_numbers_for_people(cell, text, small):
 
 
 def test_csv_keeps_every_digit():
-    made = Table("name", "title", ["a", "b"], [[Cell(1 / 3, 1 / 7), "x"], [None, "y"]])
+    made = ReportTable("name", "title", ["a", "b"], [[TableCell(1 / 3, 1 / 7), "x"], [None, "y"]])
     assert made.csv() == f"a,a sd,b\n{1 / 3},{1 / 7},x\n,,y\n"

@@ -145,10 +145,10 @@ def test_unknown_names_list_the_known_ones(tmp_path, options, sentence):
 
 
 def test_names_of_methods():
-    assert experiment_methods.names(["paper"])[0] == "pat"
-    assert len(set(experiment_methods.names(["all", "scorers", "pat"]))) == len(
-        experiment_methods.names(["all", "scorers", "pat"])
-    )
+    assert experiment_methods.select(["paper"])[0].name == "pat"
+    names = [method.name for method in experiment_methods.select(["all", "scorers", "pat"])]
+    assert len(set(names)) == len(names)
+    assert {"pat", "pat-shrunk", "rcq", "km1-published"} <= set(names)
     method = experiment_methods.make("en:gamma=auto,held_out=False", 7)
     assert (method.gamma, method.held_out, method.random_state) == ("auto", False, 7)
 

@@ -142,7 +142,7 @@ def test_a_full_disk_leaves_the_file_usable(path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     stored, _, sentence = done.stdout.partition(" ")
     assert "the results cannot be read or written there" in sentence
-    assert "run again to go on" in sentence
+    assert "run again to resume" in sentence
     with Store(path, seed=0) as store:
         assert 0 < store.count() == int(stored)
         store.begin("once more, with room")

@@ -360,8 +360,8 @@ def test_the_cap_at_one_halves_the_error_of_positives_only():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: pat_error_mean(0), "n_unlabeled must be a whole number from 1 on, not 0."),
-        (lambda: pat_error_mean(2.5), "n_unlabeled must be a whole number from 1 on, not 2.5."),
+        (lambda: pat_error_mean(0), "n_unlabeled must be a whole number of at least 1, not 0."),
+        (lambda: pat_error_mean(2.5), "n_unlabeled must be a whole number of at least 1, not 2.5."),
         (lambda: pat_error_mean([5, math.inf]), "n_unlabeled must be a whole number"),
         (lambda: pat_error_mean(5, 1.2), "prevalence must be in [0, 1], not 1.2."),
         (lambda: pat_error_mean(5, q=1), "q must be in (0, 1), not 1."),
@@ -374,8 +374,11 @@ def test_the_cap_at_one_halves_the_error_of_positives_only():
         (lambda: plan(0), "error must be in [1e-06, 1), not 0."),
         (lambda: plan(0.1, prevalence=0), "prevalence must be in (0, 1], not 0."),
         (lambda: plan(0.1, confidence=1), "confidence must be in (0, 1), not 1."),
-        (lambda: plan(0.1, n_labeled=0), "n_labeled must be a whole number from 1 on, not 0."),
-        (lambda: plan(0.1, n_unlabeled=-3), "n_unlabeled must be a whole number from 1 on, not -3"),
+        (lambda: plan(0.1, n_labeled=0), "n_labeled must be a whole number of at least 1, not 0."),
+        (
+            lambda: plan(0.1, n_unlabeled=-3),
+            "n_unlabeled must be a whole number of at least 1, not -3",
+        ),
         (lambda: plan(0.1, n_labeled=500, n_unlabeled=500), "Give n_labeled or n_unlabeled or"),
         (
             lambda: plan(0.02, n_labeled=50),

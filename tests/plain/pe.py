@@ -23,8 +23,8 @@ def estimate(positives, sample, generator, published=False):
     share = n_labeled / (n_labeled + n_unlabeled)
     n_folds = min(5, n_labeled, n_unlabeled)
     # The random choices of the fast version, in its order.
-    centres = gaussian.some_rows(positives, 500, generator)
-    some = gaussian.some_rows(np.vstack([positives, sample]), 1000, generator)
+    centres = gaussian.subsample(positives, 500, generator)
+    some = gaussian.subsample(np.vstack([positives, sample]), 1000, generator)
     labeled_folds = gaussian.shuffled_folds(positives, n_folds, generator)
     sample_folds = gaussian.shuffled_folds(sample, n_folds, generator)
 

@@ -14,8 +14,8 @@ def curve(positives, sample, generator, prevalences):
     """Penalised divergence at each of the prevalences."""
     n_folds = min(5, len(positives), len(sample))
     # The random choices of the fast version, in its order.
-    centres = gaussian.some_rows(sample, 300, generator)
-    some = gaussian.some_rows(sample, 1000, generator)
+    centres = gaussian.subsample(sample, 300, generator)
+    some = gaussian.subsample(sample, 1000, generator)
     labeled_folds = gaussian.shuffled_folds(positives, n_folds, generator)
     sample_folds = gaussian.shuffled_folds(sample, n_folds, generator)
 

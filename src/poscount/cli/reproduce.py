@@ -16,7 +16,7 @@ import typer
 from poscount.cli.options import RandomState
 
 if TYPE_CHECKING:
-    from poscount.experiments.runner import Progress
+    from poscount.experiments.runner import RunProgress
 
 
 def reproduce(
@@ -51,7 +51,7 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments, or resume them, and write tables and plots."""
     from poscount.experiments import runner
-    from poscount.experiments.report.writing import report as write_report
+    from poscount.experiments.report import write_report
     from poscount.experiments.store import Store
 
     with Store(output, random_state) as store, _client(dask) as client:
@@ -84,10 +84,10 @@ def report(
         str, typer.Option("-o", "--output", help="Directory to write the report to.")
     ] = "poscount-report",
 ) -> None:
-    """Write tables, tests and pictures of experiments: HTML, Markdown, CSV and LaTeX."""
-    from poscount.experiments.report.writing import report as write
+    """Write tables, tests and pictures of experiments: HTML, Markdown and CSV."""
+    from poscount.experiments.report import write_report
 
-    typer.echo(f"Report: {write(results, output)}")
+    typer.echo(f"Report: {write_report(results, output)}")
 
 
 def _client(address: str | None) -> Any:
@@ -100,7 +100,7 @@ def _client(address: str | None) -> Any:
     return Client(address)  # type: ignore[no-untyped-call]
 
 
-def _show(steps: Iterator[Progress]) -> Progress:
+def _show(steps: Iterator[RunProgress]) -> RunProgress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar

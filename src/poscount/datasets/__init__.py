@@ -1,7 +1,7 @@
-"""Data to try poscount on: loaders, and a small example that travels with the package.
+"""Data to try poscount on: the paper's data sets, your own, and a small embedded example.
 
-Only data live here, and what reads, fetches or makes them; no method may be run here and nothing
-may be tuned to one. The embedded files are never edited by hand: `make_example` writes them.
+Only data live here, and the code that reads, fetches or generates them. No method is run here, and
+nothing is tuned to one. The embedded files are never edited by hand: `make_example` writes them.
 """
 
 from poscount.datasets.catalog import CATALOG, Entry, names
@@ -9,8 +9,7 @@ from poscount.datasets.dataset import DataSet
 from poscount.datasets.directory import data_directory
 from poscount.datasets.example import Example, example_path, load_example
 from poscount.datasets.fetching import Fetched, fetch
-from poscount.datasets.loading import load
-from poscount.datasets.registered import register, registered, unregister
+from poscount.datasets.loading import load, register, registered, unregister
 
 __all__ = [
     "CATALOG",

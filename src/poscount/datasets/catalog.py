@@ -1,9 +1,8 @@
-"""What is known about the paper's ten data sets and two stand-ins; no data are touched here.
+"""What is known about the paper's ten data sets and two stand-ins; no data are read here.
 
-The addresses were collected without a network, from public repositories that use them: none of
-them has been downloaded from by the authors of this file, which is why each entry says "not
-verified" and why a download proves itself by the checksum of the values that it holds, wherever
-we have the file and so the checksum.
+The addresses were collected without a network, from public repositories that use them. Nobody has
+downloaded from them for this file, which is why each entry says "not verified". A download is
+checked by the checksum of its values for all data sets whose file we have.
 """
 
 from __future__ import annotations
@@ -27,28 +26,28 @@ class Entry:
     file : str
         The stored file is ``<file>.csv.gz``: a header, then rows, the class in the column "class".
     title, page, licence : str
-        What it is, where it is described, and under which terms.
+        What it is, the page that describes it, and its terms of use.
     positive : str
         The positive class.
     rows, n_features : int
-        The size of the stored file without the dropped columns, all classes included.
+        The size of the stored file, with all classes and without the dropped columns.
     negatives : tuple of str
-        The classes used as negatives; all others than the positive one if empty.
+        The classes used as negatives; all but the positive one if empty.
     dropped : tuple of str
-        Columns of the stored file that are no features.
+        Columns of the stored file that are not features.
     sha256 : str or None
-        Checksum of the values (`poscount.datasets.dataset.checksum`); None where nobody here has
-        the file.
+        Checksum of the values (`poscount.datasets.dataset.checksum`); None if we do not have the
+        file.
     address : str or None
-        Where `fetch` downloads from; None if it must not or cannot.
+        The address that `fetch` downloads from; None if it must not or cannot.
     converter : str
         The name of the function in `poscount.datasets.converters` that makes the stored form.
     exact : bool
-        Whether the conversion gives the values of `sha256`, in their order.
+        Whether the conversion gives exactly the values of `sha256`, in the same order.
     verified : str
-        What is known about address and conversion.
+        What is known about the address and the conversion.
     note : str
-        What a user must know before using it.
+        What users must know before they use it.
     """
 
     key: str
@@ -240,7 +239,7 @@ CATALOG = {entry.key: entry for entry in _ENTRIES}
 
 
 def find(name: str) -> Entry | None:
-    """Give the entry of a key or a file name, if there is one.
+    """Entry of a key or a file name, if there is one.
 
     Examples
     --------

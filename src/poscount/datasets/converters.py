@@ -1,8 +1,8 @@
-"""From the form in which a source offers a data set to the stored one; one function each.
+"""Converters from the form in which a source offers a data set to the stored form, one for each.
 
-A converter takes the downloaded file and gives lines of text cells: first the header, then the
-rows, the class last under the name "class". Numbers keep the digits of the source. The forms are
-those that the sources document; `poscount.datasets.fetching` checks the result.
+A converter takes the downloaded file and yields lines of text cells: first the header, then the
+rows, with the class in the last column, "class". Numbers keep the digits of the source. The forms
+are those that the sources document; `poscount.datasets.fetching` checks the result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def letter(path: Path) -> Lines:
 
 
 def pendigits(path: Path) -> Lines:
-    """UCI: ``pendigits.tra``, then ``pendigits.tes``, without a header, the class last."""
+    """UCI: ``pendigits.tra``, then ``pendigits.tes``, without headers, the class last."""
     yield [*(f"input{i}" for i in range(1, 17)), "class"]
     yield from _rows(path, "pendigits.tra")
     yield from _rows(path, "pendigits.tes")
@@ -89,7 +89,7 @@ def arabic_digit(path: Path) -> Lines:
         blocks = list(_blocks(_lines(path, f"{part}_Arabic_Digit.txt")))
         run, rest = divmod(len(blocks), 10)
         if rest or run % 2:
-            raise ValueError(f"{len(blocks)} utterances are no ten runs of two equal halves")
+            raise ValueError(f"{len(blocks)} utterances are not ten runs of two equal halves")
         for i, block in enumerate(blocks):
             frames = np.array(block, dtype=np.float64)
             moments = np.column_stack([frames.mean(axis=0), frames.std(axis=0)])
@@ -162,7 +162,7 @@ def _rows(path: Path, member: str, delimiter: str = ",") -> Lines:
 
 def _lines(path: Path, member: str) -> Iterator[str]:
     with zipfile.ZipFile(path) as archive:
-        # Wherever in the archive it is: sources have moved files into folders and out of them.
+        # Anywhere in the archive: sources have moved files into folders and out of them.
         places = [name for name in archive.namelist() if PurePosixPath(name).name == member]
         if len(places) != 1:
             raise ValueError(f"the archive has {len(places)} files {member}, not one")

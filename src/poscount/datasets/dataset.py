@@ -1,4 +1,4 @@
-"""A data set in memory, how it is read from a file, and the checksum of its values."""
+"""A data set in memory, reading one from a file, and the checksum of its values."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ class DataSet:
     Attributes
     ----------
     key, title : str
-        Its short name, and what it is.
+        Its short name, and a description.
     features : ndarray of float64
-        One row each.
     labels : ndarray of str
         The class of each row.
     positive : str
         The positive class; all others are sub-classes of the negatives.
     feature_names : tuple of str
     sha256 : str
-        Checksum of the values in the file or from the generator, whatever classes are in use.
+        Checksum of the values in the file or from the generator, whichever classes are used.
     """
 
     key: str
@@ -64,7 +63,7 @@ class DataSet:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What a file holds: features with names, and labels, before a positive class is chosen."""
+    """The content of a file: features with names, and labels, before a positive class is chosen."""
 
     feature_names: tuple[str, ...]
     features: np.ndarray
@@ -78,7 +77,7 @@ class Content:
     def data_set(
         self, key: str, title: str, positive: str, negatives: Sequence[str], source: str
     ) -> DataSet:
-        """Choose the classes; rows of classes that are not in use are left out."""
+        """Choose the classes; rows of classes that are not used are left out."""
         classes = sorted(set(self.labels.tolist()))
         shown = ", ".join(classes[:30]) + (", ..." if len(classes) > 30 else "")
         for name in (positive, *negatives):
@@ -88,14 +87,14 @@ class Content:
                 )
         if positive in negatives:
             raise InputError(
-                f"the class {positive!r} cannot be positive and negative; take it out of the "
+                f"the class {positive!r} cannot be both positive and negative; remove it from the "
                 "negatives.",
                 file=source,
             )
         if len(classes) < 2:
             raise InputError(
-                f"all rows are of the class {positive!r}: at least one negative is needed to draw "
-                "samples of a known prevalence.",
+                f"all rows have the class {positive!r}: at least one negative is needed to draw "
+                "samples with a known prevalence.",
                 file=source,
             )
         used = np.isin(self.labels, [positive, *(negatives or classes)])
@@ -113,8 +112,8 @@ class Content:
 def checksum(feature_names: Sequence[str], features: np.ndarray, labels: np.ndarray) -> str:
     """SHA-256 of names, values and labels, in the order of the rows.
 
-    It is taken from the values and not from the file, so that neither the header of a gzip file
-    nor the way in which a number is written (``0``, ``0.0``) matters.
+    It depends on the values and not on the bytes of the file, so that neither the header of a gzip
+    file nor the way in which a number is written (``0``, ``0.0``) matters.
 
     Examples
     --------
@@ -130,49 +129,65 @@ def checksum(feature_names: Sequence[str], features: np.ndarray, labels: np.ndar
         for text in (str(len(texts)), *texts):
             encoded = text.encode()
             digest.update(b"%d:%b" % (len(encoded), encoded))
-    # Adding zero turns -0.0 into 0.0, of which it is another way of writing.
+    # Adding zero turns -0.0 into 0.0, which is the same number.
     digest.update((np.ascontiguousarray(features, dtype="<f8") + 0.0).data)
     return digest.hexdigest()
 
 
 def read_content(path: str | os.PathLike[str], label: str, drop: Sequence[str] = ()) -> Content:
-    """Read a CSV, Parquet or Arrow file in which every column but a few is a feature.
+    """Read a CSV, Parquet or Arrow file in which all columns but a few are features.
 
     Raises
     ------
     InputError
-        A column is missing, a feature is not numeric, or a value is missing or not finite.
+        A column is missing, a feature is not numeric, or a value is missing or not finite. The
+        option that it names is `drop`.
     """
     source = os.fspath(path)
     columns = next(read_batches(path)).schema.names
     chosen_columns(columns, None, [label, *drop], source)
     names = [name for name in columns if name != label and name not in drop]
     if not names:
-        raise InputError("the file has no features beside the label.", file=source)
+        raise InputError("the file has no features besides the label.", file=source)
     table = read_table(path, columns=[*names, label], numeric=names)
     features = np.empty((table.num_rows, len(names)))
     for j, name in enumerate(names):
-        features[:, j] = _numbers(table[name], source, name)
+        if not _is_numeric(table[name].type):
+            raise InputError(
+                f"it holds {table[name].type}, not numbers; leave it out.",
+                file=source,
+                column=name,
+                option="drop",
+                value=[*drop, name],
+            )
+        features[:, j] = table[name].cast("float64").to_numpy()
     if not np.isfinite(features).all():
         row, j = map(int, np.argwhere(~np.isfinite(features))[0])
         raise InputError(
-            "missing, NaN or infinite: every value must be a finite number; remove or impute it, "
-            "or leave the column out with drop.",
+            "missing, NaN or infinite: every value must be a finite number; remove the row, impute "
+            "the value, or leave the column out.",
             file=source,
             column=names[j],
             row=row,
+            option="drop",
+            value=[*drop, names[j]],
         )
     return Content(tuple(names), features, _texts(table[label], source, label))
 
 
-def _numbers(column: Any, source: str, name: str) -> np.ndarray:
+def reread_content(
+    path: str | os.PathLike[str], label: str, drop: Sequence[str], source: str
+) -> Content:
+    """Read a file whose columns have been chosen before, so that errors name no option."""
+    try:
+        return read_content(path, label, drop)
+    except InputError as error:
+        raise InputError(error.message, file=source, column=error.column, row=error.row) from error
+
+
+def _is_numeric(kind: Any) -> bool:
     types = pyarrow().types
-    kind = column.type
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-        raise InputError(
-            f"it holds {kind}, not numbers; leave it out with drop.", file=source, column=name
-        )
-    return column.cast("float64").to_numpy()
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
 
 
 def _texts(column: Any, source: str, name: str) -> np.ndarray:
@@ -187,7 +202,7 @@ def _texts(column: Any, source: str, name: str) -> np.ndarray:
     if column.null_count:
         row = pa.compute.index(column.is_null(), True).as_py()
         raise InputError(
-            "a row without a class; fill it in or remove the row.",
+            "the class is missing; fill it in or remove the row.",
             file=source,
             column=name,
             row=row,

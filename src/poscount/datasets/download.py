@@ -1,4 +1,4 @@
-"""Download one file over HTTP, go on where an earlier try broke off, and say what went wrong."""
+"""Download one file over HTTP, resume an interrupted download, and say what went wrong."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from poscount import __version__
 from poscount.container import write_whole
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
 
 TIMEOUT = 30.0
 _CHUNK = 1 << 16
-_AGENT = "poscount (https://pypi.org/project/poscount)"
+_AGENT = f"poscount/{__version__}"
 
 
 def download(address: str, path: Path, progress: OnProgress | None = None) -> None:
-    """Download into a file; what has arrived of it before is kept and completed.
+    """Download into a file; the part that arrived in an earlier attempt is kept and completed.
 
-    A part is completed only if the server says by ETag or date that the file is still the same,
-    and can send the rest; otherwise all of it is sent again.
+    A part is completed only if the server says by ETag or date that the file is still the same, and
+    can send the rest; otherwise the whole file is downloaded again.
 
     Parameters
     ----------
     address : str
-        Over http or https.
+        An http or https address.
     path : Path
-        The file to write. Until all of it is there, a note lies beside it.
+        The file to write. Until it is complete, there is a note beside it.
     progress : callable, optional
         Called as ``progress(done, total)`` with bytes; the total is 0 if the server does not say.
 
     Raises
     ------
     InputError
-        The address cannot be reached, has no such file, is silent for `TIMEOUT` seconds or breaks
-        off; or the file cannot be written. The next try goes on from there.
+        The server cannot be reached, has no such file, sends nothing for `TIMEOUT` seconds or
+        breaks off; or the file cannot be written. The next attempt resumes from there.
     """
     note = path.with_name(f"{path.name}.json")
     with _explained(address, path):
@@ -55,7 +56,7 @@ def download(address: str, path: Path, progress: OnProgress | None = None) -> No
                 write_whole(note, json.dumps([address, _validator(response)]).encode())
             length = response.headers.get("Content-Length")
             total = done + int(length) if length else 0
-            # Without buffers on either side: whatever has arrived when it ends is kept.
+            # Without buffers on either side, so that whatever has arrived is kept.
             with open(path, "ab" if done else "wb", buffering=0) as file:
                 while chunk := response.read1(_CHUNK):
                     file.write(chunk)
@@ -64,8 +65,8 @@ def download(address: str, path: Path, progress: OnProgress | None = None) -> No
                         progress(done, total)
         if total and done != total:
             raise InputError(
-                f"the download broke off after {done} of {total} bytes; try again, it will go on "
-                "from there if the server can.",
+                f"the download broke off after {done} of {total} bytes; try again, and it resumes "
+                "from there if the server allows it.",
                 file=address,
             )
         note.unlink()
@@ -91,7 +92,7 @@ def _request(address: str) -> urllib.request.Request:
 
 
 def _validator_of_part(address: str, path: Path, note: Path) -> str | None:
-    """What identifies the file on the server of which a part is here."""
+    """The tag or date of the file on the server that the part here belongs to."""
     if not note.exists() or not path.exists() or path.stat().st_size == 0:
         return None
     try:
@@ -108,21 +109,21 @@ def _validator(response: Any) -> str | None:
 
 
 def _already_here(response: Any, path: Path, address: str) -> int:
-    """How many bytes of the file come before the answer."""
+    """Number of bytes of the file that come before those in the response."""
     if response.status != 206:
         return 0
     span = response.headers.get("Content-Range", "")
     size = path.stat().st_size
     if not span.startswith(f"bytes {size}-"):
         raise InputError(
-            f"asked for the bytes from {size} on, the server answers with {span!r}.", file=address
+            f"asked for the bytes from {size} on, the server sent {span!r}.", file=address
         )
     return size
 
 
 @contextmanager
 def _explained(address: str, path: Path | None) -> Iterator[None]:
-    """Turn what the network can do to us into one sentence."""
+    """Turn errors of the network into one sentence."""
     host = urlsplit(address).netloc
     try:
         yield
@@ -133,7 +134,7 @@ def _explained(address: str, path: Path | None) -> Iterator[None]:
         if error.code == 416 and path is not None:
             path.unlink(missing_ok=True)
         what = (
-            "there is no such file any more; its page may say where it is now"
+            "the file is no longer there; its page may say where it is now"
             if error.code in (404, 410)
             else "try again later"
         )
@@ -146,14 +147,14 @@ def _explained(address: str, path: Path | None) -> Iterator[None]:
         if isinstance(error.reason, TimeoutError):
             raise _silent(address, host) from error
         raise InputError(
-            f"{host} cannot be reached ({error.reason}); are you offline? Files that you have "
-            "already can be put into the data directory by hand.",
+            f"{host} cannot be reached ({error.reason}); are you offline? Files that you already "
+            "have can be put into the data directory by hand.",
             file=address,
         ) from error
     except (http.client.HTTPException, ConnectionError) as error:
         raise InputError(
-            f"the download broke off ({error!r}); try again, it will go on from there if the "
-            "server can.",
+            f"the download broke off ({error!r}); try again, and it resumes from there if the "
+            "server allows it.",
             file=address,
         ) from error
     except OSError as error:
@@ -161,16 +162,17 @@ def _explained(address: str, path: Path | None) -> Iterator[None]:
 
 
 def cannot_write(path: Path | None, error: OSError) -> InputError:
-    """Say that a disk is full, read-only or gone."""
+    """The error for a disk that is full, read-only or gone."""
     return InputError(
-        f"it cannot be written: {error.strerror}; make room or choose another data directory.",
+        f"it cannot be written: {error.strerror}; free some space or choose another data "
+        "directory.",
         file=str(path),
     )
 
 
 def _silent(address: str, host: str) -> InputError:
     return InputError(
-        f"{host} has sent nothing for {TIMEOUT:g} seconds; try again, it will go on from there if "
-        "the server can.",
+        f"{host} has sent nothing for {TIMEOUT:g} seconds; try again, and it resumes from there if "
+        "the server allows it.",
         file=address,
     )

@@ -23,10 +23,10 @@ class Example(NamedTuple):
     positives : frame
         400 recordings known to be of the target, females of *Aedes aegypti*: eight features.
     trap : frame
-        What the trap recorded, of whatever flew by: the ``night`` and the same features.
+        What the trap recorded, whatever flew by: the ``night`` and the same features.
     truth : frame
-        For each ``night``, how many of its ``rows`` are ``positives``. Outside of a simulation
-        nobody has this.
+        For each ``night``, how many of its ``rows`` are ``positives``. Only a simulation knows
+        this.
     """
 
     positives: Any
@@ -35,7 +35,7 @@ class Example(NamedTuple):
 
 
 def example_path(name: str) -> Path:
-    """Where a file of the example lies.
+    """Path of a file of the example.
 
     Parameters
     ----------
@@ -56,15 +56,15 @@ def load_example(frame: Frame | None = None) -> Example:
 
     A laser sensor records the wing beat of every insect that enters the trap: its frequency, the
     width of that peak, the energy of three harmonics relative to it, the entropy of the spectrum,
-    how long the crossing took and how strong the signal was. How many of the insects were females
-    of *Aedes aegypti* is the question of each night; only recordings from a colony of these are
-    labelled, because nobody can list, let alone breed, whatever else flies into a trap. The data
-    are simulated (see `poscount.datasets.make_example`).
+    how long the crossing took and how strong the signal was. The question of each night is how many
+    of the insects were females of *Aedes aegypti*. Only recordings from a colony of these are
+    labelled, because nobody can list, let alone breed, everything else that flies into a trap. The
+    data are simulated (see `poscount.datasets.make_example`).
 
     Parameters
     ----------
     frame : {"pandas", "polars", "pyarrow"}, optional
-        The kind of frame to return; the first of these that is installed by default.
+        The kind of frame to return; by default the first of these that is installed.
 
     Returns
     -------

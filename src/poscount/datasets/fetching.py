@@ -1,4 +1,4 @@
-"""Fetch a data set of the catalog: download, convert, check, and only then put it in its place."""
+"""Fetch a data set of the catalog: download, convert and check it, and only then store it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,22 @@ from poscount.container import replacing
 from poscount.datasets import catalog, overlaps
 from poscount.datasets.catalog import Entry
 from poscount.datasets.converters import CONVERTERS
-from poscount.datasets.dataset import Content, read_content
-from poscount.datasets.directory import data_directory
+from poscount.datasets.directory import (
+    Receipt,
+    data_directory,
+    read_entry,
+    read_receipt,
+    read_stored,
+    receipt_path,
+    write_receipt,
+)
 from poscount.datasets.download import cannot_write, download, read_json
-from poscount.datasets.loading import check, stored
-from poscount.datasets.receipt import Receipt, read_receipt, receipt_path, write_receipt
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
 
 
 class Fetched(NamedTuple):
-    """A stored file, and where it came from (None if it was there already, without a note)."""
+    """A stored file, and where it came from (None if it was already there, without a receipt)."""
 
     path: Path
     receipt: Receipt | None
@@ -43,10 +48,10 @@ def fetch(
 ) -> Fetched:
     """Download a data set of the catalog and store it for `load`.
 
-    What is downloaded is converted and checked under a temporary name. Where the catalog knows the
-    checksum of the values, a file with another one is not kept. Where it does not, the checksums
-    are noted in ``<file>.csv.gz.json`` and trusted because they were the first; another download
-    with other bytes is then refused.
+    The download is converted and checked under a temporary name. If the catalog has the checksum of
+    the values, a file with another checksum is not kept. If it has none, the first download is
+    trusted: its checksums are noted in ``<file>.csv.gz.json``, and a later download with other
+    bytes is refused.
 
     Parameters
     ----------
@@ -55,14 +60,14 @@ def fetch(
     directory : path-like, optional
         Where to store it; `data_directory` by default.
     base : str, optional
-        A mirror: scheme and host that replace those of the catalog's addresses.
+        A mirror: the scheme and host to use instead of those in the catalog's addresses.
     progress : callable, optional
         Called as ``progress(done, total)`` with bytes.
 
     Returns
     -------
     Fetched
-        The stored file. If it was there already, nothing is downloaded.
+        The stored file. If it was already there, nothing is downloaded.
 
     Raises
     ------
@@ -74,7 +79,7 @@ def fetch(
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{entry.file}.csv.gz"
     if target.exists():
-        stored(entry, folder)
+        read_stored(entry, folder)
         return Fetched(target, read_receipt(target), new=False)
     address, md5 = _located(entry, base)
     part = folder / f".{entry.file}.part"
@@ -85,7 +90,7 @@ def fetch(
     except OSError as error:
         raise cannot_write(target, error) from error
     finally:
-        # Complete, and either used or wrong.
+        # The download is complete, and has been either used or rejected.
         part.unlink()
     return Fetched(target, receipt, new=True)
 
@@ -104,7 +109,7 @@ def _fetchable(name: str) -> Entry:
 
 
 def _located(entry: Entry, base: str | None) -> tuple[str, str | None]:
-    """Where the file is, and its MD5 if the source says it."""
+    """Address of the file, and its MD5 if the source states it."""
     address = _rebased(str(entry.address), base)
     if "/api/v1/json/data/" not in address:
         return address, None
@@ -133,10 +138,10 @@ def _converted(entry: Entry, part: Path, target: Path, address: str, md5: str | 
             f"{receipt_path(target)}.",
             file=address,
         )
-    # The suffix is what the reader of files goes by.
+    # The reader of files goes by the suffix.
     with replacing(target, ".csv.gz") as temporary:
         _store(entry, part, temporary, address)
-        content = _read(entry, temporary, address)
+        content = read_entry(entry, temporary, address)
         known = entry.sha256 if entry.exact else None
         if known is not None and content.sha256 != known:
             raise InputError(
@@ -149,7 +154,7 @@ def _converted(entry: Entry, part: Path, target: Path, address: str, md5: str | 
 
 
 def _store(entry: Entry, part: Path, path: Path, address: str) -> None:
-    """Write the stored form; equal content gives equal bytes, because no time is written."""
+    """Write the stored form; without a timestamp, so that equal content gives equal bytes."""
     signs = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, LookupError, StopIteration)
     with (
         open(path, "wb") as file,
@@ -161,19 +166,10 @@ def _store(entry: Entry, part: Path, path: Path, address: str) -> None:
             writer.writerows(CONVERTERS[entry.converter](part))
         except (*signs, csv.Error, RuntimeError) as error:
             raise InputError(
-                f"the file is damaged or not in the form that the data set {entry.key} had "
-                f"({error}).",
+                f"the file is damaged, or not in the form that the data set {entry.key} used to "
+                f"have ({error}).",
                 file=address,
             ) from error
-
-
-def _read(entry: Entry, path: Path, address: str) -> Content:
-    try:
-        content = read_content(path, "class", entry.dropped)
-    except InputError as error:
-        raise InputError(error.message, file=address, column=error.column, row=error.row) from error
-    check(entry, content, address)
-    return content
 
 
 def _digest(path: Path, algorithm: str) -> str:

@@ -1,32 +1,38 @@
-"""Load a data set by name, wherever it comes from."""
+"""Load a data set by name, and register files of your own under a name for every later process."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from poscount.container import write_whole
 from poscount.datasets import catalog, overlaps
-from poscount.datasets.catalog import Entry
-from poscount.datasets.dataset import Content, DataSet, read_content
-from poscount.datasets.directory import VARIABLE, data_directory
-from poscount.datasets.receipt import read_receipt
-from poscount.datasets.registered import load_registered, registered
+from poscount.datasets.dataset import DataSet, read_content, reread_content
+from poscount.datasets.directory import data_directory, read_stored
 from poscount.errors import InputError
+
+_FILE = "registered.json"
+_NAME = re.compile(r"[\w.-]+")
 
 
 def load(name: str) -> DataSet:
-    """Load a data set of the paper, a constructed one, or one that the user has registered.
+    """Load a data set of the paper, a constructed one, or one that you have registered.
 
     Parameters
     ----------
     name : str
         A letter or file name of the catalog (`catalog.names`), a constructed overlap
-        (`overlaps.NAMES`), or a registered name. With ``:positive=CLASS`` behind it another class
-        is the positive one and all others are negatives.
+        (`overlaps.NAMES`), or a registered name. With ``:positive=CLASS`` after it, that class is
+        the positive one and all others are negatives.
 
     Returns
     -------
     DataSet
-        Features, labels and which class is positive. Rows of classes that are not in use are left
+        Features, labels and which class is positive. Rows of classes that are not used are left
         out.
 
     Raises
@@ -51,58 +57,19 @@ def load(name: str) -> DataSet:
         return content.data_set(name, title, positive or overlaps.POSITIVE, (), name)
     entry = catalog.find(base)
     if entry is not None:
-        content = stored(entry, data_directory())
+        content = read_stored(entry, data_directory())
         negatives = entry.negatives if positive is None else ()
         chosen = positive or entry.positive
         key = entry.key if positive is None else f"{entry.key}:positive={positive}"
         return content.data_set(key, entry.title, chosen, negatives, entry.file)
     known = registered()
     if base in known:
-        return load_registered(base, known[base], positive)
+        return _load_registered(base, known[base], positive)
     own = f"; registered: {', '.join(known)}" if known else ""
     raise ValueError(
         f"There is no data set {base!r}; there are {', '.join(catalog.names())}, "
         f"{', '.join(overlaps.NAMES)}{own}."
     )
-
-
-def stored(entry: Entry, directory: Path) -> Content:
-    """Read the stored file of an entry, and check that it is the right one."""
-    path = directory / f"{entry.file}.csv.gz"
-    if not path.exists():
-        how = (
-            f"fetch it with `poscount datasets fetch {entry.key}`"
-            if entry.address
-            else f"put it there yourself ({entry.note} See {entry.page}.)"
-        )
-        raise InputError(
-            f"the data set {entry.key} is not in this directory; {how}, or set {VARIABLE} to the "
-            "directory that has it.",
-            file=str(path),
-        )
-    content = read_content(path, "class", entry.dropped)
-    check(entry, content, str(path))
-    receipt = read_receipt(path)
-    known = {entry.sha256, receipt.sha256 if receipt else None} - {None}
-    if known and content.sha256 not in known:
-        raise InputError(
-            f"the checksum of the values is {content.sha256}, not that of the data set "
-            f"{entry.key}; remove the file and fetch it again.",
-            file=str(path),
-        )
-    return content
-
-
-def check(entry: Entry, content: Content, source: str) -> None:
-    """Check that a content has the size that the catalog says."""
-    expected = (entry.rows, entry.n_features)
-    if content.features.shape != expected:
-        rows, columns = content.features.shape
-        raise InputError(
-            f"{rows} rows x {columns} features, but the data set {entry.key} has {expected[0]} x "
-            f"{expected[1]}; remove the file and fetch it again.",
-            file=source,
-        )
 
 
 def _split(name: str) -> tuple[str, str | None]:
@@ -111,5 +78,138 @@ def _split(name: str) -> tuple[str, str | None]:
         return base, None
     keyword, equals, positive = option.partition("=")
     if keyword != "positive" or not equals or not positive:
-        raise ValueError(f"{name!r}: behind the colon only positive=CLASS may stand.")
+        raise ValueError(f"{name!r}: after the colon only positive=CLASS is allowed.")
     return base, positive
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What is recorded about a registered data set; the data stay where they are."""
+
+    path: str
+    label: str
+    positive: str
+    negatives: tuple[str, ...]
+    drop: tuple[str, ...]
+    sha256: str
+
+
+def register(
+    name: str,
+    path: str | os.PathLike[str],
+    *,
+    label: str,
+    positive: str,
+    negatives: Sequence[str] = (),
+    drop: Sequence[str] = (),
+) -> DataSet:
+    """Give a file of labelled rows a name, by which `load` finds it from now on.
+
+    The file stays where it is; its path, its columns and the checksum of its values are kept in
+    the data directory. All columns but the label and those to drop are features.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, ``.``, ``_`` and ``-``. A name that is already registered is replaced; the
+        names of the catalog cannot be used.
+    path : str or path-like
+        CSV (also gzipped), Parquet or Arrow.
+    label : str
+        The column with the classes.
+    positive : str
+        The positive class.
+    negatives : sequence of str
+        The classes to use as negatives; all but the positive one by default.
+    drop : sequence of str
+        Columns that are not features.
+
+    Returns
+    -------
+    DataSet
+        The same as from `load`.
+
+    Raises
+    ------
+    InputError
+        A column is missing, a class does not occur, or a feature is missing or not a number.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"{name!r} cannot be the name of a data set: use letters, digits, '.', '_', '-'."
+        )
+    if catalog.find(name) or name in overlaps.NAMES:
+        raise ValueError(f"{name!r} is the name of a data set of the catalog: choose another one.")
+    for argument, value in (("negatives", negatives), ("drop", drop)):
+        if isinstance(value, str):
+            raise TypeError(f"{argument} must be a list of names, not the text {value!r}.")
+    path = os.path.abspath(path)
+    content = read_content(path, label, drop)
+    result = content.data_set(name, os.path.basename(path), positive, negatives, path)
+    new = Registered(path, label, positive, tuple(negatives), tuple(drop), content.sha256)
+    _write({**registered(), name: new})
+    return result
+
+
+def unregister(name: str) -> None:
+    """Forget a registered data set; its file is not touched.
+
+    Parameters
+    ----------
+    name : str
+        The name it was registered under.
+    """
+    known = registered()
+    if name not in known:
+        shown = ", ".join(known) or "none"
+        raise ValueError(f"No data set is registered as {name!r}; registered are: {shown}.")
+    del known[name]
+    _write(known)
+
+
+def registered() -> dict[str, Registered]:
+    """All registered data sets by name."""
+    path = data_directory() / _FILE
+    if not path.exists():
+        return {}
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return {name: _entry(fields) for name, fields in known.items()}
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise ValueError(
+            f"{path} is damaged ({error}): remove it and register your data sets again."
+        ) from error
+
+
+def _load_registered(name: str, entry: Registered, positive: str | None) -> DataSet:
+    if not os.path.exists(entry.path):
+        raise InputError(
+            f"the file of the data set {name!r} is no longer there; register it again with its new "
+            "place, or remove the name.",
+            file=entry.path,
+        )
+    content = reread_content(entry.path, entry.label, entry.drop, entry.path)
+    if content.sha256 != entry.sha256:
+        raise InputError(
+            f"the file has changed since it was registered as {name!r}; if that was intended, "
+            "register it again (`poscount datasets add`).",
+            file=entry.path,
+        )
+    negatives = entry.negatives if positive is None else ()
+    title = os.path.basename(entry.path)
+    return content.data_set(name, title, positive or entry.positive, negatives, entry.path)
+
+
+def _entry(fields: Any) -> Registered:
+    lists = {name: tuple(fields[name]) for name in ("negatives", "drop")}
+    return Registered(**{**fields, **lists})
+
+
+def _write(known: dict[str, Registered]) -> None:
+    directory = data_directory()
+    directory.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({name: asdict(known[name]) for name in sorted(known)}, indent=1)
+    try:
+        write_whole(directory / _FILE, f"{text}\n".encode())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(directory)) from error

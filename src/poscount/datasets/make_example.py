@@ -1,9 +1,9 @@
 """Writes the embedded example: ``python -m poscount.datasets.make_example DIR``.
 
 The recordings are simulated. Each insect has a body size, a distance from the laser and an angle
-of flight; these three, which nobody records, move the eight features that the sensor does record,
-so that the features are correlated and mildly skewed as real ones are. The target species is the
-same on every night; the company it flies in is not.
+of flight. These three, which nobody records, affect the eight features that the sensor records, so
+that the features are correlated and mildly skewed, as real ones are. The target species is the same
+on every night; the other insects are not.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ N_POSITIVES = 400
 FIRST_NIGHT = date(2026, 1, 12)
 
 # For each feature: decimals in the file, whether it varies by factors rather than by sums, its
-# standard deviation within a species (of the logarithm, if by factors), and how much of that
-# comes from the insect's size, its closeness to the laser and its angle of flight.
+# standard deviation within a species (of the logarithm, if by factors), and how much of it comes
+# from the insect's size, its closeness to the laser and its angle of flight.
 FEATURES = {
     "wingbeat_hz": (1, True, 0.045, (-0.6, 0.0, 0.0)),
     "bandwidth_hz": (1, True, 0.25, (-0.2, -0.4, 0.2)),
@@ -83,7 +83,7 @@ def catch(rows: int, chance: float, rng: np.random.RandomState) -> tuple[np.ndar
 
 def write(directory: Path) -> None:
     """Write positives.csv, trap.csv.gz and truth.csv into a directory."""
-    # Of numpy's generators only RandomState promises the same numbers in every version.
+    # RandomState is the only generator of numpy with the same numbers in every version.
     rng = np.random.RandomState(20260112)
     positives = _lines(record(TARGET, N_POSITIVES, rng))
     trap, truth = [], []
@@ -93,7 +93,7 @@ def write(directory: Path) -> None:
         trap += [f"{night},{line}" for line in _lines(recordings)]
         truth.append(f"{night},{n_positives},{rows}")
     (directory / "positives.csv").write_bytes(_csv(FEATURES, positives))
-    # Neither the time nor a name in the header: equal content must give equal bytes.
+    # Without a time and a name in the header, equal content gives equal bytes.
     zipped = gzip.compress(_csv(["night", *FEATURES], trap), mtime=0)
     (directory / "trap.csv.gz").write_bytes(zipped)
     (directory / "truth.csv").write_bytes(_csv(["night", "positives", "rows"], truth))

@@ -1,9 +1,9 @@
 """Constructed data in which negatives look like a part of the positives.
 
-A one-class score sees such negatives as good positives, so that a method that counts rows above a
-threshold of one score (PAT) answers near 1 whatever the truth. Yet the prevalence is identifiable
-in all of them: some region holds positives and no negatives, and there the share of the positives
-that are missing says how many there are. Each generator's docstring says where that region is.
+Such negatives have the scores of good positives, so that a method that counts rows above a
+threshold of one score (PAT) answers near 1 whatever the truth is. Yet the prevalence can be
+identified in all of them: some region holds positives and no negatives, and how many rows the
+sample has there says how many positives it has. Each generator's docstring names that region.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def generate(name: str, seed: int = 0) -> Content:
 
 
 def title(name: str) -> str:
-    """Say in a line what one of `NAMES` is."""
+    """Description of one of `NAMES`, in one line."""
     return str(_GENERATORS[name].__doc__).splitlines()[0]
 
 
@@ -152,5 +152,5 @@ def _t3(rng: np.random.Generator, n: int, n_features: int) -> np.ndarray:
 
 def _rotation(rng: np.random.Generator, n: int) -> np.ndarray:
     q, r = np.linalg.qr(rng.standard_normal((n, n)))
-    # With the signs of r's diagonal the rotation is uniform over all.
+    # With the signs of r's diagonal, all rotations are equally likely.
     return q * np.sign(np.diag(r))

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from poscount import __version__
 from poscount.checks.finding import Drawing, Finding
+from poscount.plotting.display import png, pyplot
 from poscount.plotting.page import picture_element, whole_page
-from poscount.plotting.png import png
-from poscount.plotting.style import pyplot
 
 if TYPE_CHECKING:
     from poscount.diagnostics.assumption_report import Diagnosis

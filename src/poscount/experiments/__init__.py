@@ -1,6 +1,7 @@
-"""The paper's four experiments: samples, methods, a resumable runner, and the report of a run.
+"""The paper's four experiments: samples, methods, a runner that can be resumed, and its report.
 
-Protocols know nothing of methods, the runner nothing of statistics, the report nothing of running.
+Protocols know nothing about methods, the runner nothing about statistics, the report nothing about
+running.
 """
 
 from poscount.experiments.protocols import PROTOCOLS, artificial_prevalences

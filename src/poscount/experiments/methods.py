@@ -1,6 +1,6 @@
-"""The methods as the experiments name them: ours, and the published forms of the paper's columns.
+"""The methods under the names that the experiments use, the paper's variants of them included.
 
-A method is a name of the registry, one of the names below, or a name of the registry with
+A method is a name in the registry, one of the names below, or a name in the registry with
 parameters: ``pat:q=0.5`` or ``en:gamma=0.1,held_out=False``.
 """
 
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from poscount import registry
-from poscount.experiments.oracle import BFT
+from poscount.scorers import fit_scorer, score
+from poscount.validation import InputSupport, Rows
 
 
 class Method(NamedTuple):
@@ -20,15 +24,15 @@ class Method(NamedTuple):
     Attributes
     ----------
     name : str
-        What results are stored under.
+        The name that its results are stored under.
     label : str
-        What tables call it.
+        Its name in tables.
     column : str or None
         Its column in the paper's tables.
     model : str
-        Name in the registry, with parameters; methods with the same one are computed together.
+        Name in the registry, with parameters; methods with the same model are computed together.
     answer : str or None
-        Which of the model's `details` is this method's estimate; None for its prevalence.
+        The entry of the model's `details` that is this method's estimate; None for its prevalence.
     """
 
     name: str
@@ -38,7 +42,7 @@ class Method(NamedTuple):
     answer: str | None = None
 
 
-# What the authors' solver left at lam = 1, in the mean: benchmarks/km_solver.py.
+# The mean of what the authors' solver left at lam = 1: see benchmarks/km_solver.py.
 _KM_PUBLISHED = "km1:lam_max=8.0,slack=0.00017"
 
 _NAMED = {
@@ -68,31 +72,28 @@ _NAMED = {
     ]
 }
 
-PAPER = tuple(name for name, method in _NAMED.items() if method.column)
-SCORERS = ("pat", *(name for name in _NAMED if name.startswith("pat-")))
+_PAPER = tuple(name for name, method in _NAMED.items() if method.column)
 GROUPS = {
-    "paper": PAPER,
-    "scorers": SCORERS,
-    "all": tuple(dict.fromkeys([*PAPER, *registry.METHODS])),
+    "paper": _PAPER,
+    "scorers": ("pat", *(name for name in _NAMED if name.startswith("pat-"))),
+    "all": tuple(dict.fromkeys([*_PAPER, *registry.METHODS])),
 }
 
 
-def names(wanted: list[str]) -> list[str]:
-    """Names of methods, with groups ("paper", "scorers", "all") written out, and each once.
+def select(names: Iterable[str]) -> list[Method]:
+    """Methods by name, each once; the groups "paper", "scorers" and "all" stand for their members.
 
     Examples
     --------
-    >>> names(["pat", "scorers"])[:3]
+    >>> [method.name for method in select(["pat", "scorers"])][:3]
     ['pat', 'pat-shrunk', 'pat-one-class-svm']
     """
-    found = [name for item in wanted for name in GROUPS.get(item, (item,))]
-    for name in found:
-        resolve(name)
-    return list(dict.fromkeys(found))
+    members = (member for name in names for member in GROUPS.get(name, (name,)))
+    return [resolve(name) for name in dict.fromkeys(members)]
 
 
 def resolve(name: str) -> Method:
-    """Method by its name; an unknown one is an error that lists the known ones.
+    """Method by its name; an unknown name is an error that lists the known ones.
 
     Examples
     --------
@@ -115,8 +116,28 @@ def resolve(name: str) -> Method:
     return Method(name, f"{label} ({parameters})" if parameters else label, None, name)
 
 
+def label_of(name: str) -> str:
+    """Name of a method in tables; one that this version does not know keeps its name."""
+    try:
+        return resolve(name).label
+    except ValueError:
+        return name
+
+
+def column_of(name: str) -> str | None:
+    """Column of a method in the paper's tables, if it has one."""
+    method = _NAMED.get(name)
+    return method.column if method else None
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names in the order of the tables: the paper's methods, then the others as registered."""
+    known = [*GROUPS["all"], *GROUPS["scorers"]]
+    return sorted(names, key=lambda name: (known.index(name) if name in known else 1000, name))
+
+
 def make(model: str, seed: int) -> Any:
-    """Quantifier of a `Method.model`, or the oracle, unfitted."""
+    """Unfitted quantifier of a `Method.model`, or the oracle."""
     stem, _, text = model.partition(":")
     if stem == "bft":
         return BFT(random_state=seed)
@@ -127,9 +148,9 @@ def make(model: str, seed: int) -> Any:
 
 
 def _parameters(text: str, method: str) -> dict[str, Any]:
-    """Read ``a=1,b=auto``: Python literals where they are ones, text otherwise."""
+    """Read ``a=1,b=auto``: values are Python literals if possible, and text otherwise."""
     parameters = {}
-    for part in filter(None, re.split(r",(?![^(]*\))", text)):  # not inside of brackets
+    for part in filter(None, re.split(r",(?![^(]*\))", text)):  # not inside brackets
         key, equals, value = part.partition("=")
         if not equals:
             raise ValueError(f"Method {method!r}: {part!r} is no parameter; write name=value.")
@@ -138,3 +159,48 @@ def _parameters(text: str, method: str) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             parameters[key] = value
     return parameters
+
+
+class BFT:
+    """Best fixed threshold: classify and count with the Mahalanobis score, for every threshold.
+
+    Of the thresholds at the percentiles 0, 1, ..., 100 of the training scores, the report takes
+    the one with the lowest error over the experiment's own samples. That needs the truth, so BFT is
+    an oracle to compare with and not a quantifier: it has no `quantify`.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed of the folds of the training scores.
+
+    References
+    ----------
+    D. dos Reis, M. de Souto, E. de Sousa, G. Batista, "Quantifying With Only Positive Training
+    Data".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> bft = BFT(random_state=0).fit(rng.normal(size=(500, 2)))
+    >>> sample = np.vstack([rng.normal(size=(300, 2)), rng.normal(size=(700, 2)) + 9])
+    >>> by_percentile = bft.classify_and_count(sample)
+    >>> by_percentile.shape, round(float(by_percentile[50]), 1)
+    ((101,), 0.1)
+    """
+
+    def __init__(self, random_state: int) -> None:
+        self.random_state = random_state
+
+    def fit(self, positives: np.ndarray) -> Self:
+        """Learn the scorer and the thresholds from positives."""
+        self.scorer_, training = fit_scorer(
+            None, Rows(positives, None, InputSupport()), self.random_state
+        )
+        self.thresholds_ = np.percentile(training, np.arange(101))
+        return self
+
+    def classify_and_count(self, sample: np.ndarray) -> np.ndarray:
+        """Share of the sample above each threshold."""
+        scores = np.sort(score(self.scorer_, sample))
+        return 1 - np.searchsorted(scores, self.thresholds_, side="right") / len(scores)

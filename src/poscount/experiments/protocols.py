@@ -1,12 +1,13 @@
 """The samples of the experiments: seeded, and the same for every method.
 
-Every sample has a random stream of its own, named by the place that it has in the experiment, so
-that any of them can be drawn alone, in any order and in any process.
+Every sample has a random stream of its own, named after its place in the experiment, so that it can
+be drawn alone, in any order and in any process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ N_POINTS = 11  # prevalences 0, 0.1, ..., 1
 MAX_POSITIVES = 500
 MIN_POSITIVES = 10
 TWENTIETHS = tuple(i / 20 for i in range(21))
-MIN_ROWS = 10  # with fewer, tenths of the sample are no whole rows
+MIN_ROWS = 10  # with fewer, a tenth of the sample is less than a row
 
 
 class Protocol(NamedTuple):
@@ -31,15 +32,15 @@ class Protocol(NamedTuple):
     title : str
         What it shows.
     samples_of : str
-        The experiment whose samples these are.
+        The experiment whose samples it uses.
     repetitions : int
         How often the paper repeats it.
     n_folds : int
-        Of the five folds, how many are used for learning, one after the other.
+        How many of the five folds are learned from, one after the other.
     max_rows : int
-        Largest sample.
+        Size of the largest sample.
     by_negative : bool
-        Whether each negative sub-class alone is the negatives, in turn.
+        Whether each negative sub-class in turn provides all the negatives.
     vary_negatives : bool
         Whether each sample has its own random shares of the negative sub-classes.
     """
@@ -68,7 +69,7 @@ PROTOCOLS = {
 
 
 class Place(NamedTuple):
-    """Where in an experiment something is evaluated: one set of positives, eleven samples."""
+    """A place in an experiment: one set of positives with its eleven samples."""
 
     experiment: str
     dataset: str
@@ -78,14 +79,14 @@ class Place(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Unlabeled rows, and the share of positives that was drawn.
+    """Unlabeled rows, and the share of positives among them.
 
     Attributes
     ----------
     point : int
         The share that was asked for, in tenths.
     truth : float
-        The share that it has.
+        The share that was drawn.
     rows : ndarray
         The rows.
     """
@@ -104,14 +105,9 @@ def places(experiment: str, dataset: DataSet, repetitions: int | None = None) ->
         Key of `PROTOCOLS`.
     dataset : DataSet
     repetitions : int, optional
-        As many as the paper's by default.
-
-    Raises
-    ------
-    InputError
-        If the data set has too few rows of some kind for the experiment.
+        As many as in the paper by default.
     """
-    protocol = protocol_of(experiment)
+    protocol = _protocol(experiment)
     count = protocol.repetitions if repetitions is None else repetitions
     for repetition in range(count):
         for negative in dataset.negatives if protocol.by_negative else ("",):
@@ -119,8 +115,7 @@ def places(experiment: str, dataset: DataSet, repetitions: int | None = None) ->
                 yield Place(experiment, dataset.key, negative, repetition, fold)
 
 
-def protocol_of(experiment: str) -> Protocol:
-    """Protocol of an experiment by its number."""
+def _protocol(experiment: str) -> Protocol:
     if experiment not in PROTOCOLS:
         raise ValueError(
             f"There is no experiment {experiment!r}; the experiments are {', '.join(PROTOCOLS)}."
@@ -129,7 +124,7 @@ def protocol_of(experiment: str) -> Protocol:
 
 
 def draw(dataset: DataSet, place: Place, seed: int) -> tuple[np.ndarray, Iterator[Sample]]:
-    """Positives to learn from, and the eleven samples, of one place.
+    """Draw the positives to learn from and the eleven samples of one place.
 
     Parameters
     ----------
@@ -142,14 +137,28 @@ def draw(dataset: DataSet, place: Place, seed: int) -> tuple[np.ndarray, Iterato
     positives : ndarray
     samples : iterator of Sample
         Prevalences 0, 0.1, ..., 1.
+
+    Raises
+    ------
+    InputError
+        If the data set has too few rows of some kind for the experiment.
     """
     pools = _Pools.of(dataset, place, seed)
     return dataset.features[pools.labeled], pools.samples(dataset)
 
 
 def check(dataset: DataSet, place: Place, seed: int) -> None:
-    """Raise an `InputError` if a place cannot be drawn, saying which number is too small."""
+    """Raise an `InputError` if a place cannot be drawn; it names the number that is too small."""
     _Pools.of(dataset, place, seed)
+
+
+@lru_cache(maxsize=4)
+def _folds(dataset: DataSet, negative: str | None, stem: str, seed: int) -> list[np.ndarray]:
+    """Row numbers of the folds of one repetition, which its places share."""
+    used = np.arange(len(dataset.labels))
+    if negative is not None:
+        used = used[dataset.is_positive | (dataset.labels == negative)]
+    return np.array_split(stream(seed, f"{stem}/folds").permutation(used), N_FOLDS)
 
 
 class _Pools(NamedTuple):
@@ -164,19 +173,16 @@ class _Pools(NamedTuple):
 
     @classmethod
     def of(cls, dataset: DataSet, place: Place, seed: int) -> _Pools:
-        protocol = protocol_of(place.experiment)
+        protocol = _protocol(place.experiment)
         stem = f"{protocol.samples_of}/{place.dataset}/{place.negative}/{place.repetition}"
-        is_positive = dataset.is_positive
-        used = np.arange(len(is_positive))
-        if protocol.by_negative:
-            used = used[is_positive | (dataset.labels == place.negative)]
-        folds = np.array_split(stream(seed, f"{stem}/folds").permutation(used), N_FOLDS)
+        negative = place.negative if protocol.by_negative else None
+        folds = _folds(dataset, negative, stem, seed)
         fold = folds[place.fold]
         rest = np.concatenate(folds[: place.fold] + folds[place.fold + 1 :])
         stem = f"{stem}/{place.fold}"
-        known = fold[is_positive[fold]]
+        known = fold[dataset.is_positive[fold]]
         labeled = stream(seed, f"{stem}/positives").permutation(known)[:MAX_POSITIVES]
-        in_rest = is_positive[rest]
+        in_rest = dataset.is_positive[rest]
         pools = cls(protocol, seed, stem, labeled, rest[in_rest], rest[~in_rest])
         pools.check(dataset, place)
         return pools
@@ -213,10 +219,10 @@ class _Pools(NamedTuple):
     def _varied(
         self, dataset: DataSet, n_positives: int, size: int, generator: np.random.Generator
     ) -> tuple[int, np.ndarray]:
-        """Negatives in random shares of their sub-classes, as many as there are whole rows of.
+        """Negatives in random shares of their sub-classes, and how many positives go with them.
 
-        Whole rows, and sub-classes that run out, make them fewer than wanted; the positives shrink
-        in the same ratio, so that the sample keeps the prevalence that was asked for.
+        Rounding to whole rows, and sub-classes that run out, make them fewer than wanted. The
+        positives shrink in the same ratio, so that the sample keeps the prevalence asked for.
         """
         wanted = size - n_positives
         if wanted == 0:
@@ -236,7 +242,7 @@ class _Pools(NamedTuple):
 
 
 class ArtificialSample(NamedTuple):
-    """A sample with a known share of positives, of `artificial_prevalences`."""
+    """A sample with a known share of positives, from `artificial_prevalences`."""
 
     truth: float
     rows: Any
@@ -251,23 +257,23 @@ def artificial_prevalences(
     repetitions: int = 1,
     random_state: Any = None,
 ) -> Iterator[ArtificialSample]:
-    """Draw samples whose share of positives is known, to try quantifiers on one's own data.
+    """Draw samples whose share of positives is known, to try quantifiers on your own data.
 
-    The artificial-prevalence protocol of the quantification literature: for every prevalence and
-    repetition a sample of `n_rows`, drawn without replacement.
+    This is the artificial-prevalence protocol of the quantification literature: for every
+    prevalence and repetition a sample of `n_rows`, drawn without replacement.
 
     Parameters
     ----------
     features : array or frame of shape (n, n_features)
-        Rows to draw from: none that the quantifier has learned from.
+        Rows to draw from; leave out rows that the quantifier has learned from.
     is_positive : array-like of bool of shape (n,)
-        Which of them are positive.
+        Whether each row is positive.
     n_rows : int
-        Rows of a sample.
+        Number of rows in a sample.
     prevalences : sequence of float
         Shares of positives, each in [0, 1]; 0, 0.05, ..., 1 by default.
     repetitions : int, default=1
-        Samples of each prevalence.
+        Number of samples of each prevalence.
     random_state : int, RandomState, Generator or None
         Seed. The same seed gives the same samples.
 

@@ -40,24 +40,24 @@ CREATE TABLE evaluations (
 
 
 class Evaluation(NamedTuple):
-    """One answer of one method to one sample; the columns of the table, in order, but `run`.
+    """One answer of one method to one sample: the columns of the table in order, except `run`.
 
     Attributes
     ----------
     experiment, dataset, method, negative, repetition, fold, point
-        Which one: together the key.
+        Together the key.
     truth, estimate, low, high
-        Shares of the sample; no interval and no estimate is None.
+        Shares of the sample; None without an estimate or an interval.
     n_labeled, n_unlabeled
-        Rows of the positives and of the sample.
+        Numbers of positives and of rows in the sample.
     warnings
-        Codes, separated by blanks.
+        Codes, separated by spaces.
     curve
         Little-endian float64 estimates by quantile (PAT) or threshold (BFT).
     error
-        Message of a method that failed.
+        Message if the method failed.
     fit_seconds, seconds
-        CPU time of fitting and of this answer.
+        CPU time for fitting and for this answer.
     """
 
     experiment: str
@@ -83,17 +83,17 @@ class Evaluation(NamedTuple):
 class Store:
     """A results file.
 
-    Rows are keyed by what was evaluated, so that nothing is stored twice; each call of `add` is
-    one transaction, so that a process killed at any moment leaves a file with all that was added
-    before. All results of a file come from one seed, and each data set keeps its checksum, so
-    that no file mixes results of different samples.
+    Rows are keyed by what was evaluated, so that nothing is stored twice. Each call of `add` is one
+    transaction, so that a process killed at any moment leaves a file with everything added before.
+    All results in a file have one seed, and the checksum of each data set is stored, so that no
+    file mixes results of different samples.
 
     Parameters
     ----------
     path : str or Path
-        The file; a new one is made if there is none.
+        The file; it is created if it does not exist.
     seed : int
-        Seed of the samples and the methods.
+        Seed of the samples and of the methods.
 
     Examples
     --------
@@ -125,12 +125,7 @@ class Store:
                 )
         if tables and ("about",) not in tables:
             raise ValueError(f"{self.path}: this SQLite file holds no results of experiments.")
-        about = dict(self._connection.execute("SELECT key, value FROM about"))
-        if about.get("format") != FORMAT:
-            raise ValueError(
-                f"{self.path}: this results file has the format {about.get('format')!r}, and this "
-                f"version of poscount reads {FORMAT!r}."
-            )
+        about = read_about(self._connection, self.path)
         if about["seed"] != str(seed):
             raise ValueError(
                 f"{self.path}: these results have the seed {about['seed']}, not {seed}; write "
@@ -138,7 +133,7 @@ class Store:
             )
 
     def begin(self, command: str) -> None:
-        """Note that a run begins: its command, the machine and the versions."""
+        """Record the start of a run: its command, the machine and the versions."""
         from poscount import __version__
 
         packages = {name: _version(name) for name in _PACKAGES}
@@ -158,7 +153,7 @@ class Store:
         self._run = cursor.lastrowid
 
     def note(self, dataset: DataSet) -> None:
-        """Note a data set; one whose content has changed since is an error."""
+        """Record a data set; one whose content has changed since then is an error."""
         facts = (
             dataset.key,
             dataset.title,
@@ -181,7 +176,7 @@ class Store:
             )
 
     def done(self) -> set[tuple[Place, str]]:
-        """Places and methods of which every sample has its row."""
+        """Places and methods that have a row for every sample."""
         query = (
             "SELECT experiment, dataset, negative, repetition, fold, method FROM evaluations "
             "GROUP BY experiment, dataset, method, negative, repetition, fold HAVING COUNT(*) = ?"
@@ -192,7 +187,7 @@ class Store:
             }
 
     def add(self, rows: Iterable[Evaluation]) -> None:
-        """Store rows, all or none; those that are there already stay as they are."""
+        """Store all the rows or none; rows that are already there stay as they are."""
         marks = ", ".join("?" * (len(Evaluation._fields) + 1))
         key = ", ".join(Evaluation._fields[:7])
         with self._sentences(), self._transaction():
@@ -202,7 +197,7 @@ class Store:
             )
 
     def forget_failures(self) -> int:
-        """Delete the rows of failed evaluations, so that they are tried again; say how many."""
+        """Delete the rows of failed evaluations, so that they are run again; return how many."""
         with self._sentences(), self._transaction():
             return self._connection.execute(
                 "DELETE FROM evaluations WHERE error IS NOT NULL"
@@ -225,7 +220,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        # IMMEDIATE: a second runner on the same file waits here, not in the middle.
+        # IMMEDIATE: a second runner on the same file waits here, not in the middle of its work.
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -238,14 +233,26 @@ class Store:
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
-        """Say in one sentence what the disk or SQLite objects to."""
+        """Turn an error of the disk or of SQLite into one sentence."""
         try:
             yield
         except sqlite3.Error as error:
             raise OSError(
                 f"{self.path}: the results cannot be read or written there ({error}); what was "
-                "stored before is kept. Make room or choose another file, and run again to go on."
+                "stored before is kept. Free some space or choose another file, and run again to "
+                "resume."
             ) from error
+
+
+def read_about(connection: sqlite3.Connection, path: Path) -> dict[str, str]:
+    """Format and seed of a results file; another format is an error."""
+    about = dict(connection.execute("SELECT key, value FROM about").fetchall())
+    if about.get("format") != FORMAT:
+        raise ValueError(
+            f"{path}: this results file has the format {about.get('format')!r}, and this version "
+            f"of poscount reads {FORMAT!r}."
+        )
+    return about
 
 
 def _version(package: str) -> str:
@@ -256,7 +263,7 @@ def _version(package: str) -> str:
 
 
 def _processor() -> str:
-    """Name of the processor where the system tells it, and the number of cores."""
+    """Name of the processor, if the system tells it, and the number of cores."""
     cores = f"{os.cpu_count()} cores"
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

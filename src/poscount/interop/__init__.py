@@ -1,4 +1,4 @@
-"""Inside other libraries: adapters that make our quantifiers theirs.
+"""For users of other libraries: adapters of our quantifiers, and the contamination of detectors.
 
-No statistics here, and nothing is imported before it is asked for: one library, one module.
+No statistics here. There is one module for each library, which is imported only with that module.
 """

@@ -1,4 +1,4 @@
-"""For users of outlier detectors: the contamination that they are asked for."""
+"""The contamination that outlier detectors ask for, estimated from inliers and a sample."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from poscount.reusable.pat import PAT
 
 
 class Contamination(float):
-    """Share of rows in a sample that are not like the positives: a float with more to say.
+    """Share of the rows of a sample that are outliers: a float that carries its interval.
 
     Attributes
     ----------
     interval : Interval
-        Range for the contamination of this very sample.
+        Interval for the contamination of this sample.
     prevalence : Prevalence
-        The share of positives that it is the rest of, with warnings and details.
+        The share of inliers, with warnings and details; the contamination is 1 minus it.
     """
 
     prevalence: Prevalence
 
     def __new__(cls, prevalence: Prevalence) -> Contamination:
-        """Take what the positives leave."""
+        """Take 1 minus the prevalence."""
         self = super().__new__(cls, 1 - prevalence)
         self.prevalence = prevalence
         return self
 
     @property
     def interval(self) -> Interval:
-        """What the interval of the prevalence leaves."""
+        """1 minus the interval of the prevalence."""
         rest = self.prevalence.interval
         assert rest is not None  # PAT always gives one
         return Interval(1 - rest.high, 1 - rest.low, rest.level)
@@ -61,11 +61,11 @@ def estimate_contamination(
     Parameters
     ----------
     detector : estimator
-        A PyOD or scikit-learn detector; it is copied, and not changed.
+        A PyOD or scikit-learn detector; a copy of it is fitted.
     positives : array or frame
         Rows known to be inliers.
     sample : array or frame
-        Rows of which some are outliers.
+        Rows, some of which are outliers.
     confidence : float, default=0.95
         Level of the interval.
     random_state : int, RandomState, Generator or None
@@ -74,7 +74,7 @@ def estimate_contamination(
     Returns
     -------
     Contamination
-        One minus the prevalence that PAT finds with the detector's scores.
+        1 minus the prevalence that PAT estimates with the detector's scores.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Our quantifiers inside mlquantify."""
+"""Quantifiers of poscount as quantifiers of mlquantify."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ except ImportError as error:
 class MLQuantifyQuantifier(PositivesOnly, BaseQuantifier):
     """A quantifier of poscount, for mlquantify's protocols and model selection.
 
-    mlquantify gives `fit` labelled rows of both classes. This adapter learns from the positives
-    among them and from nothing else: the other rows are not looked at, only their label is kept,
-    to name the other share.
+    mlquantify calls `fit` with labelled rows of both classes. This adapter learns from the
+    positives among them only. The features of the other rows are not used, and their label only
+    names the other share.
 
     Parameters
     ----------
     quantifier : quantifier
-        Any quantifier of poscount, or a pipeline that ends in one; it is cloned. Give it a
-        `random_state`, and the same data give the same answer.
+        Any quantifier of poscount, or a pipeline that ends in one; a clone of it is fitted. With a
+        `random_state`, the same data give the same answer.
     positive : label, optional
         The positive class; the larger of the two labels if None.
 
     Attributes
     ----------
     quantifier_ : quantifier
-        The fitted one. ``quantifier_.quantify(X)`` has the interval and the warnings.
+        The fitted clone. ``quantifier_.quantify(X)`` has the interval and the warnings.
     classes_ : ndarray
         The two labels, sorted.
     positive_ : label
@@ -57,5 +57,5 @@ class MLQuantifyQuantifier(PositivesOnly, BaseQuantifier):
     """
 
     def predict(self, X: Any) -> dict[Any, float] | np.ndarray:
-        """Share of each class in a sample, in the form that mlquantify is configured for."""
+        """Share of each class in a sample, in the form set in mlquantify's configuration."""
         return validate_prevalences(self, self._shares(X), self.classes_)

@@ -1,4 +1,4 @@
-"""What the adapters share: the positives out of two labelled classes, and a share for each."""
+"""What the adapters share: learning from one of two labelled classes, and a share for each."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from poscount.base import Quantifier
 
 
 class PositivesOnly:
-    """A quantifier that learns from positives, where labelled rows of two classes are given."""
+    """A quantifier that is given labelled rows of two classes and learns from the positives."""
 
     def __init__(self, quantifier: BaseEstimator, positive: Any = None) -> None:
         self.quantifier = quantifier
         self.positive = positive
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from the rows of the positive class; the others only name the other class.
+        """Learn from the rows of the positive class; the others only provide the other label.
 
         Parameters
         ----------
@@ -35,13 +35,13 @@ class PositivesOnly:
         if len(classes) != 2:
             raise ValueError(
                 f"y must have two classes, one of them the positives, but has {len(classes)}: "
-                f"{', '.join(map(repr, classes.tolist()[:5]))}; with more than two ask for one "
-                "class at a time (y == label), with one add a row of the other class."
+                f"{', '.join(map(repr, classes.tolist()[:5]))}; with more than two, use one class "
+                "at a time (y == label); with one, add a row of the other class."
             )
         positive = classes[1] if self.positive is None else self.positive
         if positive not in classes.tolist():
             raise ValueError(
-                f"positive={positive!r} is no label in y, whose labels are "
+                f"positive={positive!r} is not a label in y, whose labels are "
                 f"{classes[0].item()!r} and {classes[1].item()!r}."
             )
         rows = _safe_indexing(X, np.flatnonzero(labels == positive))

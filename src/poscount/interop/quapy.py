@@ -1,4 +1,4 @@
-"""Our quantifiers inside QuaPy."""
+"""Quantifiers of poscount as quantifiers of QuaPy."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ except ImportError as error:
 class QuaPyQuantifier(PositivesOnly, BinaryQuantifier):
     """A quantifier of poscount, for QuaPy's protocols, evaluation and model selection.
 
-    QuaPy gives `fit` labelled rows of both classes. This adapter learns from the positives among
-    them and from nothing else: the other rows are not looked at, only their label is kept, to put
-    the shares in QuaPy's order.
+    QuaPy calls `fit` with labelled rows of both classes. This adapter learns from the positives
+    among them only. The features of the other rows are not used, and their label only puts the
+    shares in QuaPy's order.
 
     Parameters
     ----------
     quantifier : quantifier
-        Any quantifier of poscount, or a pipeline that ends in one; it is cloned. Give it a
-        `random_state`: the answers then do not depend on numpy's global generator, which QuaPy
-        seeds anew in its protocols.
+        Any quantifier of poscount, or a pipeline that ends in one; a clone of it is fitted. With a
+        `random_state`, the answers do not depend on numpy's global generator, which QuaPy's
+        protocols reseed.
     positive : label, optional
         The positive class; the larger of the two labels if None.
 
     Attributes
     ----------
     quantifier_ : quantifier
-        The fitted one. ``quantifier_.quantify(X)`` has the interval and the warnings.
+        The fitted clone. ``quantifier_.quantify(X)`` has the interval and the warnings.
     classes_ : ndarray
         The two labels, sorted.
     positive_ : label

@@ -1,17 +1,18 @@
-"""Displays: pictures of results, drawn with matplotlib, returning axes.
+"""Displays: pictures of results, drawn with matplotlib; and the frame of HTML pages.
 
-No statistics here: a display draws what it is given.
+No statistics here: a display draws the numbers it is given.
 """
 
-from poscount.plotting.critical_difference import CriticalDifferenceDisplay
-from poscount.plotting.curves import Curve, CurvesDisplay
-from poscount.plotting.dots import DotsDisplay
-from poscount.plotting.pat_curve import PATCurveDisplay
+from poscount.plotting.across_datasets import (
+    CriticalDifferenceDisplay,
+    Curve,
+    CurvesDisplay,
+    DotsDisplay,
+)
 from poscount.plotting.prevalences import PrevalenceDisplay
-from poscount.plotting.regions import RegionDisplay
+from poscount.plotting.regions import RegionDisplay, SharesDisplay
 from poscount.plotting.sample_sizes import SampleSizeDisplay
-from poscount.plotting.score_distributions import ScoreDistributionDisplay
-from poscount.plotting.shares import SharesDisplay
+from poscount.plotting.scores import PATCurveDisplay, ScoreDistributionDisplay
 
 __all__ = [
     "CriticalDifferenceDisplay",

@@ -1,4 +1,4 @@
-"""One HTML page that needs nothing beside it: what the reports of poscount share."""
+"""One HTML page that needs no other file: what the reports of poscount share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def whole_page(title: str, body: str, css: str = "") -> str:
     body : str
         HTML.
     css : str
-        Rules beside those that all pages share.
+        Rules in addition to those that all pages share.
     """
     title = html.escape(title)
     return (
@@ -42,13 +42,13 @@ def whole_page(title: str, body: str, css: str = "") -> str:
 
 
 def picture_element(png: bytes, title: str) -> str:
-    """Write a figure element that holds the picture itself.
+    """Write a figure element with the picture embedded in it.
 
     Parameters
     ----------
     png : bytes
     title : str
-        Plain text below it, also for those who cannot see it.
+        Plain text below it, also for readers who cannot see it.
     """
     data, title = base64.b64encode(png).decode(), html.escape(title)
     return (

@@ -11,23 +11,21 @@ from typing import Any, Self
 import numpy as np
 
 from poscount.base import Quantifier
-from poscount.plotting.style import BLUE, ORANGE, plain, pyplot
+from poscount.plotting.display import BLUE, ORANGE, Display, plain
 from poscount.prevalence import Prevalence
 
 Label = str | datetime.date
-# More groups than this get smaller marks, and not every one a label.
+# With more groups than this, marks are smaller and some labels are left out.
 MANY = 40
 
 
-class PrevalenceDisplay:
+class PrevalenceDisplay(Display):
     """Prevalence by group: a point with its interval for each.
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes drawn on.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
+    ax_, figure_
+        The axes drawn on, and their figure.
 
     Examples
     --------
@@ -41,21 +39,18 @@ class PrevalenceDisplay:
     'share of positives (%)'
     """
 
-    ax_: Any
-    figure_: Any
-
     @classmethod
     def from_estimator(
         cls, model: Quantifier, frame: Any, by: str | Sequence[str], *, ax: Any = None
     ) -> Self:
-        """Draw what a fitted model says of each group of a frame.
+        """Draw a fitted model's answer for each group of a frame.
 
         Parameters
         ----------
         model : fitted quantifier
         frame : pandas, polars or pyarrow frame
         by : str or sequence of str
-            Column or columns whose values make the groups.
+            Column or columns whose values define the groups.
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
@@ -85,7 +80,7 @@ class PrevalenceDisplay:
         ----------
         prevalences : sequence of Prevalence
         labels : sequence of str, or of dates or times
-            What each is the prevalence of. Dates and times stand on an axis of time.
+            The group of each prevalence. Dates and times are placed on a time axis.
         truth : sequence of float, optional
             The true shares, where they are known.
         title, xlabel : str, optional
@@ -93,9 +88,8 @@ class PrevalenceDisplay:
             Where to draw; a new figure by default.
         """
         _check_lengths(prevalences, labels, truth)
-        if ax is None:
-            width = min(16.0, 3.2 + 0.62 * len(prevalences))
-            _, ax = pyplot().subplots(figsize=(width, 4.2), layout="constrained")
+        display = cls._on(ax, (min(16.0, 3.2 + 0.62 * len(prevalences)), 4.2))
+        ax = display.ax_
         places = _place_on_axis(ax, labels)
         values = 100 * np.array([float(p) for p in prevalences])
         ends = [(p.interval.low, p.interval.high) if p.interval else (p, p) for p in prevalences]
@@ -112,21 +106,16 @@ class PrevalenceDisplay:
             ax.scatter(places, shares, label="truth", color=ORANGE, zorder=3, **cross)
             high = np.maximum(high, shares)
         ax.set_ylim(-2, max(10.0, 1.08 * high.max() + 2))
-        ax.set_ylabel("share of positives (%)")
-        ax.grid(axis="y", alpha=0.3)
-        ax.spines[["top", "right"]].set_visible(False)
-        if xlabel:
-            ax.set_xlabel(plain(xlabel))
-        if title:
-            ax.set_title(plain(title))
-        ax.legend(frameon=False, loc="best")
-        display = cls()
-        display.ax_, display.figure_ = ax, ax.figure
-        return display
+        return display._finish(
+            xlabel=plain(xlabel or ""),
+            ylabel="share of positives (%)",
+            title=plain(title or ""),
+            grid="y",
+        )
 
 
 def group_label(values: Iterable[Any]) -> Label:
-    """Label of a group by the values of its grouping columns; a single date stays one.
+    """Label of a group from the values of its grouping columns; a single date stays a date.
 
     Examples
     --------
@@ -153,9 +142,9 @@ def _check_lengths(
 
 
 def _place_on_axis(ax: Any, labels: Sequence[Label]) -> np.ndarray:
-    """Where the groups stand on the axis, which is labelled accordingly."""
+    """Places of the groups on the axis, which gets their labels."""
     if len(set(labels)) > 1 and all(isinstance(label, datetime.date) for label in labels):
-        # Half of its functions have no annotations: this way they all are Any.
+        # Only half of its functions are annotated: imported this way, all of them are Any.
         dates: Any = importlib.import_module("matplotlib.dates")
         # Without a minimum of two, three nights would get a label every six hours.
         locator = dates.AutoDateLocator(minticks=2, maxticks=12)

@@ -1,4 +1,4 @@
-"""RCQ's regions: which one decided, and what the next ones say."""
+"""Regions and conditions, a line for each: RCQ's bounds, and where two sets of rows differ."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from poscount.plotting.style import BLUE, ORANGE, plain, pyplot
+from poscount.plotting.display import BLUE, ORANGE, Display, light, plain
 from poscount.prevalence import Prevalence
 from poscount.reusable.rcq import RCQ
 from poscount.reusable.regions import RegionBounds
 
 
-class RegionDisplay:
+class RegionDisplay(Display):
     """The regions with the smallest upper bounds, a line for each, and the answer.
 
-    A region that holds a share of the positives and a smaller share of the sample says that the
-    prevalence is at most the ratio of the two, up to noise. The topmost region, in orange, has the
-    smallest bound and decided; those whose bounds are nearly as small had a say, too.
+    If a region holds some share of the positives and a smaller share of the sample, the prevalence
+    is at most the ratio of the two, up to noise. The topmost region, in orange, has the smallest
+    bound and decided the answer; regions with nearly as small a bound influenced it as well.
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes drawn on.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
+    ax_, figure_
+        The axes drawn on, and their figure.
 
     Examples
     --------
@@ -38,9 +37,6 @@ class RegionDisplay:
     >>> len(display.ax_.get_yticklabels())
     15
     """
-
-    ax_: Any
-    figure_: Any
 
     @classmethod
     def from_estimator(
@@ -80,9 +76,8 @@ class RegionDisplay:
         """
         if not regions:
             raise ValueError("There is no region to draw: RCQ has none with so few positives.")
-        if ax is None:
-            size = (9.0, 1.7 + 0.27 * len(regions))
-            _, ax = pyplot().subplots(figsize=size, layout="constrained")
+        display = cls._on(ax, (9.0, 1.7 + 0.27 * len(regions)))
+        ax = display.ax_
         ratio, low, high = 100 * np.array([region[2:] for region in regions]).T
         low, high = np.clip([low, high], 0, 100)
         places = np.arange(len(regions))
@@ -110,11 +105,72 @@ class RegionDisplay:
         # From the right edge, because long names on the left make the axes narrow.
         title = f"Regions with the smallest upper bounds ({prevalence.n_unlabeled} rows)"
         ax.set_title(title, loc="right")
-        ax.grid(axis="x", alpha=0.3)
-        ax.spines[["top", "right"]].set_visible(False)
-        # Below the label of the axis, by as many letters as it takes: beside it there is no room.
+        light(ax, "x")
+        # Below the label of the axis, because there is no space beside it.
         below = {"loc": "upper center", "bbox_to_anchor": (0.3, 0.0), "borderaxespad": 4.8}
         ax.legend(frameon=False, fontsize=8, ncols=2, **below)
-        display = cls()
-        display.ax_, display.figure_ = ax, ax.figure
+        return display
+
+
+class SharesDisplay(Display):
+    """Share of the rows of two sets that meet each condition, a line for each condition.
+
+    Attributes
+    ----------
+    ax_, figure_
+        The axes drawn on, and their figure.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> display = SharesDisplay.from_shares(
+    ...     ["size <= 3"], [0.2], [0.5], names=("positives", "sample"), xlabel="share of rows (%)"
+    ... )
+    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
+    ['size <= 3']
+    """
+
+    @classmethod
+    def from_shares(
+        cls,
+        conditions: Sequence[str],
+        first: ArrayLike,
+        second: ArrayLike,
+        *,
+        names: tuple[str, str],
+        xlabel: str,
+        title: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw pairs of shares, the first condition on top.
+
+        Parameters
+        ----------
+        conditions : sequence of str
+        first, second : array-like of float
+            Shares between 0 and 1, one for each condition.
+        names : (str, str)
+            What the two sets are.
+        xlabel : str
+            What the shares are, with the unit.
+        title : str, optional
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        """
+        display = cls._on(ax, (7.5, 1.6 + 0.3 * len(conditions)))
+        ax = display.ax_
+        places = np.arange(len(conditions))
+        left, right = 100 * np.asarray(first, float), 100 * np.asarray(second, float)
+        ax.hlines(places, left, right, color="0.7", linewidth=2.5, zorder=1)
+        ax.scatter(left, places, marker="o", s=42, color=BLUE, label=plain(names[0]), zorder=2)
+        ax.scatter(right, places, marker="D", s=36, color=ORANGE, label=plain(names[1]), zorder=2)
+        ax.set_yticks(places, [plain(condition) for condition in conditions], fontsize=9)
+        ax.set_ylim(len(conditions) - 0.4, -0.6)
+        ax.set_xlim(-2, 102)
+        ax.set_xlabel(xlabel)
+        if title:
+            ax.set_title(title)
+        light(ax, "x")
+        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return display

@@ -1,4 +1,4 @@
-"""The error to expect of PAT, by the number of rows."""
+"""PAT's expected error, by the number of rows."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poscount.plotting.style import COLOURS, pyplot
+from poscount.plotting.display import COLOURS, Display
 from poscount.theory import Plan, pat_expected_error
 
 LINES = ("-", "--", ":", "-.")
 
 
-class SampleSizeDisplay:
+class SampleSizeDisplay(Display):
     """Expected error by the size of the sample, a line for each number of labelled positives.
 
-    It is the error of `poscount.theory.pat_expected_error`, which holds where no negatives look
-    like typical positives.
+    The error is that of `poscount.theory.pat_expected_error`, which holds if no negatives look like
+    typical positives.
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes drawn on.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
+    ax_, figure_
+        The axes drawn on, and their figure.
 
     Examples
     --------
@@ -37,17 +35,14 @@ class SampleSizeDisplay:
     'expected absolute error (points)'
     """
 
-    ax_: Any
-    figure_: Any
-
     @classmethod
     def from_plan(cls, plan: Plan, *, ax: Any = None) -> Self:
-        """Draw a plan, beside a quarter and four times as many labelled positives.
+        """Draw a plan, and the lines for a quarter and four times as many labelled positives.
 
         Parameters
         ----------
         plan : Plan
-            What `poscount.theory.plan` has found.
+            From `poscount.theory.plan`.
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
@@ -91,8 +86,8 @@ class SampleSizeDisplay:
                 "be told apart in print."
             )
         sizes = np.asarray(n_unlabeled)
-        if ax is None:
-            _, ax = pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")
+        display = cls._on(ax, (6.4, 4.2))
+        ax = display.ax_
         for positives, colour, line in zip(n_labeled, COLOURS, LINES, strict=False):
             errors = 100 * pat_expected_error(positives, sizes, prevalence)
             name = f"{positives} labelled positives"
@@ -103,12 +98,10 @@ class SampleSizeDisplay:
         ax.yaxis.set_major_formatter("{x:g}")
         ax.yaxis.set_minor_formatter("{x:g}")
         ax.xaxis.set_major_formatter("{x:g}")
-        ax.set_xlabel("unlabeled rows")
-        ax.set_ylabel("expected absolute error (points)")
-        ax.set_title(f"Expected error of PAT, {100 * prevalence:g} % positives")
+        display._finish(
+            xlabel="unlabeled rows",
+            ylabel="expected absolute error (points)",
+            title=f"Expected error of PAT, {100 * prevalence:g} % positives",
+        )
         ax.grid(which="both", alpha=0.25)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, loc="best")
-        display = cls()
-        display.ax_, display.figure_ = ax, ax.figure
         return display

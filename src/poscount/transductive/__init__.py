@@ -1,4 +1,5 @@
-"""Transductive quantifiers (PU prior estimators): positives and sample are looked at together.
+"""Transductive quantifiers (PU prior estimators), which need the positives and the sample together.
 
-One method a file. What learns from positives alone and only counts a sample lives in `reusable`.
+One method a file. Methods that learn from positives alone and only count a sample are in
+`reusable`.
 """

@@ -7,47 +7,46 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from poscount.base import TransductiveQuantifier
 from poscount.constraints import HasMethods, StrOptions
 from poscount.prevalence import Estimate
-from poscount.transductive.classifier_scores import out_of_fold_scores
+from poscount.transductive.classifier_scores import ClassifierQuantifier, out_of_fold_scores
 
 __all__ = ["AlphaMax"]
 
 GRID = np.linspace(0.01, 0.99, 99)
 MAX_BINS = 100
 ROWS_IN_BIN = 10
-# The tolerance changes slowly with r: a few r with many draws each beat many with few.
+# The tolerance changes slowly with r: a few r with many draws each are better than many with few.
 KNOTS = np.linspace(0.01, 0.99, 15)
 N_DRAWS = 500
-# Of the exact search below: a fall smaller than this is none.
+# A fall smaller than this is rounding error of the exact search below.
 ROUNDING = 1e-9
 
 
-class AlphaMax(TransductiveQuantifier):
+class AlphaMax(ClassifierQuantifier):
     r"""AlphaMax: how far the positives can be scaled up before the likelihood falls.
 
     The rows become one-dimensional: the score of each is the out-of-fold probability, by a
     classifier of L against U, that it is labelled, turned into what it would be if L and U were
     equally large. The scores are put into bins. With shares :math:`l_i` of L and :math:`v_i` of U
-    in bin i of width :math:`\delta_i`, and for every prevalence r = 0.01, 0.02, ..., 0.99, each bin
-    of U is split into a positive part :math:`w_i v_i` and a remainder such that
+    in bin i of width :math:`\delta_i`, each bin of U is split, for every prevalence r = 0.01, 0.02,
+    ..., 0.99, into a positive part :math:`w_i v_i` and a remainder such that
 
     .. math:: ll(r) = \max_{w \in [0, 1]^k,\ \sum w_i v_i = r}
               \sum_i v_i \log\frac{r l_i + (1 - w_i) v_i}{\delta_i} +
               \sum_i l_i \log\frac{w_i v_i}{r \delta_i}
 
-    As long as the positives fit under the sample, ll(r) is as large as it can be at all; then it
-    falls, and the answer is where the fall starts (the knee).
+    As long as the positives fit under the sample, ll(r) has its largest possible value; for larger
+    r it falls, and the answer is where the fall starts (the knee).
 
-    By default that is where the fall exceeds what chance alone does. For each r, a sample with a
-    share r of positives is drawn from L, with all its negatives elsewhere, and another L from L;
-    the tolerance is the lower quartile of the fall at r over 500 such pairs (at 15 values of r,
-    and interpolated). The lower quartile, because real negatives are not all elsewhere, so that
-    fewer bins are full of positives and chance has less to play with; it was settled on simulated
-    mixtures and on two data sets outside the paper's tables. The answer is interpolated between
-    the last r within its tolerance and the next; it is 0 if even r = 0.01 falls too far, and 1 if
-    r = 0.99 does not.
+    By default the fall starts where it exceeds what chance alone explains. For each r, a sample
+    with a share r of positives is drawn from L, with all its negatives elsewhere, and another L is
+    drawn from L; the tolerance is the lower quartile of the fall at r over 500 such pairs (at 15
+    values of r, interpolated between them). It is the lower quartile because real negatives are not
+    all elsewhere, so that fewer bins are full of positives and chance has less effect; it was
+    chosen on simulated mixtures and on two data sets outside the paper's tables. The answer is
+    interpolated between the last r within its tolerance and the next; it is 0 if even r = 0.01
+    falls too far, and 1 if r = 0.99 does not.
 
     AlphaMax overestimates where negatives score like the most typical positives.
 
@@ -60,18 +59,18 @@ class AlphaMax(TransductiveQuantifier):
         "published" finds the knee as the method's authors did: the curve is smoothed by a running
         median of 5 and made non-increasing, and of all r the one is taken with the largest change
         of slope between the line fits through the 10 points before and after it, relative to how
-        far the curve has already fallen (plus a hundredth of its whole fall). It is meant to be
-        watched by a human: it cannot answer below 0.1 or above 0.9 (but for 1 where nothing falls
-        at all), and unattended it often takes a ripple for the knee: a mean error of 13 points
-        instead of 4 on the paper's Experiment #1.
+        far the curve has already fallen (plus a hundredth of its whole fall). Somebody has to check
+        its result: it cannot answer below 0.1 or above 0.9 (except 1 if nothing falls at all), and
+        it often mistakes a ripple for the knee, with a mean error of 13 points instead of 4 on the
+        paper's Experiment #1.
     bootstrap : int, optional
-        Number of resamples for an interval; none by default.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the resamples.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Progress of the resamples.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded classifier and of the tolerance.
 
@@ -89,17 +88,17 @@ class AlphaMax(TransductiveQuantifier):
     The `details` of an answer hold `grid` (the r), `curve` (their log-likelihoods), `knee` (the
     last r of the grid before the fall), `tolerance` (how far the curve may fall at each r; None for
     the published rule) and `edges` (of the bins). The bins have Scott's width, 3.49 sd n^(-1/3) of
-    the scores of L, but never so small a width that there are more than 100; from the highest
-    scores down, neighbours are then joined until each has 10 rows of L, or a fifth of L if that is
-    fewer, because ratios of a few rows are all noise. One row, spread over all bins, is added to L
-    and to U, so that no bin is empty.
+    the scores of L, or a larger width if there would be more than 100 of them. From the highest
+    scores down, neighbours are then joined until each bin has 10 rows of L, or a fifth of L if that
+    is fewer, because ratios of a few rows are mostly noise. One row, spread over all bins, is added
+    to L and to U, so that no bin is empty.
 
-    The maximisation is exact: it is concave and separable but for one linear constraint, whose
-    multiplier is found by bisection, for all r at once.
+    The maximisation is exact: the problem is concave and separable apart from one linear
+    constraint, whose multiplier is found by bisection, for all r at once.
 
-    A sample identical to the positives gives 1 or somewhat less; one that is far from all of them
-    gives 0. If all rows are equal, nothing tells the sample from the positives and the answer
-    is 1. The score of a single row of U is a matter of luck, and so is the answer.
+    Degenerate samples: a sample identical to the positives gives 1 or somewhat less; one far from
+    all of them gives 0. If all rows are equal, nothing distinguishes the sample from the positives,
+    and the answer is 1. If U has a single row, its score is a matter of luck, and so is the answer.
 
     References
     ----------
@@ -121,7 +120,7 @@ class AlphaMax(TransductiveQuantifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
-        **TransductiveQuantifier._parameter_constraints,
+        **ClassifierQuantifier._parameter_constraints,
         "classifier": [HasMethods(["fit", "predict_proba"]), None],
         "knee": [StrOptions({"bootstrap", "published"})],
     }
@@ -190,14 +189,14 @@ def bin_edges(labeled: np.ndarray, unlabeled: np.ndarray) -> np.ndarray:
         if inside[0] >= enough:
             kept.append(i)
             inside[:] = 0
-    # What is left below: a bin of its own, if it has rows enough of any kind.
+    # The remaining rows are a bin of their own if there are enough of them, of either kind.
     if inside.sum() < enough:
         kept.pop()
     return edges[sorted({0, n_bins, *kept})]
 
 
 def falls(labeled: np.ndarray, unlabeled: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """How far ll(r) is below the largest value it could have, for shares without zeros.
+    """How far ll(r) is below its largest possible value, for shares without zeros.
 
     With x_i = w_i v_i, the derivative of the i-th term is l_i / x_i - v_i / (r l_i + v_i - x_i); at
     the maximum it equals one multiplier in all bins, or exceeds it where x_i = v_i. The x_i fall
@@ -219,13 +218,13 @@ def falls(labeled: np.ndarray, unlabeled: np.ndarray, r: np.ndarray) -> np.ndarr
 def _parts(
     labeled: np.ndarray, unlabeled: np.ndarray, total: np.ndarray, multiplier: np.ndarray
 ) -> np.ndarray:
-    """The x_i at which the derivatives equal the multiplier, or v_i where that is smaller.
+    """The x_i at which the derivatives equal the multiplier, or v_i if that is smaller.
 
     They solve m x^2 - (m t + l + v) x + l t = 0, with t = r l + v; the smaller root is below t.
     """
     middle = multiplier * total + labeled + unlabeled
     root = np.sqrt((multiplier * total + unlabeled - labeled) ** 2 + 4 * labeled * unlabeled)
-    # Two forms of the same root, each without cancellation where it is used.
+    # Two forms of the same root, each used where it has no cancellation.
     positive = middle >= 0
     x = 2 * labeled * total / np.where(positive, middle + root, 1.0)
     x = np.where(positive, x, (middle - root) / np.where(positive, 1.0, 2 * multiplier))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from poscount import constraints
-from poscount.base import TransductiveQuantifier
 from poscount.prevalence import Estimate
-from poscount.transductive.classifier_scores import out_of_fold_scores
+from poscount.transductive.classifier_scores import ClassifierQuantifier, out_of_fold_scores
 
 __all__ = ["BBE"]
 
@@ -18,7 +15,7 @@ DELTA = 0.1
 GAMMA = 0.01
 
 
-class BBE(TransductiveQuantifier):
+class BBE(ClassifierQuantifier):
     r"""Best bin estimation: the top of a classifier's scores, where only positives should be.
 
     A classifier of labelled against unlabeled rows scores every row out-of-fold (three folds).
@@ -31,28 +28,28 @@ class BBE(TransductiveQuantifier):
               \right), \qquad \hat p = \frac{q_U(\hat z)}{q_L(\hat z)}
 
     with :math:`\delta = 0.1` and :math:`\gamma = 0.01`. The answer never exceeds 1: the bin of all
-    positives has a ratio of at most 1, and a smaller bin is only better with a smaller one.
+    positives has a ratio of at most 1, and a smaller bin must have a smaller ratio to be better.
 
     Parameters
     ----------
     classifier : estimator, optional
-        Any classifier with `predict_proba`, calibrated or not: only the order of its scores
-        matters. Logistic regression on standardised features if None.
+        Any classifier with `predict_proba`. It need not be calibrated, because only the order of
+        its scores matters. Logistic regression on standardised features if None.
     bootstrap : int, optional
-        Number of replicates, on halves of the rows, for an interval; none if None.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the replicates. The answer does not depend on it.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Progress of the replicates.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of an unseeded classifier and of the replicates.
+        Seed of the folds, of an unseeded classifier and of the resamples.
 
     Attributes
     ----------
     positives_ : ndarray
-        The positives, kept.
+        The positives.
     seed_ : int
         Seed of everything random.
     n_labeled_ : int
@@ -63,10 +60,10 @@ class BBE(TransductiveQuantifier):
     `details` holds the best bin: `threshold` z, `share_labeled` and `share_unlabeled` (the two
     shares above), and `bound`, the upper confidence bound that was minimised.
 
-    Degenerate samples: scores that are all equal (constant features, duplicates of one row) and a
-    sample of a single row cannot speak against any row being positive: the answer is 1. A sample
-    that does not overlap with the positives gives 0. A sample equal to the positives gives about
-    1, less some noise: the smallest of many ratios is chosen.
+    Degenerate samples: if all scores are equal (constant features, duplicates of one row), or the
+    sample has a single row, nothing suggests that any row is negative, and the answer is 1. A
+    sample that does not overlap with the positives gives 0. A sample equal to the positives gives
+    somewhat less than 1, because the smallest of many noisy ratios is chosen.
 
     References
     ----------
@@ -84,28 +81,6 @@ class BBE(TransductiveQuantifier):
     >>> BBE(random_state=0).fit(positives).quantify(sample)
     Prevalence(0.297, n=1000, BBE)
     """
-
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
-        **TransductiveQuantifier._parameter_constraints,
-        "classifier": [constraints.HasMethods(["fit"]), None],
-    }
-
-    def __init__(
-        self,
-        classifier: BaseEstimator | None = None,
-        *,
-        bootstrap: int | None = None,
-        confidence: float = 0.95,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.classifier = classifier
-        self.bootstrap = bootstrap
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
@@ -126,9 +101,9 @@ class Bin(NamedTuple):
 def best_bin(labeled: np.ndarray, unlabeled: np.ndarray) -> Bin:
     """Bin with the smallest upper confidence bound on the ratio of its shares.
 
-    Only the scores of labelled rows can be its threshold: lowering the threshold between two of
-    them lets unlabeled rows in and nothing else. Of equal bounds, the lowest threshold wins, as
-    it has more rows.
+    Only scores of labelled rows can be thresholds: between two of them, a lower threshold adds
+    nothing but unlabeled rows. Of equal bounds the lowest threshold is taken, because its bin has
+    more rows.
     """
     thresholds = np.unique(labeled)
     share_labeled = _share_at_least(thresholds, labeled)

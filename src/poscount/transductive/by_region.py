@@ -1,6 +1,6 @@
-"""Looking for a region that negatives avoid: the part that TIcE, ExTIcE and RanFocE share.
+"""Searching for a region without negatives: what TIcE, ExTIcE and RanFocE share.
 
-Numbers and categories become one matrix, and regions found in it are put into words.
+Numbers and categories become one matrix, and regions found in it are described by their features.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class RegionQuantifier(TransductiveQuantifier):
     """A transductive quantifier that splits on numbers and on categories.
 
     Text, booleans and frame columns of a categorical type are categories, and a region can be one
-    of them. A category that the positives do not have is a category of its own in a sample.
+    of them. A category of the sample that the positives do not have counts as one more category.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class RegionQuantifier(TransductiveQuantifier):
         return Estimate(value, details)
 
     def _region(self, nodes: Popped | Tree, i: int) -> Region:
-        """Put a region of a search, or a node of a tree, into words."""
+        """Describe a region of a search, or a node of a tree, by its features."""
         names = self.feature_names
         size, labeled = int(nodes.size[i]), int(nodes.labeled[i])
         intervals: dict[str, tuple[float, float]] = {}
@@ -141,8 +141,8 @@ def _text_columns(rows: Rows) -> Iterator[tuple[int, np.ndarray]]:
                 yield from _if_text(rows, j, series.to_list())
             elif not series.dtype.is_numeric():
                 raise InputError(
-                    f"it holds {series.dtype}, neither numbers nor categories; choose columns with "
-                    "features=[...], or convert it.",
+                    f"it holds {series.dtype}, neither numbers nor categories; convert it, or fit "
+                    "without it.",
                     column=series.name,
                 )
         elif rows.data.dtype.kind in "USb":
@@ -165,14 +165,14 @@ def _if_text(rows: Rows, j: int, values: list[Any]) -> Iterator[tuple[int, np.nd
 
 def _as_text(rows: Rows, j: int, values: list[Any]) -> np.ndarray:
     for i, value in enumerate(values):
-        # pandas' NA equals nothing and is known by its name alone.
+        # pandas' NA equals nothing, not even itself, and is recognised by the name of its type.
         missing = value is None or type(value).__name__ == "NAType"
         missing = missing or (isinstance(value, Real) and value != value)
         if missing or not isinstance(value, str | bytes | Real):
             what = "a missing value (NaN)" if missing else f"a {type(value).__name__}"
             raise InputError(
-                f"{what} is no category, and nothing is imputed silently; remove the row, or make "
-                "missing a category of its own.",
+                f"{what} is no category, and nothing is imputed silently; remove the row, or use a "
+                "category for missing values.",
                 column=rows.names[j] if rows.names is not None else str(j),
                 row=i,
             )

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.ndimage import gaussian_filter1d, median_filter
 from scipy.special import logit
-from sklearn.base import BaseEstimator
 
-from poscount import constraints
-from poscount.base import TransductiveQuantifier
 from poscount.prevalence import Estimate
-from poscount.transductive.classifier_scores import out_of_fold_scores
+from poscount.transductive.classifier_scores import ClassifierQuantifier, out_of_fold_scores
 
 __all__ = ["DEDPUL"]
 
-# Probabilities of exactly 0 and 1, which trees give, must have a finite logit.
+# Trees give probabilities of exactly 0 and 1, which must have a finite logit.
 SMALLEST_PROBABILITY = 1e-6
 BANDWIDTH = 0.1
 GRID_STEPS_PER_BANDWIDTH = 6
@@ -26,52 +21,52 @@ SMOOTHED_SHARE = 0.05
 SLACK = 0.1
 
 
-class DEDPUL(TransductiveQuantifier):
+class DEDPUL(ClassifierQuantifier):
     r"""Difference of estimated densities: how much of the sample's scores the positives explain.
 
     A classifier of labelled against unlabeled rows scores every row out-of-fold (three folds).
     With densities :math:`f_L` and :math:`f_U` of the logit of the score,
     :math:`r = f_L / f_U` at each row of the sample, and prevalence :math:`\alpha`, a row is
-    positive with probability :math:`\alpha r`. The mean of it over the sample is
-    :math:`\alpha` as long as no probability exceeds 1; beyond, the mean falls behind. The answer
-    is the largest :math:`\alpha` that still keeps up,
+    positive with probability :math:`\alpha r`. The mean of these probabilities over the sample is
+    :math:`\alpha` as long as none exceeds 1; for larger :math:`\alpha` the mean is smaller than
+    :math:`\alpha`. The answer is the largest :math:`\alpha` that the mean still equals,
 
     .. math:: \hat p = \max\left\{\alpha \in [0, 1] :
               \alpha - \frac{1}{n_U} \sum_{x \in U} \min(\alpha r(x), 1)
               \le 0.1 \sqrt{\frac{\alpha^2}{n_L} + \frac{\alpha}{n_U}} \right\}.
 
-    The right side is the slack: a tenth of the standard error that :math:`\alpha` has anyway
-    from the finite number of positives and of rows. Without it a single row whose ratio came out
-    too large would decide. Between 0.01 and 0.2 standard errors the mean error stays within 0.05
-    points.
+    The right side is the slack: a tenth of the standard error that :math:`\alpha` has in any case,
+    because the numbers of positives and of rows are finite. Without it, a single row whose ratio is
+    too large by chance would decide. With a slack from 0.01 to 0.2 standard errors, the mean error
+    stays within 0.05 points.
 
     The densities are Gaussian kernel estimates with the same bandwidth, a tenth of the standard
     deviation of the positives' logits: with one kernel for both, the smoothed densities are still
-    a mixture with the same prevalence. The ratio is made monotone in the score, outwards from the
-    tenth percentile of the positives' scores (running maximum above, running minimum below, where
-    positives are too rare to trust an increase), and smoothed by a running median over a
-    twentieth of the sample.
+    a mixture with the same prevalence. The ratio is made monotone in the score, starting at the
+    tenth percentile of the positives' scores: above it by a running maximum, and below it, where
+    positives are too rare to trust an increase, by a running minimum. It is then smoothed by a
+    running median over a twentieth of the sample.
 
     Parameters
     ----------
     classifier : estimator, optional
-        Any classifier with `predict_proba`, calibrated or not. Logistic regression on
+        Any classifier with `predict_proba`; it need not be calibrated. Logistic regression on
         standardised features if None.
     bootstrap : int, optional
-        Number of replicates, on halves of the rows, for an interval; none if None.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the replicates. The answer does not depend on it.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Progress of the replicates.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of an unseeded classifier and of the replicates.
+        Seed of the folds, of an unseeded classifier and of the resamples.
 
     Attributes
     ----------
     positives_ : ndarray
-        The positives, kept.
+        The positives.
     seed_ : int
         Seed of everything random.
     n_labeled_ : int
@@ -82,10 +77,10 @@ class DEDPUL(TransductiveQuantifier):
     `details` holds `scores`, the out-of-fold scores of the sample in ascending order, `ratio`,
     the smoothed ratio r at each of them, and `bandwidth`, on the logit scale.
 
-    Degenerate samples: scores that are all equal (constant features, duplicates of one row) and a
-    sample of a single row cannot speak against any row being positive: the answer is 1. A sample
-    that does not overlap with the positives gives about 0, a sample equal to the positives about
-    1, less some noise.
+    Degenerate samples: if all scores are equal (constant features, duplicates of one row), or the
+    sample has a single row, nothing suggests that any row is negative, and the answer is 1. A
+    sample that does not overlap with the positives gives about 0, and a sample equal to the
+    positives somewhat less than 1.
 
     References
     ----------
@@ -104,28 +99,6 @@ class DEDPUL(TransductiveQuantifier):
     Prevalence(0.297, n=1000, DEDPUL)
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
-        **TransductiveQuantifier._parameter_constraints,
-        "classifier": [constraints.HasMethods(["fit"]), None],
-    }
-
-    def __init__(
-        self,
-        classifier: BaseEstimator | None = None,
-        *,
-        bootstrap: int | None = None,
-        confidence: float = 0.95,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.classifier = classifier
-        self.bootstrap = bootstrap
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimate:
@@ -134,7 +107,7 @@ class DEDPUL(TransductiveQuantifier):
         labeled, unlabeled = _logit(scores), _logit(sample_scores)
         bandwidth = BANDWIDTH * float(labeled.std())
         if bandwidth < 1e-9 or len(sample) == 1:
-            # No density to speak of: all that remains is which rows score like positives.
+            # There is no density to estimate, only rows that score like positives or do not.
             alike = unlabeled >= labeled.min()
             ratio = alike / max(alike.mean(), 1 / len(alike))
         else:
@@ -156,8 +129,8 @@ def _start(labeled: np.ndarray) -> float:
 def density_ratio(labeled: np.ndarray, unlabeled: np.ndarray, bandwidth: float) -> np.ndarray:
     """Kernel density of `labeled` over that of `unlabeled`, at each value of `unlabeled`.
 
-    The values are dealt linearly onto a grid and the grid is smoothed, which takes time for the
-    rows and for the grid, not for their product.
+    The values are distributed linearly over a grid and the grid is smoothed, so that the time grows
+    with the rows plus the grid, not with their product.
     """
     step = bandwidth / GRID_STEPS_PER_BANDWIDTH
     origin = min(labeled.min(), unlabeled.min()) - step
@@ -174,14 +147,14 @@ def _binned_density(positions: np.ndarray, n_points: int) -> np.ndarray:
     left = positions.astype(np.int64)
     to_right = positions - left
     mass = np.bincount(left, 1 - to_right, n_points) + np.bincount(left + 1, to_right, n_points)
-    # The grid needs no margin: what leaves it is not asked for.
+    # The grid needs no margin: values beyond it are not used.
     return gaussian_filter1d(
         mass / len(positions), GRID_STEPS_PER_BANDWIDTH, mode="constant", truncate=KERNEL_RADIUS
     )
 
 
 def smoothed(ratio: np.ndarray, start: int) -> np.ndarray:
-    """Make a ratio, ordered by score, monotone outwards from `start`, then take running medians."""
+    """Make a ratio, ordered by score, monotone on both sides of `start`; then smooth it."""
     upwards = np.maximum.accumulate(ratio[start:])
     downwards = np.minimum.accumulate(ratio[:start][::-1])[::-1]
     width = 2 * int(SMOOTHED_SHARE * len(ratio) / 2) + 1
@@ -189,10 +162,10 @@ def smoothed(ratio: np.ndarray, start: int) -> np.ndarray:
 
 
 def largest_consistent(ratio: np.ndarray, n_labeled: int) -> float:
-    """Largest prevalence whose mean posterior still equals it, up to the slack.
+    """Largest prevalence that the mean posterior still equals, up to the slack.
 
-    The slack minus the shortfall is concave in the prevalence, zero at 0 and positive just above,
-    so that it changes its sign once.
+    The slack minus the shortfall is concave in the prevalence, zero at 0 and positive just above
+    it, so that its sign changes only once.
     """
     n_unlabeled = len(ratio)
 

@@ -12,10 +12,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from poscount import constraints
-from poscount.base import TransductiveQuantifier
 from poscount.prevalence import Estimate, prevalence_from_label_frequency
 from poscount.threads import one_blas_thread
 from poscount.transductive.classifier_scores import (
+    ClassifierQuantifier,
     fresh_classifier,
     labeled_probability,
     out_of_fold_scores,
@@ -24,27 +24,27 @@ from poscount.transductive.classifier_scores import (
 __all__ = ["EN"]
 
 N_FOLDS = 5
-# Up to here the kernel matrix (288 MB) is computed once and shared by all folds, which halves the
-# time; beyond, libsvm computes the rows that it needs into a cache of CACHE_MB.
+# Up to this many rows the kernel matrix (288 MB) is computed once and shared by all folds, which
+# halves the time; with more, libsvm computes the rows that it needs into a cache of CACHE_MB.
 MAX_SHARED_ROWS = 6000
 CACHE_MB = 500
 
 
-class EN(TransductiveQuantifier):
-    r"""Elkan and Noto's estimator: how sure is a classifier that a positive is labelled.
+class EN(ClassifierQuantifier):
+    r"""Elkan and Noto's estimator: how sure a classifier is that a positive is labelled.
 
     A calibrated classifier of labelled (s = 1) against unlabeled rows gives g(x) = P(s = 1 | x).
-    If positives were labelled at random, g equals the label frequency c wherever only positives
-    live, so that
+    If positives were labelled at random, g equals the label frequency c wherever there are only
+    positives, so that
 
     .. math:: \hat c = \frac{1}{n_L} \sum_{x \in L} g(x), \qquad
               \hat p = \min\left(1, \frac{n_L / \hat c - n_L}{n_U}\right).
 
-    Where negatives live among the positives g is smaller than c, and the estimate too large.
+    Where negatives are among the positives, g is smaller than c, and the estimate is too large.
 
     The default classifier is that of the paper: a support vector machine with an RBF kernel and
-    C = 1 on the features as they are, with Platt scaling on five folds. It takes time and memory
-    like any SVM: 0.4 s for 2,000 rows, 9 s for 16,000, a minute and 0.75 GB for 64,000.
+    C = 1 on unscaled features, with Platt scaling on five folds. It is as slow as any SVM: 0.4 s
+    for 2,000 rows, 9 s for 16,000, a minute and 0.75 GB for 64,000.
 
     Parameters
     ----------
@@ -53,28 +53,28 @@ class EN(TransductiveQuantifier):
     gamma : {"scale", "auto", "std"} or float, default="scale"
         Width of the SVM's kernel exp(-gamma d^2), for m features: "scale" is 1 / (m v) with v the
         variance of all values, "auto" is 1 / m, "std" is 1 / (m sqrt(v)). The paper's EN_a is
-        "auto". Its EN_s is "std", which scikit-learn 0.20 called "scale". Both depend on the unit
-        of the features: with "auto", values from 0 to 100 (pendigits) leave no two rows similar,
+        "auto", its EN_s is "std", which scikit-learn 0.20 called "scale". Both depend on the unit
+        of the features: with "auto" and values from 0 to 100 (pendigits), no two rows are similar,
         and the answer is always 1. Hence the default. Ignored with another classifier.
     held_out : bool, default=True
-        Take g(x) from folds that did not train on x, as Elkan and Noto ask for (their validation
-        set). False is the authors' run, which scores the very rows it was trained on: g(x) and c
-        come out too large there, and p too small; see the notes.
+        Whether g(x) comes from folds that were not trained on x, as Elkan and Noto require (their
+        validation set). False does as the authors of the paper did, who scored the rows that the
+        classifier was trained on: then g(x) and c are too large, and p is too small; see the notes.
     bootstrap : int, optional
-        Number of replicates, on halves of the rows, for an interval; none if None.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the replicates. The answer does not depend on it.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Progress of the replicates.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of an unseeded classifier and of the replicates.
+        Seed of the folds, of an unseeded classifier and of the resamples.
 
     Attributes
     ----------
     positives_ : ndarray
-        The positives, kept.
+        The positives.
     seed_ : int
         Seed of everything random.
     n_labeled_ : int
@@ -87,15 +87,15 @@ class EN(TransductiveQuantifier):
 
     Mean error in points over six data sets on Experiment #1 (two repetitions): 20.0 for EN_a and
     13.9 for EN_s in their published form (the paper: 20.2 and 13.5). On the same samples with
-    gamma="scale" (one repetition) it is 18.7 held out and 13.5 without, and no set is better held
+    gamma="scale" (one repetition) it is 18.7 held out and 13.5 otherwise, and no set is better held
     out. The likely reason, not tested: the SVM's p is too large, and scoring training rows makes
     p smaller, so that the two errors partly cancel.
 
-    Degenerate samples: where nothing tells the sample from the positives (duplicates of one row
-    everywhere, a single row in the sample) the answer is near 1. A sample of the very rows of the
-    positives gives less, about 0.8: each held-out positive leaves its unlabeled twin in the
-    training folds, and the calibration sees through that. Without any overlap the answer is near
-    0, though seldom 0, because Platt's probabilities stay below 1.
+    Degenerate samples: if nothing distinguishes the sample from the positives (all rows are
+    duplicates of one row, or the sample has a single row), the answer is near 1. A sample of the
+    same rows as the positives gives less, about 0.8: when a positive is held out, its unlabeled
+    twin stays in the training folds, and the calibration notices. Without any overlap the answer is
+    near 0, but seldom exactly 0, because Platt's probabilities stay below 1.
 
     References
     ----------
@@ -117,8 +117,7 @@ class EN(TransductiveQuantifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
-        **TransductiveQuantifier._parameter_constraints,
-        "classifier": [constraints.HasMethods(["fit"]), None],
+        **ClassifierQuantifier._parameter_constraints,
         "gamma": [
             constraints.StrOptions({"scale", "auto", "std"}),
             constraints.Interval(Real, 0, None, closed="neither"),
@@ -153,7 +152,7 @@ class EN(TransductiveQuantifier):
         n_labeled, n_unlabeled = len(positives), len(sample)
         scores = self._scores(positives, sample, generator)
         label_frequency = float(scores.mean())
-        # Below its share of all rows, a label frequency would mean more positives than rows.
+        # A lower label frequency would mean more positives than there are rows.
         possible = max(label_frequency, n_labeled / (n_labeled + n_unlabeled))
         value = prevalence_from_label_frequency(possible, n_labeled, n_unlabeled)
         details = {"label_frequency": label_frequency, "scores": scores}
@@ -192,8 +191,8 @@ class EN(TransductiveQuantifier):
     def _folds(self, labeled: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         n_labeled = np.count_nonzero(labeled)
         if not self.held_out:
-            # libsvm's folds are not stratified, and where the kernel sees no two rows as similar,
-            # the shares of labelled rows in its folds are all that its calibration knows.
+            # libsvm's folds are not stratified. If the kernel finds no two rows similar, the shares
+            # of labelled rows in the folds are all that the calibration depends on.
             return generator.permutation(len(labeled)) % N_FOLDS
         sizes = (n_labeled, len(labeled) - n_labeled)
         return np.concatenate([generator.permutation(size) % N_FOLDS for size in sizes])
@@ -213,13 +212,13 @@ class _SVM:
         """Decision values of the rows `new` by a machine of the rows `train`.
 
         libsvm's own cross-validation happens to swap the two classes. Where decision values differ
-        by less than its tolerance (anuran calls, "auto"), that makes other values, and `swapped`
-        makes them too: there the published 14.9 points are 12.3 without.
+        by less than its tolerance (anuran calls, "auto"), this changes them, and `swapped` does the
+        same: without it, the published error of 14.9 points there would be 12.3.
         """
         labeled = self.labeled[train]
         if labeled.all() or not labeled.any():
             return np.full(np.count_nonzero(new), 2.0 * labeled[0] - 1)
-        # libsvm makes no use of the seed, but without one it is drawn from the global generator.
+        # libsvm does not use the seed, but without one it is drawn from the global generator.
         if self.kernel is None:
             svm = SVC(gamma=self.gamma, cache_size=CACHE_MB, random_state=0)
             train_rows, new_rows = self.rows[train], self.rows[new]
@@ -238,16 +237,16 @@ def _gamma(gamma: str | float, rows: np.ndarray) -> float:
     if not isinstance(gamma, str):
         return float(gamma)
     spread = {"scale": rows.var(), "std": rows.std(), "auto": 1.0}[gamma]
-    # Rows without any spread are equal under every width.
+    # Rows without any spread are equal for every width.
     return float(1 / (rows.shape[1] * spread)) if spread > 0 else 1.0
 
 
 def platt_scaling(decisions: np.ndarray, labeled: np.ndarray) -> tuple[float, float]:
     """Slope a and intercept b of P(labelled) = 1 / (1 + exp(-(a decision + b))).
 
-    Newton's method with backtracking on the log-likelihood of Platt's softened targets, started
-    at the constant probability and stopped when no gradient exceeds 1e-5, as in libsvm. Decision
-    values that hardly differ thus give the constant, not a line through their noise.
+    Newton's method with backtracking on the log-likelihood of Platt's softened targets. It starts
+    at the constant probability and stops when no gradient exceeds 1e-5, as in libsvm, so that
+    decision values that hardly differ give the constant, not a line through their noise.
     """
     n_labeled = np.count_nonzero(labeled)
     n_unlabeled = len(labeled) - n_labeled
@@ -266,7 +265,7 @@ def platt_scaling(decisions: np.ndarray, labeled: np.ndarray) -> tuple[float, fl
             break
         weights = probability * (1 - probability)
         hessian = (design * weights[:, np.newaxis]).T @ design + 1e-12 * np.eye(2)
-        # Least squares, because equal decisions make it singular.
+        # Least squares, because equal decision values make the Hessian singular.
         step = -np.linalg.lstsq(hessian, gradient)[0]
         size = 1.0
         while loss(line + size * step) >= loss(line) + 1e-4 * size * (gradient @ step):

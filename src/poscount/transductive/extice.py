@@ -13,38 +13,37 @@ __all__ = ["ExTIcE"]
 class ExTIcE(RegionQuantifier):
     r"""Exhaustive TIcE: as `TIcE`, but regions are split by every feature, not by one.
 
-    Regions overlap, many more of them are looked at, and the best comes closer to one without any
-    negatives. It keeps its accuracy where negatives coincide with part of the positives, as long
-    as some region of the positives is free of them.
+    Regions overlap and many more of them are searched, so that the best one comes closer to a
+    region without any negatives. ExTIcE stays accurate where negatives look like part of the
+    positives, as long as some region of the positives has no negatives.
 
     The search is that of `TIcE` (the same bound
     :math:`labelled / size - \sqrt{c (1-c) (1-\delta) / (\delta\;size)}`, folds and passes), with
-    three differences: the two halves of *every* feature at its median are queued, the smallest
-    region has 30 rows where TIcE's would be smaller, and a region whose bound on the tree part
-    is not positive ends the search.
+    three differences: the two halves of *every* feature at its median are queued, regions have more
+    than 30 rows, and the search ends at a region whose bound on the tree part is not positive.
 
-    Where the answer is known: a sample equal to the positives, or one whose features do not vary,
-    answers about 1. A sample that no positive is near answers more than 0, by the width of the
-    bound (0.1 for 200 positives, 0.5 for 20). With fewer than 150 rows in all no fold has 30:
-    nothing is searched, and the answer is about 1 whatever the rows.
+    Degenerate samples: a sample equal to the positives, or one whose features do not vary, gives
+    about 1. A sample far from all positives gives more than 0, by the width of the bound (0.1 for
+    200 positives, 0.5 for 20). With fewer than 150 rows in all, no fold has 30 rows: nothing is
+    searched, and the answer is about 1 whatever the rows are.
 
     Parameters
     ----------
     bootstrap : int, optional
-        Number of bootstrap replicates for an interval; none by default.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the bootstrap; -1 uses all cores. The answer does not depend on it.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Above 0, the bootstrap reports its progress.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of the choice between ties and of the bootstrap.
+        Seed of the folds, of the choice between ties and of the resamples.
 
     Attributes
     ----------
     positives_ : ndarray of shape (n_labeled, n_features)
-        The positives, kept; categories as their index in `categories_`.
+        The positives; a category is stored as its index in `categories_`.
     categories_ : list
         For each feature its sorted categories as text, or None for numbers.
 
@@ -55,9 +54,9 @@ class ExTIcE(RegionQuantifier):
     the estimation part) and `region` (the one with the highest bound).
 
     The search is compiled by numba if it is installed (``pip install "poscount[fast]"``), which
-    takes some two seconds once and half a second in each later process; without numba the same
-    answers take much longer. Text, booleans and frame columns of a categorical type
-    are split into their categories; a category that no positive has is one of its own.
+    takes about two seconds once and half a second in each later process; without numba the answers
+    are the same but take much longer. Text, booleans and frame columns of a categorical type are
+    split into their categories; a category that no positive has counts as one more category.
 
     References
     ----------

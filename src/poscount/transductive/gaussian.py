@@ -1,4 +1,4 @@
-"""Gaussian basis functions: distances, a width to start from, and folds for choosing one."""
+"""Gaussian basis functions: distances, a width to start from, and folds for choosing a width."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def squared_distances(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
     array([[ 0.],
            [25.]])
     """
-    # Far from the origin the expanded square below would cancel.
+    # Centred, because far from the origin the expanded square below would lose its digits.
     origin = centres.mean(axis=0)
     rows, centres = rows - origin, centres - origin
     squares = rows @ (-2.0 * centres.T)
@@ -31,7 +31,7 @@ def squared_distances(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def positive_median(values: np.ndarray) -> float:
-    """Median; that of the positive values when half are zero, and 1 when all are.
+    """Median; that of the positive values if the median is zero, and 1 if all values are zero.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def positive_median(values: np.ndarray) -> float:
     return float(middle)
 
 
-def some_rows(rows: np.ndarray, n_most: int, generator: np.random.Generator) -> np.ndarray:
+def subsample(rows: np.ndarray, n_most: int, generator: np.random.Generator) -> np.ndarray:
     """All rows, or a random choice where there are more than `n_most`."""
     if len(rows) <= n_most:
         return rows
@@ -62,7 +62,7 @@ def basis_functions(
     i : int
         Index of the width.
     basis : ndarray of shape (n_rows_of_the_chunk, n_centres)
-        Overwritten in the next round: fresh memory would cost as much as the exponentials.
+        Overwritten in the next round: new memory would cost as much as the exponentials.
     """
     size = max(1, CHUNK_VALUES // len(centres))
     buffer = np.empty((min(size, len(rows)), len(centres)))
@@ -77,5 +77,5 @@ def basis_functions(
 def shuffled_folds(
     rows: np.ndarray, n_folds: int, generator: np.random.Generator
 ) -> list[np.ndarray]:
-    """Rows dealt at random into folds of equal size, give or take one."""
+    """Rows split at random into folds whose sizes differ by at most one."""
     return np.array_split(rows[generator.permutation(len(rows))], n_folds)

@@ -28,7 +28,7 @@ TOLERANCE = 1e-6
 
 
 class KernelMeans(NamedTuple):
-    """Both estimates for one pair of positives and sample, and how they came about.
+    """Both estimates for one pair of positives and sample, and how they were found.
 
     The fields `lam` and `threshold` are dictionaries with the keys "KM1" and "KM2".
     """
@@ -47,7 +47,7 @@ class KernelMeans(NamedTuple):
 def kernel_means(
     positives: np.ndarray, sample: np.ndarray, lam_max: float, slack: float = 0.0
 ) -> KernelMeans:
-    """Compute KM1 and KM2 at once, from all the rows given; the cost is about that of one.
+    """Compute KM1 and KM2 together, from all the rows given; the cost is about that of one.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ def kernel_means(
     lam_max : float
         Upper end of the search.
     slack : float
-        What is taken for d(1), which is 0.
+        The value to use for d(1), which is 0.
     """
     width, kernel, mean_distance = _choose_kernel(positives, sample)
     if mean_distance < INDISTINCT:
-        # The sample is like the positives in all that can be seen: no lam is too large.
+        # The sample cannot be distinguished from the positives: no lam is too large.
         end = {"KM1": lam_max, "KM2": lam_max}
         nothing = {"KM1": 0.0, "KM2": 0.0}
         return KernelMeans(end, nothing, width, mean_distance, np.array([[1.0, 0.0]]))
@@ -91,18 +91,18 @@ class _DistanceCurve:
         self._products = np.stack([sample_weights, positive_weights]) @ self._gram
         self._squares = self._products @ np.column_stack([sample_weights, positive_weights])
         self._tolerance = TOLERANCE * mean_distance
-        # Where rows are all far apart, d is a straight line and KM2's threshold its very slope.
+        # If all rows are far apart, d is a straight line and KM2's threshold is exactly its slope.
         self._rounding = 1e-9 * mean_distance
         self.lowest_threshold = 0.0
-        # At lam = 1 the sample itself is a distribution: it is its own nearest.
+        # At lam = 1 the sample itself is a distribution, so that the distance is 0.
         self._distance = {1.0: 0.0}
         self._support = {1.0: np.flatnonzero(sample_weights)}
 
     def steeper(self, lam: float, threshold: float) -> bool:
         """Whether the forward difference of d exceeds the threshold; a tie counts.
 
-        As d is never negative, a d(lam + step) below step times the threshold decides, however
-        small it is: it need not be known any better.
+        As d is never negative, it is enough to know that d(lam + step) is below step times the
+        threshold; its exact value is not needed.
         """
         ahead = self(lam + STEP, enough=STEP * self.lowest_threshold)
         if ahead <= STEP * threshold:
@@ -139,7 +139,7 @@ def _choose_kernel(positives: np.ndarray, sample: np.ndarray) -> tuple[float, np
         )
     scale = np.median(np.sqrt(squared))
     if scale == 0 and squared.any():
-        # More than half of the pairs are equal rows; the others still have a scale.
+        # More than half of the pairs are equal rows; the scale is that of the others.
         scale = np.median(np.sqrt(squared[squared > 0]))
     if scale == 0:
         return 0.0, np.ones((len(positives) + len(sample),) * 2), 0.0
@@ -224,7 +224,7 @@ class _KM(TransductiveQuantifier):
 def _at_most(
     n_rows: int, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw rows at random: the sample gives up rows first, the positives beyond half of them."""
+    """Draw rows at random, up to half of them positives, or more if the sample is small."""
     if len(positives) + len(sample) <= n_rows:
         return positives, sample
     n_positives = min(len(positives), max(n_rows // 2, n_rows - len(sample)))
@@ -239,25 +239,26 @@ class KM1(_KM):
     r"""Kernel mean embedding with a threshold from theory (Ramaswamy et al.).
 
     If a share p of the sample U is positive, then :math:`\lambda U + (1 - \lambda) L` is a
-    distribution, the negatives diluted, as long as :math:`\lambda \le 1 / (1 - p)`; beyond, it
-    has negative parts. How far it is from being one is measured between kernel means,
+    distribution, with a larger share of negatives, as long as :math:`\lambda \le 1 / (1 - p)`; for
+    larger :math:`\lambda` it has negative parts. How far it is from being a distribution is
+    measured between kernel means,
 
     .. math:: d(\lambda) = \min_{v \ge 0,\ \sum v = 1}
               \left\| \lambda \bar\varphi_U + (1 - \lambda) \bar\varphi_L
               - \sum_i v_i \varphi(x_i) \right\|
 
-    over all rows of L and U. d is flat first and then rises; :math:`\lambda` is found by
-    bisection to 0.04 where its slope (forward difference over 0.02) exceeds a threshold, and
-    :math:`\hat p = (\lambda - 1) / \lambda`. The Gaussian kernel's width is the one among
-    0.1, 0.32, 1, 3.2 and 10 times the median distance between rows with the largest distance
+    over all rows of L and U. d is flat at first and then rises; the :math:`\lambda` where its slope
+    (forward difference over 0.02) exceeds a threshold is found by bisection to 0.04, and
+    :math:`\hat p = (\lambda - 1) / \lambda`. The width of the Gaussian kernel is 0.1, 0.32, 1, 3.2
+    or 10 times the median distance between rows, whichever gives the largest distance
     :math:`D = \|\bar\varphi_U - \bar\varphi_L\|`.
 
     KM1's threshold is :math:`1 / \sqrt{\min(n_U, n_L)}`, or KM2's where that exceeds 0.9 D.
-    Both are computed together; `details` holds the other's estimate, too.
+    Both methods are computed together; `details` also holds the other's estimate.
 
-    Where nearly all of the sample is positive, D is little more than sampling noise, often the
-    narrowest kernel wins, and both methods answer far too low: on the paper's data sets by 40 to
-    75 points at p = 1.
+    If nearly all of the sample is positive, D is little more than sampling noise, the narrowest
+    kernel is often chosen, and both methods answer far too low: by 40 to 75 points at p = 1 on the
+    paper's data sets.
 
     Parameters
     ----------
@@ -265,30 +266,30 @@ class KM1(_KM):
         Upper end of the search; no answer can exceed ``1 - 1 / lam_max``. The published results
         have 8, which makes every prevalence above 0.875 impossible. On five of the paper's data
         sets the mean error is the same within 0.1 points with either: most of the error at high
-        prevalences comes from the choice of the kernel and not from the bound.
+        prevalences comes from the choice of the kernel and not from this limit.
     max_rows : int, default=2000
-        Rows of L and U together that are used, because the work grows with their cube and the
-        memory with their square. Beyond, rows are drawn at random, and the positives keep up to
-        half of the places. (The authors drew from L and U together, which leaves few positives
-        beside a large sample.) `details` says how many were used.
+        Largest number of rows of L and U together to use, because the work grows with their cube
+        and the memory with their square. From more rows, so many are drawn at random, up to half of
+        them positives. (The authors drew from L and U together, which leaves few positives if the
+        sample is large.) `details` says how many were used.
     slack : float, default=0
-        What is taken for d(1), which is exactly 0. An inexact solver leaves something there, which
-        lowers KM2's threshold; the one behind the published results left about 0.00017.
+        The value to use for d(1), which is exactly 0. An inexact solver gives a larger value, which
+        lowers KM2's threshold; the one behind the published results gave about 0.00017.
     bootstrap : int, optional
-        Number of resamples for an interval; none without.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the resamples. The answer does not depend on it.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Progress of the resamples.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
         Seed of the rows drawn and of the resamples.
 
     Attributes
     ----------
     positives_ : ndarray
-        The positives, kept.
+        The positives.
     n_labeled_ : int
         Number of positives.
     seed_ : int
@@ -298,16 +299,15 @@ class KM1(_KM):
     -----
     `details` of an answer: `KM1` and `KM2`, both estimates; `lam` and `threshold` of this
     method; `kernel_width`; `mean_distance`, D; `curve`, an array with a row (lam, d) for every d
-    that was needed, from above and no more precise than the decision asked for (at worst, where
-    d is below 0.02 times the threshold, only known to be so); `n_labeled_used` and
+    that was computed, an upper bound that is only as precise as the decision required (where d is
+    below 0.02 times the threshold, it may be no more than that); `n_labeled_used` and
     `n_unlabeled_used`.
 
-    Samples without a proper answer: where L and U cannot be told apart (D below 1e-7: the same
-    rows, or all rows equal) the answer is the largest possible, ``1 - 1 / lam_max``. Without any
-    overlap it is the smallest possible, the middle of the last bracket, 0.01 to 0.02 and never
-    0. If more than half of all distances between rows are zero, their median is taken over the
-    others. With very few rows (one row in U, say) the answer is one of these extremes or close
-    to chance.
+    Degenerate samples: if L and U cannot be distinguished (D below 1e-7: the same rows, or all rows
+    equal), the answer is the largest possible, ``1 - 1 / lam_max``. Without any overlap it is the
+    smallest possible, the middle of the last bracket, 0.01 to 0.02 and never 0. If more than half
+    of all distances between rows are zero, the median is that of the others. With very few rows
+    (one row in U, say) the answer is one of these extremes or a matter of chance.
 
     References
     ----------
@@ -337,7 +337,8 @@ class KM2(_KM):
 
     .. math:: 0.8\, \frac{d(1.05) - d(1)}{0.05} + 0.2\, D
 
-    on the slope of d. Both are computed together; `details` holds the other's estimate, too.
+    on the slope of d. Both methods are computed together; `details` also holds the other's
+    estimate.
 
     Parameters
     ----------
@@ -345,25 +346,25 @@ class KM2(_KM):
         Upper end of the search; no answer can exceed ``1 - 1 / lam_max``. The published results
         have 8.
     max_rows : int, default=2000
-        Rows of L and U together that are used; beyond, rows are drawn at random, and the
-        positives keep up to half of the places.
+        Largest number of rows of L and U together to use; from more, so many are drawn at random,
+        up to half of them positives.
     slack : float, default=0
-        What is taken for d(1), which is exactly 0; about 0.00017 in the published results.
+        The value to use for d(1), which is exactly 0; about 0.00017 in the published results.
     bootstrap : int, optional
-        Number of resamples for an interval; none without.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the resamples. The answer does not depend on it.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Progress of the resamples.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
         Seed of the rows drawn and of the resamples.
 
     Attributes
     ----------
     positives_ : ndarray
-        The positives, kept.
+        The positives.
     n_labeled_ : int
         Number of positives.
     seed_ : int
@@ -372,12 +373,12 @@ class KM2(_KM):
     Notes
     -----
     At lam = 1 the sample is itself a distribution and d is exactly 0. The published results come
-    from an interior-point solver that left 1e-4 to 2.5e-4 there. This lowers the threshold, which
-    matters where U is nearly all positive and the narrowest kernel is chosen: letter's mean
-    answer at p = 1 is 0.31 here, 0.12 in the published results and 0.13 with such a solver
+    from an interior-point solver that gave 1e-4 to 2.5e-4 instead. This lowers the threshold, which
+    matters where U is nearly all positive and the narrowest kernel is chosen: the mean answer on
+    letter at p = 1 is 0.31 here, 0.12 in the published results and 0.13 with such a solver
     (``python benchmarks/km_solver.py --repetitions 5``). The parameter `slack` imitates that.
 
-    `details` and the answers to degenerate samples are those of `KM1`.
+    For `details` and for degenerate samples see `KM1`.
 
     References
     ----------

@@ -39,26 +39,26 @@ class PE(TransductiveQuantifier):
     0.001 to 10) are those with the smallest :math:`\tfrac12 a^T H a - a^T h` on held-out rows,
     summed over five folds.
 
-    PE overestimates where negatives overlap positives: it matches the densities as well as it can
-    and does not mind the positives' density exceeding that of the sample.
+    PE overestimates where negatives overlap with positives: it matches the densities as well as
+    possible, even where the positives' density then exceeds that of the sample.
 
     Parameters
     ----------
     published : bool, default=False
-        Do as the experiments behind the published numbers did: choose width and penalty by the
-        last fold alone, and report :math:`\hat\pi` as if it were the prevalence in U. The answer
-        then is never below :math:`n_L / (n_L + n_U)`. On the paper's Experiment #1 this triples
-        the mean error (about 14 points instead of 5).
+        Do as the experiments behind the published numbers did: choose the width and the penalty
+        by the last fold alone, and report :math:`\hat\pi` as if it were the prevalence in U. Then
+        the answer is never below :math:`n_L / (n_L + n_U)`. On the paper's Experiment #1 this
+        triples the mean error (about 14 points instead of 5).
     bootstrap : int, optional
-        Number of resamples for an interval; none by default.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the resamples.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Progress of the resamples.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
-        Seed of the folds and of what is drawn at random.
+        Seed of the folds, of the rows drawn and of the resamples.
 
     Attributes
     ----------
@@ -73,16 +73,16 @@ class PE(TransductiveQuantifier):
     -----
     The `details` of an answer hold `joint_prior_before_clipping`, `width`, `median_distance`,
     `penalty`, the cross-validation `scores` (widths by penalties) and `n_centres`. Two things are
-    subsampled: the median distance is that among at most 1,000 rows, and at most 500 positives are
-    centres (all of them, and all of U, count in the means). Rows are worked through in chunks, so
+    subsampled: the median distance is that between at most 1,000 rows, and at most 500 positives
+    are centres; the means are over all rows of L and U. Rows are processed in chunks, so that
     memory does not grow with the sample; time grows in proportion to it.
 
     For each width and fold, H is brought to tridiagonal form once; then every :math:`\lambda` costs
-    next to nothing.
+    almost nothing.
 
-    A sample identical to the positives gives 1, or nearly; one that is far from all of them
-    gives 0. If all rows are equal, the answer is 1. With fewer rows than folds, there are as many
-    folds as rows; a single row of U (or of L) is its own held-out set.
+    Degenerate samples: a sample identical to the positives gives 1, or nearly; one far from all of
+    them gives 0. If all rows are equal, the answer is 1. With fewer rows than folds, there are as
+    many folds as rows; a single row of U (or of L) is its own held-out set.
 
     References
     ----------
@@ -130,8 +130,8 @@ class PE(TransductiveQuantifier):
     ) -> Estimate:
         n_labeled, n_unlabeled = len(positives), len(sample)
         n_folds = min(N_FOLDS, n_labeled, n_unlabeled)
-        centres = gaussian.some_rows(positives, MAX_CENTRES, generator)
-        some = gaussian.some_rows(np.vstack([positives, sample]), gaussian.WIDTH_ROWS, generator)
+        centres = gaussian.subsample(positives, MAX_CENTRES, generator)
+        some = gaussian.subsample(np.vstack([positives, sample]), gaussian.WIDTH_ROWS, generator)
         labeled_folds = gaussian.shuffled_folds(positives, n_folds, generator)
         sample_folds = gaussian.shuffled_folds(sample, n_folds, generator)
         sizes = np.array([[len(fold) for fold in f] for f in (labeled_folds, sample_folds)])
@@ -226,14 +226,15 @@ def cross_validate(
 def solve_path(H: np.ndarray, h: np.ndarray, penalties: np.ndarray) -> np.ndarray:
     """(H + penalty I)^-1 h for every penalty, one column each.
 
-    H = Q T Q' with T tridiagonal, found once, leaves (T + penalty I)^-1 Q'h for each penalty.
+    H = Q T Q' with T tridiagonal is found once; then only (T + penalty I)^-1 Q'h is needed for each
+    penalty.
     """
     n = len(h)
     if n == 1:
         return h[:, np.newaxis] / (H[0, 0] + penalties)
     packed, diagonal, beside, scales, _ = lapack.dsytrd(H.T, lower=1, lwork=32 * n)
-    # Q leaves the first coordinate alone; on the others it is a product of reflections, stored
-    # below the subdiagonal as those of a QR decomposition are.
+    # Q does not change the first coordinate; on the others it is a product of reflections, which
+    # are stored below the subdiagonal like those of a QR decomposition.
     reflections = np.asfortranarray(packed[1:, :-1])
     turned = np.empty((n, len(penalties)), order="F")
     right = np.asfortranarray(h[:, np.newaxis].copy())

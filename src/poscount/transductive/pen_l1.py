@@ -29,8 +29,8 @@ class PenL1(TransductiveQuantifier):
 
     .. math:: \frac{1}{\lambda} \sum_\ell \max(0, \beta_\ell(\theta))^2 - \theta + 1
 
-    over the grid 0, 0.001, ..., 1: a prevalence too large is punished wherever the scaled density
-    of the positives exceeds that of the sample, which plain matching (`PE`) does not mind. For each
+    over the grid 0, 0.001, ..., 1. A prevalence that is too large is penalised wherever the scaled
+    density of the positives exceeds that of the sample, unlike in plain matching (`PE`). For each
     :math:`\theta` the width (10 multiples, 0.01 to 10, of the median distance between the sample
     and the centres) and :math:`\lambda` (10 values, 0.001 to 10) are those that minimise
     :math:`-\max(0, \beta)^T \beta^{held} / \lambda`, summed over five folds.
@@ -38,15 +38,15 @@ class PenL1(TransductiveQuantifier):
     Parameters
     ----------
     bootstrap : int, optional
-        Number of resamples for an interval; none by default.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the resamples.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Progress of the resamples.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
-        Seed of the centres and the folds.
+        Seed of the centres, of the folds and of the resamples.
 
     Attributes
     ----------
@@ -61,23 +61,23 @@ class PenL1(TransductiveQuantifier):
     -----
     The `details` of an answer hold `grid` and `curve` (the objective above), `width` and `penalty`
     at the answer, `median_distance` and `n_centres`. At most 300 rows of U are centres, and the
-    median distance is from at most 1,000 rows of U; all rows count in the means. Rows are worked
-    through in chunks, so memory does not grow with the sample; time grows in proportion to it.
+    median distance is from at most 1,000 rows of U; the means are over all rows. Rows are processed
+    in chunks, so that memory does not grow with the sample; time grows in proportion to it.
 
     Each basis function enters the sum at :math:`\theta = \operatorname{mean}_U \varphi_\ell /
     \operatorname{mean}_L \varphi_\ell` and is a quadratic in :math:`\theta` from there on, so that
     running sums of the coefficients give all :math:`\theta` at once.
 
-    The centres are rows of the sample. Where no row of the sample is like a positive, no centre is
-    near the positives, and nothing contradicts a large prevalence: a sample without any positives
-    is overestimated, by 19 to 42 points on average on five of six of the paper's data sets, and a
-    sample far from all positives gives 1. Do not use the method where the prevalence may be 0.
-    On handwritten letters q and g (63 features) it was off by 42 points on average
-    (``docs/reproduction``: the tables of Experiment #1 and of the bias by prevalence).
+    The centres are rows of the sample. If no row of the sample looks like a positive, no centre is
+    near the positives, and nothing contradicts a large prevalence: without any positives in the
+    sample, the prevalence is overestimated by 19 to 42 points on average on five of six of the
+    paper's data sets, and a sample far from all positives gives 1. Do not use this method if the
+    prevalence may be 0. On handwritten letters q and g (63 features) its average error was 42
+    points (``docs/reproduction``: the tables of Experiment #1 and of the bias by prevalence).
 
-    A sample identical to the positives gives 1, or nearly; so does one whose rows are all equal,
-    like the positives or not. With fewer rows than folds, there are as many folds as rows; a
-    single row of U (or of L) is its own held-out set.
+    Degenerate samples: a sample identical to the positives gives 1, or nearly; so does one whose
+    rows are all equal, whether they are like the positives or not. With fewer rows than folds,
+    there are as many folds as rows; a single row of U (or of L) is its own held-out set.
 
     References
     ----------
@@ -102,8 +102,8 @@ class PenL1(TransductiveQuantifier):
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimate:
         n_folds = min(N_FOLDS, len(positives), len(sample))
-        centres = gaussian.some_rows(sample, MAX_CENTRES, generator)
-        some = gaussian.some_rows(sample, gaussian.WIDTH_ROWS, generator)
+        centres = gaussian.subsample(sample, MAX_CENTRES, generator)
+        some = gaussian.subsample(sample, gaussian.WIDTH_ROWS, generator)
         labeled_folds = gaussian.shuffled_folds(positives, n_folds, generator)
         sample_folds = gaussian.shuffled_folds(sample, n_folds, generator)
         with one_blas_thread():
@@ -155,7 +155,7 @@ def objective(
         [_running(l_rest[i], u_rest[i], l_held[i], u_held[i]) for i in range(len(labeled))]
     )
     widths = np.argmax(agreement, axis=0)
-    # The score is -agreement / penalty: the smallest penalty wins where rows agree with the
+    # The score is -agreement / penalty: the smallest penalty is best where rows agree with the
     # held-out ones, the largest where they do not.
     agrees = np.max(agreement, axis=0) >= 0
     penalties = np.where(agrees, PENALTIES.min(), PENALTIES.max())
@@ -183,7 +183,7 @@ def _running(
     """Sum of max(0, t labeled - unlabeled) (t labeled_held - unlabeled_held) for t in the grid."""
     parts = (labeled, unlabeled, labeled_held, unlabeled_held)
     labeled, unlabeled, labeled_held, unlabeled_held = (x.ravel() for x in parts)
-    # Each difference is positive beyond the ratio; one that is not below 1 never comes into play.
+    # Each difference is positive for t above the ratio; a ratio of 1 or more is never reached.
     never = np.full(labeled.shape, np.inf)
     ratio = np.divide(unlabeled, labeled, out=never, where=unlabeled < labeled)
     entry = np.searchsorted(GRID, ratio, side="right")

@@ -26,36 +26,37 @@ class RanFocE(RegionQuantifier):
     .. math:: l = \min(1000, \lfloor 0.5 + 0.1\,n_L \rfloor)
 
     labelled rows on both sides, at a threshold uniform between the l-th smallest and the l-th
-    largest labelled value; for a category, a random one against all others. Nothing is corrected
-    for chance: the largest labelled share of all nodes of a tree is its estimate of c, the median
-    over the trees the answer, and :math:`\hat p = \min(1, (n_L / c - n_L) / n_U)`.
+    largest labelled value; categories are split into a random one and all others. There is no
+    correction for chance: the largest labelled share of all nodes of a tree is its estimate of c,
+    the median over the trees is the final c, and
+    :math:`\hat p = \min(1, (n_L / c - n_L) / n_U)`.
 
-    Being the largest of many shares, c is overestimated by chance, and the prevalence is too low:
-    by about 8 to 14 points on the paper's data sets, more the higher it is.
+    Because it is the largest of many shares, c is overestimated by chance, and the prevalence is
+    too low: by about 8 to 14 points on the paper's data sets, and more where it is higher.
 
-    Where the answer is known: a sample equal to the positives, or one whose features do not vary,
-    answers 1, and one that no positive is near answers 0. With a single positive nothing can be
-    split, and the answer is 1. A sample of one row is answered, but says nothing.
+    Degenerate samples: a sample equal to the positives, or one whose features do not vary, gives 1,
+    and one far from all positives gives 0. With a single positive nothing can be split, and the
+    answer is 1. With one row in the sample the answer is meaningless.
 
     Parameters
     ----------
     n_trees : int, default=100
         Number of trees.
     bootstrap : int, optional
-        Number of bootstrap replicates for an interval; none by default.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the bootstrap; -1 uses all cores. The answer does not depend on it.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Above 0, the bootstrap reports its progress.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
-        Seed of the trees and of the bootstrap.
+        Seed of the trees and of the resamples.
 
     Attributes
     ----------
     positives_ : ndarray of shape (n_labeled, n_features)
-        The positives, kept; categories as their index in `categories_`.
+        The positives; a category is stored as its index in `categories_`.
     categories_ : list
         For each feature its sorted categories as text, or None for numbers.
 
@@ -65,9 +66,9 @@ class RanFocE(RegionQuantifier):
     estimate of each tree) and `region` (the best `Region` of the tree in the middle).
 
     The trees are grown by code that numba compiles, if it is installed
-    (``pip install "poscount[fast]"``); without it the same answers take longer. Text, booleans
-    and frame columns of a categorical type are split by category; a category that no positive
-    has is one of its own.
+    (``pip install "poscount[fast]"``); without it the answers are the same but take longer. Text,
+    booleans and frame columns of a categorical type are split by category; a category that no
+    positive has counts as one more category.
 
     References
     ----------
@@ -110,7 +111,7 @@ class RanFocE(RegionQuantifier):
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimate:
-        # Fewer than five positives would give 0, which every split satisfies.
+        # With fewer than five positives this would be 0, which every split satisfies.
         least = max(1, min(1000, math.floor(0.5 + 0.1 * len(positives))))
         n_codes = self._n_codes(positives, sample)
         trees = random_trees(positives, sample, n_codes, least, self.n_trees, generator)

@@ -1,7 +1,7 @@
-"""The loops of the region search, for numba to compile; `region_numpy` gives the same answers.
+"""The loops of the region search, compiled by numba; `region_numpy` gives the same answers.
 
-They are written plainly (no functions inside, no slices, all memory from the caller), because that
-makes numba compile them in half the time when they are first used.
+They are written plainly (no inner functions, no slices, all memory from the caller), because numba
+then compiles them in half the time.
 
 Weights are counts of rows and of labelled rows in one integer: a row weighs 1, a labelled row
 1 + 2^32, and sums of weights hold both sums.
@@ -335,7 +335,7 @@ SIGNATURES = {
     ),
 }
 
-# Said beforehand, these spare numba half of its rounds of guessing types.
+# With these declared, numba needs only half of its rounds of type inference.
 INTEGERS = {
     "search": (
         "n_features n_tree used n_heap n_entries pops entry last i j parent weight first stop to "
@@ -361,5 +361,5 @@ def compiled(name: str) -> Callable[..., Any]:
     try:
         return compile_(cache=True)
     except (RuntimeError, OSError):
-        # Neither the package's folder nor the home can be written: compile in each process.
+        # Neither the package's folder nor the home is writable: compile in each process.
         return compile_(cache=False)

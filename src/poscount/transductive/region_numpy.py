@@ -15,7 +15,6 @@ def search(task: Any) -> tuple[np.ndarray, ...]:
     """Search one fold best first; the regions popped, as `region_search.Popped`."""
     table = task.table
     start, stop = table.starts[task.fold], table.starts[task.fold + 1]
-    offsets = np.concatenate([[0], np.cumsum(np.where(table.n_codes == 0, 2, table.n_codes) + 1)])
     root_tree = np.arange(start, stop)
     root_estimate = np.delete(np.arange(len(table.labeled)), root_tree)
     # A popped region: rows of the tree part, of the estimation part, and its children.
@@ -44,7 +43,7 @@ def search(task: Any) -> tuple[np.ndarray, ...]:
             tree = tree[_between(column[tree], low, high)]
         labeled = int(table.labeled[estimate].sum())
         popped.append((parent, feature, low, high, len(estimate), labeled))
-        places = task.shift + len(regions) * offsets[-1] + offsets
+        places = task.shift + len(regions) * table.offsets[-1] + table.offsets
         children = _children(task, tree, active, places)
         if len(children.key):
             heapq.heappush(queue, (-children.key[0], len(regions), 0))

@@ -1,8 +1,8 @@
 """What TIcE, ExTIcE and RanFocE share: regions of the feature space, and how to search them.
 
-A region is an intersection of conditions low < value <= high, one or more a feature; a category
-is the condition code - 1/2 < code <= code + 1/2. The searches run compiled (`region_kernels`), or
-in numpy with the same answers where numba is not installed (`region_numpy`).
+A region is an intersection of conditions low < value <= high on features; a category is the
+condition code - 1/2 < value <= code + 1/2. The searches are compiled (`region_kernels`) or, without
+numba, run in numpy with the same answers (`region_numpy`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ N_FOLDS = 5
 TIE = 1e-12
 
 
-class Table(NamedTuple):
+class SearchTable(NamedTuple):
     """Labelled and unlabelled rows, arranged for the search.
 
     Attributes
@@ -43,6 +43,8 @@ class Table(NamedTuple):
         Whether a row is labelled.
     starts : ndarray
         Where each fold starts, and the number of rows.
+    offsets : ndarray of shape (n_features + 1,)
+        Where the random numbers of each feature start, from `tie_offsets`.
     """
 
     values: np.ndarray
@@ -51,12 +53,13 @@ class Table(NamedTuple):
     ordered: list[np.ndarray]
     labeled: np.ndarray
     starts: np.ndarray
+    offsets: np.ndarray
 
 
 class Search(NamedTuple):
-    """One search: a fold's tree part is searched, all else estimates."""
+    """One search: one fold is the tree part, which is searched; the others are for estimation."""
 
-    table: Table
+    table: SearchTable
     fold: int
     variance: float
     limit: int
@@ -68,7 +71,7 @@ class Search(NamedTuple):
 class Popped(NamedTuple):
     """Regions in the order in which the search visited them; the first is everything.
 
-    Each lies in an earlier one, `parent`, and is its rows with low < value <= high in `feature`.
+    Each lies in an earlier one, `parent`, and has its rows with low < value <= high in `feature`.
     `size` and `labeled` count its rows in the estimation part.
     """
 
@@ -91,7 +94,7 @@ class Forest(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Nodes of a random tree: as `Popped`, with nodes outside low < value <= high besides."""
+    """Nodes of a random tree: as `Popped`, but a node may also be what is outside low and high."""
 
     parent: np.ndarray
     feature: np.ndarray
@@ -104,7 +107,7 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True)
 class Region:
-    """A part of the feature space that a search has found, and what lies in it.
+    """A part of the feature space that a search has found, and its rows.
 
     Attributes
     ----------
@@ -141,7 +144,7 @@ def arrange(
     sample: np.ndarray,
     n_codes: np.ndarray,
     generator: np.random.Generator,
-) -> Table:
+) -> SearchTable:
     """Shuffle all rows into five folds and sort the columns of each."""
     n_rows = len(positives) + len(sample)
     shuffled = generator.permutation(n_rows)
@@ -155,13 +158,14 @@ def arrange(
         sort_columns(values, n_codes, start, stop, places)
         for start, stop in itertools.pairwise(starts.tolist())
     ]
-    return Table(values, n_codes, places, ordered, rows < len(positives), starts)
+    labeled, offsets = rows < len(positives), tie_offsets(n_codes)
+    return SearchTable(values, n_codes, places, ordered, labeled, starts, offsets)
 
 
 def sort_columns(
     values: np.ndarray, n_codes: np.ndarray, start: int, stop: int, places: np.ndarray
 ) -> np.ndarray:
-    """Sorted columns of some rows; and writes their places (a category's is itself)."""
+    """Sort the columns of some rows; also write their places (for a category, its code)."""
     order = np.argsort(values[:, start:stop], axis=1)
     # One index into the flat arrays is several times faster than one along an axis.
     order += (np.arange(len(values)) * values.shape[1] + start)[:, np.newaxis]
@@ -180,11 +184,13 @@ class TwoPasses(NamedTuple):
     best: list[int]
 
 
-def two_passes(table: Table, *, exhaustive: bool, generator: np.random.Generator) -> TwoPasses:
+def two_passes(
+    table: SearchTable, *, exhaustive: bool, generator: np.random.Generator
+) -> TwoPasses:
     """Search all folds with c = 1/2, then with the mean of what they found."""
     n_rows = len(table.labeled)
-    stride = int(tie_offsets(table.n_codes)[-1])
-    # One table of random numbers, entered at another place by each search.
+    stride = int(table.offsets[-1])
+    # One array of random numbers, in which each search starts at another place.
     noise = generator.random(2 * MAX_POPS * stride)
     noise *= TIE
     search = searcher(table)
@@ -225,7 +231,7 @@ def tie_offsets(n_codes: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(children + 1)])
 
 
-def searcher(table: Table) -> Callable[[Search], Popped]:
+def searcher(table: SearchTable) -> Callable[[Search], Popped]:
     """The compiled search with its work space, or the search in numpy."""
     if not can_compile():
         return lambda task: Popped(*region_numpy.search(task))
@@ -237,7 +243,6 @@ def searcher(table: Table) -> Callable[[Search], Popped]:
     children = np.where(table.n_codes == 0, 2, np.minimum(table.n_codes, most))
     n_entries = 1 + MAX_POPS * int(children.sum())
     weights = 1 + region_kernels.LABELED * table.labeled.astype(np.int64)
-    offsets = tie_offsets(table.n_codes)
     keys, lows, highs = np.empty((3, n_entries))
     entries = np.empty((n_entries, 3), np.int64)
     heap = np.empty(n_entries, np.int64)
@@ -272,7 +277,7 @@ def searcher(table: Table) -> Callable[[Search], Popped]:
             pops = kernel(
                 table.values,
                 table.n_codes,
-                offsets,
+                table.offsets,
                 table.places,
                 ordered,
                 tied,
@@ -380,11 +385,11 @@ def grower(forest: Forest) -> Callable[[np.ndarray], Tree]:
 
 @cache
 def can_compile() -> bool:
-    """Whether numba is installed; says once that it would help."""
+    """Whether numba is installed; if not, warns once that it would help."""
     if importlib.util.find_spec("numba") is not None:
         return True
     warnings.warn(
-        "TIcE, ExTIcE and RanFocE give the same answers without numba, but many times slower: "
+        "TIcE, ExTIcE and RanFocE give the same answers without numba, but are many times slower: "
         'pip install "poscount[fast]".',
         UserWarning,
         stacklevel=2,

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, lapack
 
-# Small against the eigenvalues that matter, large against rounding: near-duplicates of a row
-# make the Gram matrix singular, and share their weight instead of fighting over it.
+# Small compared with the eigenvalues that matter, and large compared with rounding errors.
+# Near-duplicates of a row make the Gram matrix singular; with the ridge they share their weight.
 RIDGE = 1e-10
 
 
 class Nearest(NamedTuple):
-    """The nearest point, by the vertices that carry it, and how near it is.
+    """The nearest point, as weights of the vertices that it is made of, and its distance.
 
     The true distance is at most `distance` and at least ``distance - gap / distance``.
     """
@@ -34,10 +34,10 @@ def nearest_on_simplex(
 ) -> Nearest:
     r"""Minimise :math:`\|t - \sum_i v_i x_i\|` over :math:`v \ge 0, \sum_i v_i = 1`.
 
-    An active set method that keeps the vertices with positive weight. It lets in many vertices at
-    once and drops all that come out negative, which takes few steps where the Gram matrix is well
-    conditioned; where that fails to come nearer, it lets in fewer, in the end one at a time with
-    steps that never leave the simplex (Lawson and Hanson), which always comes nearer.
+    An active set method that keeps the vertices with positive weight. It adds many vertices at once
+    and drops all whose weight becomes negative, which takes few steps if the Gram matrix is well
+    conditioned. If that does not reduce the distance, it adds fewer, in the end one at a time with
+    steps that never leave the simplex (Lawson and Hanson), which always reduces it.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ def nearest_on_simplex(
     square : float
         Squared norm of the target.
     start : ndarray of int
-        Vertices to start with, at least one: those of a similar problem make it quick.
+        Vertices to start with, at least one; those of a similar problem make it fast.
     tolerance : float
         Stop when the distance is known to be at most this much too large.
     enough : float, default=0
-        Stop also when the distance is at most this, however much smaller it could become.
+        Also stop when the distance is at most this, however much smaller it could become.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def nearest_on_simplex(
             slopes, squared, gap = found
             batch *= 2
         elif batch == 1:
-            break  # Nearer only by less than rounding can tell.
+            break  # Any further gain is below the rounding errors.
         else:
             batch = max(1, batch // 4)
     order = np.argsort(support)
@@ -105,7 +105,7 @@ def _optimality(
     support: np.ndarray,
     weights: np.ndarray,
 ) -> tuple[np.ndarray, float, float]:
-    """Half the gradient, the squared distance, and a bound on half of what it is too large by."""
+    """Half the gradient, the squared distance, and a bound on half of its excess."""
     image = weights @ gram[support]
     slopes = image - products
     squared = weights @ image[support] - 2 * weights @ products[support] + square
@@ -116,7 +116,7 @@ def _optimality(
 def _drop_negatives(
     gram: np.ndarray, products: np.ndarray, support: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Solve on the plane through the vertices, without those that come out negative."""
+    """Solve on the plane through the vertices, without those whose weights are negative."""
     while True:
         weights = _on_plane(gram, products, support)
         positive = weights > 0
@@ -128,7 +128,7 @@ def _drop_negatives(
 def _step_inside(
     gram: np.ndarray, products: np.ndarray, support: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Go towards the solution on the plane as far as the simplex reaches, and again from there."""
+    """Go towards the solution on the plane until the simplex ends, and again from there."""
     while True:
         goal = _on_plane(gram, products, support)
         falling = goal <= 0
@@ -151,7 +151,7 @@ def _on_plane(gram: np.ndarray, products: np.ndarray, support: np.ndarray) -> np
     while ridge < 1:
         block = gram[np.ix_(support, support)]
         block.flat[:: len(support) + 1] += ridge
-        # The block is symmetric: its transpose lies in memory as LAPACK wants it, without a copy.
+        # The block is symmetric: its transpose is in LAPACK's memory order, without a copy.
         _, solved, failed = lapack.dposv(block.T, right, lower=1, overwrite_a=1)
         if not failed:
             free, unit = solved.T

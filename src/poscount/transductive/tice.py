@@ -13,7 +13,7 @@ __all__ = ["TIcE"]
 class TIcE(RegionQuantifier):
     r"""Tree induction for c estimation: the region where the largest share of rows is labelled.
 
-    Among the positives a share c is labelled, everywhere. In a region without negatives the
+    Of the positives a share c is labelled, in every region. In a region without negatives the
     labelled share of all rows is therefore c, and in any other region it is smaller: the largest
     share of any region is c. To allow for chance, a lower bound (Chebyshev's) is maximised,
 
@@ -23,38 +23,38 @@ class TIcE(RegionQuantifier):
 
     All rows are shuffled into five folds. One fold, the tree part, is searched: the region with
     the best bound is split at the median of the one feature whose better half has the largest
-    labelled / (5 + size), or into the categories of a feature, and so on, at most 500 regions.
-    The bounds themselves are taken from the other four folds (n rows), and their best is
-    averaged over the five folds; all that twice, first with c = 1/2 and then with the c so found.
-    Regions with at most min(1000, a tenth of the tree part) rows are left alone. Finally
+    labelled / (5 + size), or into the categories of a feature, and so on, up to 500 regions.
+    The bounds themselves come from the other four folds (n rows), and the best bound is averaged
+    over the five folds. All this is done twice, first with c = 1/2 and then with the c found.
+    Regions with at most min(1000, a tenth of the tree part) rows are not split off. Finally
     :math:`\hat p = \min(1, (n_L / c - n_L) / n_U)`.
 
     The bound is low where rows are few, and so the prevalence is biased upwards, by 8 to 20
     points on the paper's data sets. `ExTIcE` searches further and is biased less.
 
-    Where the answer is known: a sample whose features do not vary answers 1, and one equal to the
-    positives about 1 (0.83 for 20 positives: the fewer the rows and the more the features, the
-    more the best region owes to chance, which lowers the answer). A sample that no positive is
-    near answers more than 0, by the width of the bound (0.01 for 200 positives, 0.14 for 20). A
-    sample of one row, or a single positive, is answered, but says nothing.
+    Degenerate samples: if the features do not vary, the answer is 1. A sample equal to the
+    positives gives about 1 (0.83 for 20 positives: with fewer rows and more features, the best
+    region is more a matter of chance, which lowers the answer). A sample far from all positives
+    gives more than 0, by the width of the bound (0.01 for 200 positives, 0.14 for 20). With one row
+    in the sample, or a single positive, the answer is meaningless.
 
     Parameters
     ----------
     bootstrap : int, optional
-        Number of bootstrap replicates for an interval; none by default.
+        Number of resamples for an interval; no interval if None.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
-        Processes for the bootstrap; -1 uses all cores. The answer does not depend on it.
+        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
-        Above 0, the bootstrap reports its progress.
+        Above 0, the progress of the resamples is printed.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of the choice between ties and of the bootstrap.
+        Seed of the folds, of the choice between ties and of the resamples.
 
     Attributes
     ----------
     positives_ : ndarray of shape (n_labeled, n_features)
-        The positives, kept; categories as their index in `categories_`.
+        The positives; a category is stored as its index in `categories_`.
     categories_ : list
         For each feature its sorted categories as text, or None for numbers.
 
@@ -65,9 +65,9 @@ class TIcE(RegionQuantifier):
     the estimation part) and `region` (the one with the highest bound).
 
     The search is compiled by numba if it is installed (``pip install "poscount[fast]"``), which
-    takes some two seconds once and half a second in each later process; without numba the same
-    answers take much longer. Text, booleans and frame columns of a categorical type
-    are split into their categories; a category that no positive has is one of its own.
+    takes about two seconds once and half a second in each later process; without numba the answers
+    are the same but take much longer. Text, booleans and frame columns of a categorical type are
+    split into their categories; a category that no positive has counts as one more category.
 
     References
     ----------

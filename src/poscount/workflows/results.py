@@ -68,9 +68,8 @@ def draw(
     dpi : int
         Resolution of pictures that are made of pixels.
     """
-    from poscount.plotting.png import png
+    from poscount.plotting.display import png, pyplot
     from poscount.plotting.prevalences import PrevalenceDisplay, group_label
-    from poscount.plotting.style import pyplot
 
     figure = PrevalenceDisplay.from_predictions(
         [result.prevalence for result in results],

@@ -1,4 +1,4 @@
-"""The numbers of the paper: its tables as CSV files, and what is known about deviations from them.
+"""The paper's numbers: its tables as CSV files, and explanations where our numbers differ.
 
 ``paper_tables.csv`` and ``paper_times.csv`` hold every cell of the paper's tables of errors and of
 seconds. ``deviations.csv`` explains where our numbers differ: experiment, dataset, method (our
@@ -8,7 +8,7 @@ name) and a sentence; an empty field stands for every value.
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -19,18 +19,18 @@ from scipy.stats import rankdata
 # The columns of the paper's main tables; its other methods have small tables of their own.
 MAIN_COLUMNS = ("EN_auto", "EN_scale", "PE", "KM1", "KM2", "TIcE", "ExTIcE", "PAT_M", "BFT_M")
 
-# Data sets that everybody can get, on which our numbers are compared with the paper's.
+# Data sets that anybody can get, on which our numbers are compared with the paper's.
 DATASETS = ("A", "C", "L", "P", "R", "W")
 
-# Their negative sub-classes: with fewer of them, a run of Experiment #3 is unfinished.
+# Their numbers of negative sub-classes: with fewer, a run of Experiment #3 is unfinished.
 N_NEGATIVES = {"A": 9, "C": 1, "L": 25, "P": 9, "R": 1, "W": 1}
 
-# The paper prints the numbers of Experiment #1 again for these, so that nothing can be compared.
+# For these the paper repeats the numbers of Experiment #1, so there is nothing to compare with.
 NOT_RUN = {"2": ("C", "R", "W")}
 
 
 class Published(NamedTuple):
-    """One cell of the paper's tables, in points; a standard deviation where it has one."""
+    """One cell of the paper's tables, in points; with a standard deviation if it has one."""
 
     mae: float
     sd: float | None
@@ -65,7 +65,7 @@ def seconds() -> dict[tuple[str, str], float]:
 
 
 def comparable(experiment: str, dataset: str, column: str | None) -> Published | None:
-    """Published cell that a run of ours can be compared with, if there is one.
+    """Published cell that our results can be compared with, if there is one.
 
     Examples
     --------
@@ -75,6 +75,11 @@ def comparable(experiment: str, dataset: str, column: str | None) -> Published |
     if dataset not in DATASETS or dataset in NOT_RUN.get(experiment, ()) or column is None:
         return None
     return tables().get((experiment, dataset, column))
+
+
+def datasets_in_order(names: Iterable[str]) -> list[str]:
+    """Data sets in the order of the tables: those of the paper first."""
+    return sorted(names, key=lambda name: (name not in DATASETS, name))
 
 
 def average_ranks(
@@ -97,7 +102,7 @@ def average_ranks(
 
 
 def explanation(experiment: str, dataset: str, method: str) -> str | None:
-    """What is known about the deviation of one of our cells; the first row that fits."""
+    """Why one of our cells differs, if that is known: the first row that fits."""
     for row in _rows("deviations.csv"):
         wanted = (row["experiment"], row["dataset"], row["method"])
         if all(w in ("", g) for w, g in zip(wanted, (experiment, dataset, method), strict=True)):

@@ -1,4 +1,50 @@
 """From a results file to a report: tables, tests and pictures of experiments.
 
-Nothing is evaluated here; what has been is read from the results file.
+Nothing is evaluated here: everything comes from the results file.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from poscount.container import write_whole
+
+TITLE = "Quantification from positives alone: results"
+
+
+def write_report(store: str | Path, directory: str | Path) -> Path:
+    """Write the report of a results file: one HTML page, Markdown, CSV files and pictures.
+
+    Parameters
+    ----------
+    store : str or Path
+        SQLite file that `poscount reproduce` has written; it may be unfinished.
+    directory : str or Path
+        Where to write ``report.html``, ``report.md``, and the folders ``csv`` and ``figures``. It
+        is created if it does not exist, and files of an earlier report are replaced.
+
+    Returns
+    -------
+    Path
+        The HTML page.
+    """
+    try:
+        from poscount.experiments.report.chapters import all_chapters
+        from poscount.experiments.report.document import Picture, as_markdown, as_page
+        from poscount.experiments.report.frames import read
+    except ImportError as error:
+        raise ImportError(
+            f'A report needs {error.name}: pip install "poscount[experiments]".'
+        ) from error
+    chapters = all_chapters(read(store))
+    target = Path(directory)
+    for folder in ("csv", "figures"):
+        (target / folder).mkdir(parents=True, exist_ok=True)
+    for item in (item for chapter in chapters for item in chapter.items):
+        if isinstance(item, Picture):
+            write_whole(target / "figures" / f"{item.name}.png", item.png)
+        else:
+            write_whole(target / "csv" / f"{item.name}.csv", item.csv().encode())
+    write_whole(target / "report.md", as_markdown(TITLE, chapters).encode())
+    write_whole(target / "report.html", as_page(TITLE, chapters).encode())
+    return target / "report.html"

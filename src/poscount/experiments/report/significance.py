@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 
 LEVEL = 0.1  # the paper's
 
-# Without it, two methods that never differ would have no p-value; with it they have 1.
+# With this, two methods that never differ have a p-value of 1; otherwise they would have none.
 _ZEROS = "zsplit"
 
 
@@ -24,9 +24,9 @@ class Ranking(NamedTuple):
     Attributes
     ----------
     ranks : DataFrame
-        A row for each data set, a column for each method; ties share their places.
+        A row for each data set, a column for each method; ties get their mean rank.
     left_out : list of str
-        Data sets and methods with missing cells, which take no part.
+        Data sets and methods that are left out because of missing cells.
     """
 
     ranks: pd.DataFrame
@@ -39,7 +39,7 @@ class Ranking(NamedTuple):
 
     @property
     def critical_difference(self) -> float:
-        """Difference of average ranks that Nemenyi's test at `LEVEL` finds significant."""
+        """Smallest difference of average ranks that is significant in Nemenyi's test at `LEVEL`."""
         n, k = self.ranks.shape
         q = stats.studentized_range.ppf(1 - LEVEL, k, math.inf) / math.sqrt(2)
         return float(q * math.sqrt(k * (k + 1) / (6 * n)))
@@ -52,7 +52,7 @@ class Ranking(NamedTuple):
         return float(statistic), float(p)
 
     def nemenyi(self) -> pd.DataFrame:
-        """P-values of Nemenyi's test of every pair."""
+        """P-values of Nemenyi's test for every pair."""
         return scikit_posthocs.posthoc_nemenyi_friedman(self.ranks)
 
 
@@ -60,8 +60,8 @@ def rank(errors: pd.DataFrame, failed: pd.DataFrame) -> Ranking:
     """Rank methods on the data sets.
 
     A method that failed on a data set shares the last places there, as in the paper. A cell that
-    is merely missing says nothing: the data sets or methods that miss the most are left out until
-    no cell is missing.
+    is merely missing says nothing: the data sets or methods with the most missing cells are left
+    out until none is missing.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def rank(errors: pd.DataFrame, failed: pd.DataFrame) -> Ranking:
 
 
 def wilcoxon_over_datasets(errors: pd.DataFrame) -> pd.DataFrame | None:
-    """P-values of the signed-rank test of every pair over data sets, with Holm's correction.
+    """P-values of the signed-rank test over data sets for every pair, with Holm's correction.
 
     Parameters
     ----------

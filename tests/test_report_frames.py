@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from poscount.experiments import published
-from poscount.experiments.report import cells, comparison, results, significance
+from poscount.experiments.report import beside_paper, frames, significance
 from results_file import points, same, threshold_curve, write
 
 
@@ -19,7 +19,7 @@ def path(tmp_path):
 
 
 def errors_of(path):
-    frame = cells.errors(results.read(path).evaluations)
+    frame = frames.errors(frames.read(path).evaluations)
     return frame.set_index(["table", "dataset", "method"])
 
 
@@ -61,7 +61,7 @@ def test_over_sub_classes(path, errors, expected):
 def test_the_oracle_takes_the_best_threshold_of_each_data_set(path):
     made = {("1", d, "bft"): same(0, curve=threshold_curve(t)) for d, t in [("A", 40), ("W", 7)]}
     write(path, made)
-    read = results.read(path)
+    read = frames.read(path)
     assert {c.dataset: c.mae.argmin() for c in read.curves} == {"A": 40, "W": 7}
     assert np.allclose(read.evaluations["estimate"], read.evaluations["truth"])
     # Ten percentiles off is one point.
@@ -78,7 +78,7 @@ def test_the_oracle_takes_one_threshold_for_all_sub_classes(path):
     # 20, which is right for y and one point off for the others.
     assert frame.loc[("3a", "made", "bft"), "mae"] == pytest.approx(1)
     assert frame.loc[("3c", "made", "bft"), "mae"] == pytest.approx(1)
-    assert [c.mae.argmin() for c in results.read(path).curves] == [20]
+    assert [c.mae.argmin() for c in frames.read(path).curves] == [20]
 
 
 def test_errors_of_experiment_2_beside_the_paper_are_measured_as_the_authors_did(path):
@@ -131,13 +131,13 @@ def test_intervals_and_seconds(path):
         ("4", "A", "pat"): same(1, seconds=0.25),
     }
     write(path, made)
-    evaluations = results.read(path).evaluations
-    held = cells.intervals(evaluations).set_index("method")
+    evaluations = frames.read(path).evaluations
+    held = frames.intervals(evaluations).set_index("method")
     assert held["coverage"].to_dict() == {"pat": 100, "odin": 0}
     assert held["width"].to_dict() == pytest.approx({"pat": 5, "odin": 2})
-    (times,) = cells.seconds(evaluations).to_dict("records")
+    (times,) = frames.seconds(evaluations).to_dict("records")
     assert times == {"dataset": "A", "method": "pat", "fit": 0.5, "quantify": 11 * 0.25}
-    theirs = comparison.seconds(cells.seconds(evaluations)).set_index("part")
+    theirs = beside_paper.beside_seconds(frames.seconds(evaluations)).set_index("part")
     assert theirs["published"].to_dict() == {"quantify": 0.67, "fit and quantify": 1.03}
     assert theirs["seconds"].to_dict() == {"quantify": 2.75, "fit and quantify": 3.25}
 
@@ -219,7 +219,7 @@ def test_wilcoxon_over_the_folds_that_both_have(path):
         ("1", "W", "pat"): same(9),
     }
     write(path, made, repetitions=5, folds=2)
-    p, shared = significance.wilcoxon_over_folds(results.read(path).evaluations)
+    p, shared = significance.wilcoxon_over_folds(frames.read(path).evaluations)
     assert shared.at["pat", "tice"] == 10
     assert p.at["pat", "tice"] == pytest.approx(2 / 2**10)
 
@@ -238,11 +238,11 @@ def paper_file(path, shift=0.0):
 
 
 def test_the_paper_s_numbers_agree_with_the_paper(path):
-    frame = cells.errors(results.read(paper_file(path)).evaluations)
-    compared = comparison.beside(frame)
+    frame = frames.errors(frames.read(paper_file(path)).evaluations)
+    compared = beside_paper.beside_errors(frame)
     assert len(compared) == 4 * 6
     assert compared["within"].all()
-    agreed = comparison.agreement(compared, "1")
+    agreed = beside_paper.agreement(compared, "1")
     assert agreed.spearman == pytest.approx(1)
     assert agreed.datasets == list(published.DATASETS)
     assert list(agreed.ranks.index[:2]) == ["pat", "extice"]
@@ -250,8 +250,8 @@ def test_the_paper_s_numbers_agree_with_the_paper(path):
 
 
 def test_agreement_is_one_point_or_fifteen_percent(path):
-    frame = cells.errors(results.read(paper_file(path, shift=1.2)).evaluations)
-    compared = comparison.beside(frame)
+    frame = frames.errors(frames.read(paper_file(path, shift=1.2)).evaluations)
+    compared = beside_paper.beside_errors(frame)
     # 1.2 points are 15 % of 8.
     assert (compared["within"] == (compared["published"] >= 8)).all()
     assert compared["difference"].to_numpy() == pytest.approx(1.2)
@@ -264,5 +264,5 @@ def test_the_reverse_order_has_the_reverse_correlation(path):
         for dataset in ("W", "R")
         for method, column in {"pat": "PAT_M", "tice": "TIcE", "extice": "ExTIcE"}.items()
     }
-    compared = comparison.beside(cells.errors(results.read(write(path, made)).evaluations))
-    assert comparison.agreement(compared, "1").spearman == pytest.approx(-1)
+    compared = beside_paper.beside_errors(frames.errors(frames.read(write(path, made)).evaluations))
+    assert beside_paper.agreement(compared, "1").spearman == pytest.approx(-1)

@@ -1,0 +1,165 @@
+"""Planning: how many positives and how many rows a wanted error needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from poscount.intervals import half_width, pat_variance
+from poscount.theory.arguments import checked_counts, checked_shares
+from poscount.theory.pat_error import MEAN_ABSOLUTE_NORMAL, expected_error
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Sample sizes and their expected precision, as found by `plan`.
+
+    Attributes
+    ----------
+    n_labeled, n_unlabeled : int
+        Number of labelled positives and of rows in the sample.
+    expected_error : float
+        Expected absolute error of PAT with these sizes.
+    half_width : float
+        Half-width of the interval with these sizes.
+    confidence : float
+        Coverage of that interval.
+    prevalence : float
+        The share of positives planned for.
+    """
+
+    n_labeled: int
+    n_unlabeled: int
+    expected_error: float
+    half_width: float
+    confidence: float
+    prevalence: float
+
+
+def plan(
+    error: float,
+    *,
+    prevalence: float = 1.0,
+    confidence: float = 0.95,
+    n_labeled: int | None = None,
+    n_unlabeled: int | None = None,
+) -> Plan:
+    r"""Find how many positives and how many unlabeled rows a wanted error needs.
+
+    The expected absolute error, `pat_expected_error`, must not exceed `error`. Of all pairs that
+    achieve this, the one with the smallest sum is taken, in which :math:`n_L = \sqrt{p} \, n_U` up
+    to rounding (while :math:`p n_U \geq 1`).
+    Whatever the plan says, PAT needs at least ten positives, and its default scorer needs at least
+    two more positives than there are features.
+
+    Parameters
+    ----------
+    error : float
+        Wanted expected absolute error :math:`E|p - p'|`, at least 0.000001 and below 1.
+    prevalence : float, default=1.0
+        Share of positives to plan for, in (0, 1]. The default is the worst case.
+    confidence : float, default=0.95
+        Coverage of the interval whose half-width the plan reports.
+    n_labeled, n_unlabeled : int, optional
+        Give one of them if it is already fixed; then only the other is searched for.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ValueError
+        If the fixed number is so small that no other number achieves the wanted error.
+
+    Notes
+    -----
+    The formula leaves out PAT's cap at 1, which halves the error of a sample of positives only,
+    and is mostly a little cautious: on simulated scores PAT's error is about 5 % smaller, except
+    that with only a handful of positives in the sample it is up to 3 % larger. The formula assumes
+    that no negative scores like a positive; no number of rows makes up for negatives that do.
+
+    References
+    ----------
+    .. [1] D. dos Reis, M. de Souto, E. de Sousa and G. Batista, "Quantifying With Only Positive
+       Training Data", arXiv:2004.10356.
+
+    Examples
+    --------
+    >>> needed = plan(0.02)
+    >>> needed.n_labeled, needed.n_unlabeled, round(needed.half_width, 3)
+    (2547, 2546, 0.049)
+
+    With only 200 positives at hand, and a quarter of the sample expected to be positive:
+
+    >>> plan(0.02, prevalence=0.25, n_labeled=200).n_unlabeled
+    529
+    """
+    checked_shares("error", error, "[)", low=1e-6)
+    p = float(checked_shares("prevalence", prevalence, "(]"))
+    checked_shares("confidence", confidence, "()")
+    if n_labeled is not None and n_unlabeled is not None:
+        raise ValueError("Give n_labeled or n_unlabeled or neither: a plan searches for the other.")
+    if n_labeled is None:
+        if n_unlabeled is None:
+            n_unlabeled = _cheapest_n_unlabeled(error, p)
+        rows = int(checked_counts("n_unlabeled", n_unlabeled))
+        limit = expected_error(p, math.inf, rows)
+        if limit >= error:
+            least = _smallest(lambda n: expected_error(p, math.inf, n) < error)
+            raise ValueError(
+                f"With {rows} unlabeled rows no number of labelled positives brings the expected "
+                f"error below {limit:.4g}: {error:.4g} needs at least {least} unlabeled rows."
+            )
+        positives = _smallest(lambda n: expected_error(p, n, rows) <= error)
+    else:
+        positives = int(checked_counts("n_labeled", n_labeled))
+        limit = expected_error(p, positives, math.inf)
+        if limit >= error:
+            least = _smallest(lambda n: expected_error(p, n, math.inf) < error)
+            raise ValueError(
+                f"With {positives} labelled positives no number of unlabeled rows brings the "
+                f"expected error below {limit:.4g}: {error:.4g} needs at least {least} labelled "
+                "positives."
+            )
+        rows = _smallest(lambda n: expected_error(p, positives, n) <= error)
+    return Plan(
+        n_labeled=positives,
+        n_unlabeled=rows,
+        expected_error=float(expected_error(p, positives, rows)),
+        half_width=float(half_width(p, positives, rows, confidence)),
+        confidence=float(confidence),
+        prevalence=p,
+    )
+
+
+def _cheapest_n_unlabeled(error: float, p: float) -> int:
+    """Rows of the sample in the pair with the smallest sum.
+
+    The number of positives needed with n rows is a convex function of n, so that the sum is
+    smallest where one more row first saves no more than one positive.
+    """
+    variance = (error / MEAN_ABSOLUTE_NORMAL) ** 2
+
+    def n_labeled(n: int) -> float:
+        left = variance - pat_variance(p, math.inf, n)
+        return pat_variance(p, 1, math.inf) / left if left > 0 else math.inf
+
+    return _smallest(
+        lambda n: expected_error(p, math.inf, n) < error and n_labeled(n) - n_labeled(n + 1) <= 1
+    )
+
+
+def _smallest(enough: Callable[[int], bool]) -> int:
+    """The smallest positive integer that is enough, if all larger ones are enough, too."""
+    low, high = 0, 1
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
