@@ -80,7 +80,7 @@ def with_dask(model: Any, folder: Path) -> Any:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster),
     ):
         return count(model, dd.read_parquet(str(folder)))

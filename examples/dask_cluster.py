@@ -14,7 +14,7 @@ def main() -> None:
     rows = dd.from_pandas(trap, npartitions=8)
     # With a cluster of yours: Client("tcp://scheduler:8786").
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster),
     ):
         counts = count(model, rows)

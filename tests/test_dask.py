@@ -24,7 +24,7 @@ distributed = pytest.importorskip("distributed")
 def cluster():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None
+            n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

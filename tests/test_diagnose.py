@@ -15,7 +15,6 @@ from sklearn.ensemble import IsolationForest
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
-from test_checks_rcq import halves, separate
 
 import poscount
 from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
@@ -23,6 +22,7 @@ from poscount.checks import REPORT
 from poscount.checks.copies import copies, row_codes
 from poscount.diagnostics.evidence import MOST_ROWS
 from poscount.validation import InputSupport, Rows
+from test_checks import halves, separate
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 

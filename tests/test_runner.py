@@ -96,7 +96,7 @@ def test_a_dask_cluster_gives_the_same(tmp_path):
     finish(here, ["pat", "tice"])
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, processes=False
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", processes=False
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
