@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from poscount.errors import InputError
 from poscount.files.reading import expand
 from poscount.files.sampling import sample_rows_from_files
 
@@ -63,3 +64,12 @@ def test_every_row_has_the_same_chance(rows_in):
     thirds = counts.reshape(3, 1000).mean(axis=1)
     assert np.abs(thirds - 12).max() < 0.5
     assert counts.max() < 30
+
+
+def test_types_that_differ_between_files_are_an_error(tmp_path, named_pat, trap):
+    pa.parquet.write_table(trap, tmp_path / "0.parquet")
+    text = trap.set_column(1, "b", pa.array(["x"] * len(trap)))
+    pa.parquet.write_table(text, tmp_path / "1.parquet")
+    with pytest.raises(InputError, match="the same type as in the files before") as caught:
+        sample_rows_from_files(named_pat, expand([str(tmp_path)]), 10, seed=0)
+    assert caught.value.file == str(tmp_path / "1.parquet")

@@ -194,6 +194,15 @@ def test_several_columns_that_are_not_features_are_listed(refused, tmp_path):
     assert error.value == ["day", "id", "site"]
 
 
+def test_numbers_with_marks_may_be_identifiers(refused, tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("sample_id,size\n2.000.123,1.5\n2.000.124,2.5\n")
+    error = refused(workflows.fit, str(path), "pat", options={})
+    assert (error.column, error.option, error.value) == ("sample_id", "exclude", ["sample_id"])
+    error = refused(workflows.fit, str(path), "pat", options={}, features=["sample_id", "size"])
+    assert "it has thousands marks" in error.message
+
+
 def test_a_column_named_as_a_feature_is_looked_at_too(refused, tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("id,size\n1,1.5 g\n2,2.5 g\n")

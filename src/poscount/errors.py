@@ -1,7 +1,7 @@
 """Errors as data: what is wrong, where, and which option would mend it.
 
-The words in which an option is set belong to the door that a user came through: Python's are here,
-those of the command line and of the page in `cli` and `web`.
+Which words say how to set an option depends on the front end: Python's are here, those of the
+command line and of the page are in `cli` and `web`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Self
 class InputError(ValueError):
     """Data or a setting that cannot be used.
 
-    `row` counts from 0. In the text the rows of an array or a frame do so too, as their index
-    does; the rows of a file count from 1, as in a spreadsheet, without the header.
+    `row` counts from 0. So does the text for the rows of an array or a frame, as their index does;
+    the rows of a file are counted from 1, without the header.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ class InputError(ValueError):
     option : str, optional
         The parameter that would mend it, by its name in Python.
     value : object, optional
-        What to set the option to, if that is known.
+        What to set the option to, if it is known.
     leave_out : bool
-        Whether it is mended by not giving the option at all.
+        Whether the error is mended by not giving the option at all.
 
     Examples
     --------
@@ -63,14 +63,14 @@ class InputError(ValueError):
         return {name: value for name, value in vars(self).items() if name != "message"}
 
     def at(self, *, file: str | None = None, first_row: int = 0) -> Self:
-        """Give the same error with the file that it happened in, and its row in that file.
+        """Return the same error with the file that it is in, and its row in that file.
 
         Parameters
         ----------
         file : str, optional
-            Kept as it is if None.
+            None keeps the file that the error has.
         first_row : int
-            Row of the file at which the rows begin that the error was found in.
+            Row of the file at which the rows begin in which the error was found.
         """
         row = None if self.row is None else first_row + self.row
         return type(self)(self.message, **{**self._data, "file": file or self.file, "row": row})
@@ -97,7 +97,7 @@ class InputError(ValueError):
         return f"Set {self.option}={self.value!r}."
 
     def told(self, remedy: str) -> str:
-        """The whole sentence, with a remedy in the words of the door the user came through."""
+        """The whole text, with a remedy in the words of a front end."""
         text = f"{self.place}: {self.message}" if self.place else self.message
         return f"{text} {remedy}" if remedy else text
 

@@ -8,7 +8,7 @@ from typing import Any
 # Called now and then with how much is done, and of how much.
 OnProgress = Callable[[int, int], None]
 # From the names in a file to those that are read.
-Choose = Callable[[list[str]], list[str]]
+ChooseColumns = Callable[[list[str]], list[str]]
 
 
 def pyarrow() -> Any:

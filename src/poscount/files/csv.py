@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
 from poscount.errors import InputError
-from poscount.files.arrow import Choose, OnProgress, pyarrow
+from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
 from poscount.files.text_cells import MISSING, look_at_text
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -71,7 +71,7 @@ class _Block(NamedTuple):
 
 def csv_batches(
     path: str,
-    choose: Choose,
+    choose: ChooseColumns,
     required: Sequence[str],
     numeric: Sequence[str],
     csv_format: CsvFormat,

@@ -57,7 +57,8 @@ def choose_features(
     notes: dict[str, None] = {}
     for name in chosen:
         looks = _look(table[name], decimal)
-        if looks is not None and looks.is_measurement:
+        wanted = features is not None or not _named_as_identifier(name)
+        if looks is not None and looks.is_measurement and wanted:
             raise looks.error(name).at(file=path)
         reason = _reason(table[name], name, looks)
         if reason is not None:
@@ -119,11 +120,14 @@ def is_number(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
+def _named_as_identifier(name: str) -> bool:
+    # The last two are what pandas writes for its index.
+    named = _IDENTIFIER.search(name) or re.search("[a-z]I[dD]$", name)
+    return bool(named) or name == "" or name.startswith("Unnamed:")
+
+
 def _is_identifier(column: Any, name: str) -> bool:
-    if _IDENTIFIER.search(name) or re.search("[a-z]I[dD]$", name):
-        return True
-    # What pandas writes for its index.
-    if name == "" or name.startswith("Unnamed:"):
+    if _named_as_identifier(name):
         return True
     if not pyarrow().types.is_integer(column.type) or len(column) < 20 or column.null_count:
         return False

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from poscount.errors import InputError
-from poscount.files.arrow import Choose, OnProgress, pyarrow
+from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
 
 
 def parquet_batches(
-    path: str, choose: Choose, batch_rows: int, progress: OnProgress | None
+    path: str, choose: ChooseColumns, batch_rows: int, progress: OnProgress | None
 ) -> Iterator[Any]:
     """Yield the chosen columns of a Parquet file."""
     # Through a small buffer: the columns of a whole row group may be large.
@@ -29,7 +29,7 @@ def parquet_batches(
                 progress(done, total)
 
 
-def arrow_batches(path: str, choose: Choose, progress: OnProgress | None) -> Iterator[Any]:
+def arrow_batches(path: str, choose: ChooseColumns, progress: OnProgress | None) -> Iterator[Any]:
     """Yield the chosen columns of an Arrow file or stream."""
     pa = pyarrow()
     # Mapped, because the whole file may be one batch.

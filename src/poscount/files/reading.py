@@ -110,7 +110,7 @@ def read_batches(
     """
     pyarrow()
     path = os.fspath(path)
-    kind = _kind(path)
+    file_format = _format_of(path)
     _check_file(path)
     required = list(dict.fromkeys([*(columns or ()), *(numeric or ())]))
     # A feature is never taken from a path.
@@ -126,13 +126,13 @@ def read_batches(
         return chosen_columns(names, wanted, inside, source)
 
     source = "standard input" if path == "-" else path
-    if kind == "CSV":
+    if file_format == "CSV":
         csv_format = csv_format.checked(path)
         batches = csv_batches(path, choose, required, numeric or (), csv_format, progress)
-    elif kind == "Parquet":
-        batches = undamaged(parquet_batches(path, choose, batch_rows, progress), path, kind)
+    elif file_format == "Parquet":
+        batches = undamaged(parquet_batches(path, choose, batch_rows, progress), path, file_format)
     else:
-        batches = undamaged(arrow_batches(path, choose, progress), path, kind)
+        batches = undamaged(arrow_batches(path, choose, progress), path, file_format)
     for batch in _with_partitions(batches, columns, partitions):
         for start in range(0, max(batch.num_rows, 1), batch_rows):
             yield batch.slice(start, batch_rows)
@@ -170,7 +170,7 @@ def read_table(
     pa = pyarrow()
     batches = read_batches(path, columns=columns, numeric=numeric, csv_format=csv_format)
     table = pa.Table.from_batches(list(batches))
-    if numeric is None and _kind(os.fspath(path)) == "CSV":
+    if numeric is None and _format_of(os.fspath(path)) == "CSV":
         inferred = [infer(column, csv_format.decimal) for column in table.columns]
         table = pa.Table.from_arrays(inferred, names=table.column_names)
     return table
@@ -258,12 +258,12 @@ def _supported_below(directory: str) -> list[str]:
     return sorted(files)
 
 
-def _kind(path: str) -> str:
+def _format_of(path: str) -> str:
     if path == "-":
         return "CSV"
-    for kind, suffixes in _SUFFIXES.items():
+    for file_format, suffixes in _SUFFIXES.items():
         if path.lower().endswith(suffixes):
-            return kind
+            return file_format
     raise InputError(
         f"its extension is not of a format that can be read; use {', '.join(_ALL_SUFFIXES)}.",
         file=path,

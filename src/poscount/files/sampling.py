@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poscount.base import Quantifier
+from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.csv import DEFAULT_CSV, CsvFormat
 from poscount.files.features import wanted_columns
@@ -75,7 +76,12 @@ def sample_rows_from_files(
             n_rows += batch.num_rows
             tables = [pa.Table.from_batches([batch])]
             tables = tables if kept is None else [kept, *tables]
-            kept = pa.concat_tables(tables, promote_options="permissive")
+            try:
+                kept = pa.concat_tables(tables, promote_options="permissive")
+            except pa.ArrowException as error:
+                raise InputError(
+                    "a column does not have the same type as in the files before.", file=file
+                ) from error
             numbers = np.append(numbers, draw.random(batch.num_rows))
             if len(numbers) > most:
                 chosen = np.sort(np.argpartition(numbers, most)[:most])

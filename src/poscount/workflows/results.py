@@ -84,6 +84,6 @@ def draw(
         if kind == ".png":
             path.write_bytes(png(figure, dpi))
         else:
-            # The same results give the same file: no date in it.
+            # Without the date, which is of no use in a picture.
             figure.savefig(path, dpi=dpi, metadata={"Date": None} if kind == ".svg" else None)
     pyplot().close(figure)
