@@ -7,7 +7,7 @@ from joblib import parallel_config
 from poscount import BBE, EN
 from poscount.base import TransductiveQuantifier
 from poscount.intervals import bootstrap_interval
-from poscount.prevalence import Estimate
+from poscount.prevalence import Caution, Estimate, Interval
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,25 @@ class Share(TransductiveQuantifier):
 
     def _estimate_from(self, positives, sample, generator):
         return Estimate(float(np.mean(sample > 0)), {})
+
+
+class Certain(Share):
+    """Gives an interval and a warning of its own."""
+
+    def _estimate_from(self, positives, sample, generator):
+        self.n_calls = getattr(self, "n_calls", 0) + 1
+        caution = Caution("made-up", "Just a test.", 1.0)
+        return Estimate(0.5, {"a": 1}, Interval(0.4, 0.6, 0.9), (caution,))
+
+
+def test_an_interval_of_its_own_is_not_resampled():
+    model = Certain(bootstrap=10, random_state=0).fit(np.zeros((5, 1)))
+    p = model.quantify(np.zeros((8, 1)))
+    assert model.n_calls == 1
+    assert p.interval == Interval(0.4, 0.6, 0.9)
+    assert [caution.code for caution in p.warnings] == ["made-up"]
+    assert p.details == {"seed": 0, "a": 1}
+    assert (float(p), p.n_labeled, p.n_unlabeled, p.method) == (0.5, 5, 8, "Certain")
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])

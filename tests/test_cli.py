@@ -433,7 +433,7 @@ def test_too_few_positives(refused, tmp_path):
     assert "10 positives" in refused("fit", few, "-o", tmp_path / "m")
     few.write_text("\n".join(lines[:11]))
     sentence = refused("fit", few, "-o", tmp_path / "m", "--method", "pat")
-    assert "positives than features + 1" in sentence
+    assert "positives for the covariance" in sentence
     few.write_text(lines[0] + "\n")
     assert "no rows" in refused("fit", few, "-o", tmp_path / "m")
 

@@ -5,7 +5,7 @@ import pytest
 
 from poscount import PAT, RCQ
 from poscount.diagnostics import compare_samples
-from test_checks_rcq import halves, separate
+from test_checks import halves, separate
 
 
 def overlapping(rng, n):

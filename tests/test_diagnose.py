@@ -22,7 +22,7 @@ from poscount.checks import REPORT
 from poscount.checks.copies import copies, row_codes
 from poscount.diagnostics.evidence import MOST_ROWS
 from poscount.validation import Rows, Takes
-from test_checks_rcq import halves, separate
+from test_checks import halves, separate
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 

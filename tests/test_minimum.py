@@ -96,7 +96,7 @@ def test_parameters():
 
 
 @pytest.mark.parametrize(
-    ("members", "message"), [([], "empty"), (["pat"], "'pat' is none"), ("pat", "quantifiers")]
+    ("members", "message"), [([], "empty"), (["pat"], "got 'pat' in it"), ("pat", "quantifiers")]
 )
 def test_wrong_members(members, message, data):
     with pytest.raises(ValueError, match=message):

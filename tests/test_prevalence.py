@@ -21,6 +21,7 @@ from poscount import (
     prevalence_from_joint_prior,
     prevalence_from_label_frequency,
 )
+from poscount.prevalence import as_columns
 
 shares = st.floats(0, 1)
 sizes = st.integers(1, 10**9)
@@ -203,3 +204,22 @@ def test_interval_holds_its_ends():
     assert 0.375 in interval
     assert 0.376 not in interval
     assert interval.width == 0.125
+
+
+def test_one_more_warning_keeps_the_rest(p):
+    caution = Caution("skipped-files", "One file.", 1.0)
+    warned = p.with_warning(caution)
+    assert warned.warnings == (*p.warnings, caution)
+    assert warned.to_dict() | {"warnings": []} == p.to_dict() | {"warnings": []}
+    assert warned.details == p.details
+    assert len(p.warnings) == 1
+
+
+def test_columns_of_a_table(p):
+    bare = Prevalence(0.5, n_labeled=1, n_unlabeled=4, method="EN")
+    columns = as_columns([p, bare])
+    assert columns["prevalence"] == [0.3125, 0.5]
+    assert (columns["low"][0], columns["high"][0]) == (0.25, 0.375)
+    assert np.isnan([columns["low"][1], columns["high"][1]]).all()
+    assert (columns["count"], columns["n"]) == ([500, 2], [1600, 4])
+    assert columns["warnings"] == ["wide-interval", ""]

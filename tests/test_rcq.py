@@ -407,7 +407,11 @@ def test_many_groups_in_parts(task, monkeypatch):
     model = RCQ(random_state=0).fit(pd.DataFrame(positives, columns=list("abcd")))
     expected = model.quantify_groups(frame, "group")
     monkeypatch.setattr(rcq_module, "GROUPS_AT_ONCE", 3)
-    assert model.quantify_groups(frame, "group") == expected
+    in_parts = model.quantify_groups(frame, "group")
+    assert {key: everything(p) for key, p in in_parts.items()} == {
+        key: everything(p) for key, p in expected.items()
+    }
+    assert len({p.details["pat"] for p in in_parts.values()}) > 3
 
 
 def test_saved_and_loaded(task, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from poscount import PAT, RCQ
 from poscount.reusable.regions import bounds
-from test_checks_rcq import halves
+from test_checks import halves
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")

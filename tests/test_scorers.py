@@ -263,7 +263,7 @@ def test_rows_must_be_scored_one_by_one(name, positives):
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize("name", ["COF", "SOS"])
 def test_a_scorer_that_needs_company_is_refused(name, positives):
-    with pytest.raises(ValueError, match=f"{name} cannot score a row by itself, so that rows"):
+    with pytest.raises(ValueError, match=f"{name} cannot score a row by itself, so rows"):
         PAT(pyod(name)()).fit(positives)
 
 

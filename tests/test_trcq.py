@@ -7,6 +7,7 @@ import pytest
 import poscount
 from plain import region_counting
 from poscount import RCQ, TRCQ
+from poscount.base import TransductiveQuantifier
 from poscount.reusable.region_layout import region_layout
 from poscount.reusable.regions import Regions
 
@@ -85,6 +86,17 @@ def test_same_seed_same_answer(task, model):
     assert (answer.method, answer.n_labeled, answer.n_unlabeled) == ("TRCQ", 300, 600)
     assert answer in answer.interval
     assert answer.details["bound"] >= answer
+
+
+def test_the_interval_and_the_warnings_are_its_own(task, model):
+    assert isinstance(model, TransductiveQuantifier)
+    assert set(model.get_params()) == {"confidence", "random_state"}
+    answer = model.quantify(task[1])
+    assert answer.interval.level == 0.95
+    # Half of the positives have no negatives near them, and PAT cannot know that.
+    assert {"core-differs", "pat-disagrees"} <= {caution.code for caution in answer.warnings}
+    narrow = TRCQ(confidence=0.5, random_state=0).fit(task[0]).quantify(task[1])
+    assert narrow.interval.width < answer.interval.width
 
 
 def test_saved_and_loaded(task, model, tmp_path):

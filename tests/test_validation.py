@@ -265,7 +265,7 @@ def test_fewer_positives_than_folds(kind, positives, n_rows):
 @pytest.mark.parametrize(("n_rows", "n_features"), [(11, 12), (12, 12), (13, 12)])
 def test_not_more_positives_than_features_and_one(n_rows, n_features):
     rows = np.random.default_rng(0).normal(size=(n_rows, n_features))
-    with pytest.raises(ValueError, match="more positives than features") as caught:
+    with pytest.raises(ValueError, match=f"needs at least {n_features + 2} positives") as caught:
         PAT().fit(rows)
     assert "nine tenths" not in str(caught.value)
     assert PAT(Mahalanobis("ledoit-wolf"), random_state=0).fit(rows).n_labeled_ == n_rows
@@ -274,7 +274,9 @@ def test_not_more_positives_than_features_and_one(n_rows, n_features):
 def test_enough_for_all_but_not_for_nine_tenths():
     rows = np.random.default_rng(0).normal(size=(14, 12))
     Mahalanobis().fit(rows)
-    with pytest.raises(ValueError, match=r"all 14 positives but not nine tenths.*ledoit-wolf"):
+    with pytest.raises(
+        ValueError, match=r"on all 14 positives, but not on nine tenths.*ledoit-wolf"
+    ):
         PAT().fit(rows)
 
 

@@ -1,4 +1,4 @@
-"""Minimum, several quantifiers that each err upwards."""
+"""Minimum, the smallest estimate of several quantifiers."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ import numpy as np
 from sklearn.base import clone
 
 from poscount.base import Quantifier
-from poscount.prevalence import Interval, Prevalence
+from poscount.prevalence import Estimate, Interval, Prevalence
 from poscount.reusable.pat import PAT
 from poscount.seeds import stream
 from poscount.validation import Rows, Takes
 
+__all__ = ["Minimum"]
+
 
 class Minimum(Quantifier):
-    r"""The smallest answer of several quantifiers.
+    r"""Takes the smallest estimate of several quantifiers.
 
     .. math:: \hat p = \min_j \hat p_j
 
-    Negatives that look like positives make a quantifier answer too much, and different
-    quantifiers are misled by different negatives: the smallest answer was misled least. The paper
-    takes the smaller of PAT and ExTIcE. Where none is misled, the smallest of several noisy
-    answers is a little too small.
+    Negatives that look like positives make an estimate too high, and different quantifiers are
+    misled by different negatives, so the smallest estimate was misled least. The paper takes the
+    smaller of PAT and ExTIcE. If no quantifier is misled, the smallest of several noisy estimates
+    is a little too low.
 
     Parameters
     ----------
     quantifiers : sequence of quantifiers, optional
-        The members; each learns from all positives and answers for each sample. The paper's
-        ``[PAT(), ExTIcE()]`` if None.
+        The members; each is fitted on all positives and applied to each sample. If None, the
+        paper's ``[PAT(), ExTIcE()]``.
     random_state : int, RandomState, Generator or None
-        Seed of the members that have none; each gets its own.
+        Seed for members that have none; each gets a different one.
 
     Attributes
     ----------
@@ -44,12 +46,12 @@ class Minimum(Quantifier):
 
     Notes
     -----
-    The interval reaches from the smallest lower to the smallest upper end, if every member gives
-    one (transductive members do with `bootstrap`): it holds the truth whenever all members'
-    intervals do. The warnings are those of all members, because a doubt about one answer is a
-    doubt about which is the smallest. `details` holds the members' answers (`members`, in order,
-    each a `Prevalence` with its own interval, warnings and details) and the index of the
-    `smallest`; of equal answers the first counts.
+    The interval goes from the smallest lower to the smallest upper end, if every member gives an
+    interval (transductive members do with `bootstrap`): it covers the truth whenever the intervals
+    of all members do. The warnings are those of all members, because doubt about one estimate is
+    doubt about which is the smallest. `details` has the results of the `members` (in order, each a
+    `Prevalence` with its own interval, warnings and details) and the index of the `smallest`, the
+    first one of equal ones.
 
     References
     ----------
@@ -83,19 +85,21 @@ class Minimum(Quantifier):
 
     def _members(self) -> list[Quantifier]:
         if self.quantifiers is None:
-            # Here and not above: its kernels take their time to import.
+            # Not at the top, because its kernels take long to import.
             from poscount.transductive.extice import ExTIcE
 
             return [PAT(), ExTIcE()]
         for member in self.quantifiers:
             if not isinstance(member, Quantifier):
-                raise ValueError(f"quantifiers is a list of quantifiers, but {member!r} is none.")
+                raise ValueError(
+                    f"quantifiers must be a list of quantifiers, got {member!r} in it."
+                )
         if not self.quantifiers:
-            raise ValueError("quantifiers is empty: at least one quantifier is needed.")
+            raise ValueError("quantifiers is empty: it needs at least one quantifier.")
         return list(self.quantifiers)
 
     def _takes(self) -> Takes:
-        # Every member gets the same rows and checks them again for itself.
+        # Every member gets the same rows and validates them again.
         each = [member._takes() for member in self._members()]
         return Takes(*(all(taken) for taken in zip(*each, strict=True)))
 
@@ -110,15 +114,13 @@ class Minimum(Quantifier):
     def _quantify(self, rows: Rows) -> Prevalence:
         answers = [member.quantify(rows.data) for member in self.quantifiers_]
         smallest = int(np.argmin(answers))
-        return Prevalence(
+        estimate = Estimate(
             float(answers[smallest]),
-            n_labeled=self.n_labeled_,
-            n_unlabeled=len(rows),
-            method=type(self).__name__,
-            interval=_interval(answers),
-            warnings=dict.fromkeys(caution for answer in answers for caution in answer.warnings),
-            details={"seed": self.seed_, "members": answers, "smallest": smallest},
+            {"members": answers, "smallest": smallest},
+            _interval(answers),
+            tuple(dict.fromkeys(caution for answer in answers for caution in answer.warnings)),
         )
+        return self._prevalence(estimate, len(rows))
 
 
 def _interval(answers: list[Prevalence]) -> Interval | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from poscount.checks.check import Evidence, Missing, RegionEvidence
+from poscount.checks.check import Check, Evidence, Missing, RegionEvidence
 from poscount.checks.constant_features import CONSTANT_FEATURES
 from poscount.checks.copies import DUPLICATE_POSITIVES, DUPLICATE_ROWS, POSITIVES_IN_SAMPLE
 from poscount.checks.core_differs import CORE_DIFFERS
@@ -24,7 +24,7 @@ from poscount.checks.tied_scores import TIED_SCORES
 from poscount.checks.wide_interval import WIDE_INTERVAL
 from poscount.prevalence import Caution
 
-# Of the model alone, so that they need to be made only once for many samples; and of a sample.
+# Of the model alone, made once for many samples; and of each sample.
 MODEL_CHECKS = (FEW_POSITIVES_FOR_RCQ, FEW_POSITIVES, SINGULAR_COVARIANCE, TIED_SCORES)
 SAMPLE_CHECKS = (WIDE_INTERVAL, CORE_DIFFERS, PAT_DISAGREES, OVERLAP)
 # In the order of the report.
@@ -58,16 +58,18 @@ __all__ = [
 
 
 def model_cautions(evidence: Evidence) -> tuple[Caution, ...]:
-    """Warnings that hold for every sample, because they are about the model alone."""
-    found = (check.caution(evidence) for check in MODEL_CHECKS)
-    return tuple(caution for caution in found if caution is not None)
+    """Warnings that are about the model alone, and so hold for every sample."""
+    return _cautions(MODEL_CHECKS, evidence)
 
 
-def sample_cautions(evidence: Evidence, of_model: Iterable[Caution] = ()) -> tuple[Caution, ...]:
+def sample_cautions(evidence: Evidence, of_model: tuple[Caution, ...]) -> tuple[Caution, ...]:
     """Warnings for one sample, together with those of `model_cautions`."""
-    found = (check.caution(evidence) for check in SAMPLE_CHECKS)
-    of_sample = [caution for caution in found if caution is not None]
     # Which rule was used is said first.
-    first = [caution for caution in of_model if caution.code == FEW_POSITIVES_FOR_RCQ.code]
-    last = [caution for caution in of_model if caution.code != FEW_POSITIVES_FOR_RCQ.code]
-    return (*first, *of_sample, *last)
+    n_first = int(bool(of_model) and of_model[0].code == FEW_POSITIVES_FOR_RCQ.code)
+    of_sample = _cautions(SAMPLE_CHECKS, evidence)
+    return (*of_model[:n_first], *of_sample, *of_model[n_first:])
+
+
+def _cautions(checks: Iterable[Check], evidence: Evidence) -> tuple[Caution, ...]:
+    found = [check.caution(evidence) for check in checks]
+    return tuple(caution for caution in found if caution is not None)

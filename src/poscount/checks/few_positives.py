@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from poscount.checks.check import Check, Evidence, Missing, Outcome
@@ -35,16 +36,30 @@ def covariance_bias(n_features: int, n_labeled: int) -> float:
     return 0.8 * math.sqrt(n_features / 2) * math.log(too_far[0] / too_far[1])
 
 
+@functools.cache
+def positives_needed(n_features: int) -> int:
+    """Number of positives that keeps the bias of a plain covariance small.
+
+    Examples
+    --------
+    >>> n = positives_needed(20)
+    >>> covariance_bias(20, n) <= LARGEST_BIAS < covariance_bias(20, n - 1)
+    True
+    """
+    # With fewer than d + 3 there is no covariance at all.
+    n = max(FEWEST_POSITIVES, n_features + 3)
+    while covariance_bias(n_features, n) > LARGEST_BIAS:
+        n += 1
+    return n
+
+
 def _look(evidence: Evidence) -> Outcome:
     n, needed, bias, rank = evidence.n_labeled, FEWEST_POSITIVES, 0.0, 0
     scorer = evidence.scorer
     if isinstance(scorer, Mahalanobis) and scorer.covariance == "empirical":
         rank = scorer.rank_
         bias = covariance_bias(rank, n)
-        # With fewer than this there is no covariance at all.
-        needed = max(needed, rank + 3)
-        while covariance_bias(rank, needed) > LARGEST_BIAS:
-            needed += 1
+        needed = positives_needed(rank)
     if bias > LARGEST_BIAS:
         sentence = (
             f"{n} positives are few for {rank} features: with the plain covariance, the estimate "

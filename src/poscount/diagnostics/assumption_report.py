@@ -53,7 +53,7 @@ class Diagnosis:
         n = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
         parts = [f"{n[name]} {name}{'s' if n[name] != 1 else ''}" for name in ("warning", "notice")]
         more = f", {len(self.unchecked)} not checked" if self.unchecked else ""
-        return f"{', '.join(parts)}, {n['ok']} OK{more}"
+        return f"{', '.join(parts)}, {n['ok']} in order{more}"
 
     def told(self, remedy: Callable[[Unchecked], str]) -> str:
         """The whole report as text.

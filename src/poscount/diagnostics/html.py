@@ -18,7 +18,7 @@ TITLE = "Can this estimate be trusted?"
 
 # A word and a shape for each, so that nothing depends on colour alone.
 _SIGNS = {
-    "ok": ("\u2713", "OK"),
+    "ok": ("\u2713", "In order"),
     "notice": ("\u25cf", "Notice"),
     "warning": ("\u25b2", "Warning"),
 }

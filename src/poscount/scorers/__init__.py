@@ -1,6 +1,6 @@
 """Scorers: how much a row looks like a positive, learned from positives alone.
 
-Only scoring lives here; what the scores are counted into is the quantifiers' business.
+Only scoring lives here; counting the scores is left to the quantifiers.
 """
 
 from poscount.scorers.detector import as_scorer, score

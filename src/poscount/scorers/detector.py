@@ -1,4 +1,4 @@
-"""Any scikit-learn or PyOD detector as a scorer, turned the right way round."""
+"""Any scikit-learn or PyOD detector as a scorer for which higher means more like a positive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from poscount.scorers.mahalanobis import Mahalanobis
 
 
 def as_scorer(scorer: BaseEstimator | None) -> BaseEstimator:
-    """Unfitted copy of a scorer; None stands for `Mahalanobis()`.
+    """Unfitted copy of a scorer; `Mahalanobis()` for None.
 
     Raises
     ------
@@ -44,11 +44,11 @@ def as_scorer(scorer: BaseEstimator | None) -> BaseEstimator:
 
 
 def score(scorer: BaseEstimator, block: Any) -> np.ndarray:
-    """Score a validated block of rows: the higher, the more like a positive."""
+    """Score a validated block of rows; a higher score means more like a positive."""
     if isinstance(scorer, Mahalanobis):
         return scorer._score_block(block)
     if type(block) is np.ndarray:
-        # In one order of memory, on which the last bit of a product depends.
+        # C order, so that results are bit-identical.
         block = np.ascontiguousarray(block)
     if _rises_with_abnormality(scorer):
         scores = -scorer.decision_function(block)
@@ -60,16 +60,16 @@ def score(scorer: BaseEstimator, block: Any) -> np.ndarray:
     if np.isnan(scores).any():
         raise InputError(
             f"The scorer {type(_last(scorer)).__name__} gave NaN for {np.isnan(scores).sum()} of "
-            f"{len(scores)} rows, so that these cannot be counted: use a scorer that scores every "
-            "row."
+            f"{len(scores)} rows, which therefore cannot be counted: use a scorer that gives every "
+            "row a number."
         )
     return scores
 
 
 def _scale(scorer: BaseEstimator) -> float:
-    # A one-class SVM's scores are sums over its training rows: those of nine folds would be a
-    # tenth smaller than those of all rows. The sum of its weights makes them means.
-    svm = getattr(_last(scorer), "detector_", _last(scorer))  # PyOD's holds scikit-learn's
+    # The scores of a one-class SVM are sums over its training rows, so those of nine folds would be
+    # a tenth smaller than those of all rows. Dividing by the sum of its weights makes them means.
+    svm = getattr(_last(scorer), "detector_", _last(scorer))  # PyOD's wraps scikit-learn's
     return svm.dual_coef_.sum() if hasattr(svm, "dual_coef_") else 1.0
 
 
@@ -78,5 +78,5 @@ def _last(scorer: BaseEstimator) -> BaseEstimator:
 
 
 def _rises_with_abnormality(scorer: BaseEstimator) -> bool:
-    # PyOD's convention, the reverse of scikit-learn's.
+    # PyOD's convention is the reverse of scikit-learn's.
     return any(base.__module__.startswith("pyod.") for base in type(_last(scorer)).__mro__)

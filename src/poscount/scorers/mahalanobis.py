@@ -1,4 +1,4 @@
-"""Distance to the centre of the positives, in units of their own spread."""
+"""Distance from the mean of the positives, in units of their own spread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from poscount.threads import one_blas_thread
 
 
 class Mahalanobis(BaseEstimator):
-    r"""Minus the Mahalanobis distance to the mean of the positives.
+    r"""Scores a row by minus its Mahalanobis distance from the mean of the positives.
 
     The score of a row x is
 
@@ -23,15 +23,15 @@ class Mahalanobis(BaseEstimator):
 
     with the mean and the covariance (ddof 1) of the positives and the pseudo-inverse of the
     covariance: a direction in which the positives do not vary (a constant column, a copy of
-    another column) does not count. Scaling a feature changes nothing, nor does a rotation.
+    another column) does not count. Scaling features or rotating them changes nothing.
 
     Parameters
     ----------
     covariance : {"empirical", "ledoit-wolf"}, default="empirical"
         "ledoit-wolf" shrinks the covariance of the standardised features towards the identity,
-        which helps when the features are many for the number of positives.
+        which helps when there are many features for the number of positives.
     keep_float32 : bool, default=False
-        Score float32 data in float32: about twice as fast, and a few rows in ten million land in
+        Score float32 data in float32: about twice as fast, but a few rows in ten million fall into
         a neighbouring cell.
 
     Attributes
@@ -39,15 +39,15 @@ class Mahalanobis(BaseEstimator):
     location_ : ndarray of shape (n_features,)
         Mean of the positives.
     whitening_ : ndarray of shape (n_features, rank)
-        Turns a centred row into coordinates of unit variance.
+        Maps a centred row to coordinates of unit variance.
     rank_ : int
         Number of directions in which the positives vary.
     constant_ : ndarray of int
         Indices of the columns that are constant among the positives.
     n_features_in_ : int
-        Number of features seen in `fit`.
+        Number of features.
     feature_names_in_ : ndarray of str
-        Names of the features, when they had any.
+        Names of the features, if they had any.
 
     References
     ----------
@@ -81,20 +81,20 @@ class Mahalanobis(BaseEstimator):
         n_rows, n_features = X.shape
         if self.covariance == "empirical" and n_rows <= n_features + 1:
             raise ValueError(
-                f"Mahalanobis needs more positives than features + 1 for a covariance: got "
-                f"{n_rows} samples of {n_features} features; give more positives or fewer "
-                'features, or shrink with Mahalanobis("ledoit-wolf").'
+                f"Mahalanobis needs at least {n_features + 2} positives for the covariance of "
+                f"{n_features} features, got {n_rows} samples: give more positives or fewer "
+                'features, or shrink the covariance with Mahalanobis("ledoit-wolf").'
             )
         self.location_ = X.mean(axis=0)
         varies = np.ptp(X, axis=0) > 0
         self.constant_ = np.flatnonzero(~varies)
         if not varies.any():
             raise ValueError(
-                "Every column is constant among the positives, so nothing tells how far a row is "
-                "from them: give features that vary."
+                "Every column is constant among the positives, so distances from them cannot be "
+                "measured: use features that vary."
             )
         centred = X[:, varies] - self.location_[varies]
-        # In units of the largest value, so that no square can overflow or vanish.
+        # In units of the largest value, so that no square overflows or underflows.
         unit = np.abs(centred).max(axis=0)
         centred /= unit
         spread = np.sqrt((centred**2).sum(axis=0) / (n_rows - 1))
@@ -114,12 +114,12 @@ class Mahalanobis(BaseEstimator):
             return standardised.T @ standardised / (n_rows - 1)
         from sklearn.covariance import ledoit_wolf  # half a second to import
 
-        # Standardised with ddof 1, estimated with ddof 0: put the unit variance back.
+        # Standardised with ddof 1 but estimated with ddof 0: restore unit variance.
         inflate = n_rows / (n_rows - 1)
         return ledoit_wolf(standardised * np.sqrt(inflate), assume_centered=True)[0]
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Minus the distance of each row: the higher, the more like a positive."""
+        """Minus the distance of each row; a higher score means more like a positive."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         with one_blas_thread():
@@ -133,6 +133,6 @@ class Mahalanobis(BaseEstimator):
             for rows, white in products(X, location, whitening):
                 np.square(white, out=white)
                 np.add.reduce(white, axis=0, out=squares[rows])
-        # The values are finite, so only an overflow can give NaN: the row is far away.
+        # The values are finite, so NaN can only come from an overflow: the row is far away.
         squares[np.isnan(squares)] = np.inf
         return -np.sqrt(squares, dtype=np.float64)

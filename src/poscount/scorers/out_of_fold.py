@@ -1,4 +1,4 @@
-"""Training scores that no row had a hand in: each fold is scored by a scorer of the others."""
+"""Out-of-fold training scores: each fold is scored by a scorer fitted on the other folds."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ N_FOLDS = 10
 def fit_scorer(
     scorer: BaseEstimator | None, positives: Rows, seed: int
 ) -> tuple[BaseEstimator, np.ndarray]:
-    """Fit a scorer on all positives, and score each positive by one that has not seen it.
+    """Fit a scorer on all positives, and score each positive by one that was not fitted on it.
 
-    Ten shuffled folds, as in the paper: a row scored by its own scorer looks too good.
+    Ten shuffled folds, as in the paper, because a scorer gives its own training rows scores that
+    are too high.
 
     Returns
     -------
     fitted : BaseEstimator
-        The scorer of all positives, for new rows.
+        The scorer fitted on all positives, for new rows.
     training_scores : ndarray
         Out-of-fold score of each positive.
     """
     n_rows = len(positives)
     if n_rows < N_FOLDS:
         raise ValueError(
-            f"At least {N_FOLDS} positives are needed, one for each fold of the training scores: "
+            f"At least {N_FOLDS} positives are needed, one for each fold of the training scores, "
             f"got {n_rows} sample(s)."
         )
     fresh = as_scorer(scorer)
@@ -54,14 +55,14 @@ def fit_scorer(
                 fold_scorer = as_scorer(fresh).fit(_safe_indexing(block, rest))
             except ValueError as error:
                 raise ValueError(
-                    f"The scorer fits all {n_rows} positives but not nine tenths of them, which "
-                    f"the out-of-fold training scores need: {error}"
+                    f"The scorer can be fitted on all {n_rows} positives, but not on nine tenths "
+                    f"of them, as the out-of-fold training scores need: {error}"
                 ) from error
             training_scores[held_out] = score(fold_scorer, _safe_indexing(block, held_out))
     if np.ptp(training_scores) == 0:
         raise ValueError(
             f"The scorer {type(fitted).__name__} gives every positive the same score, so it cannot "
-            "tell positives from anything else: choose other features or another scorer."
+            "tell positives from negatives: use other features or another scorer."
         )
     return fitted, training_scores
 
@@ -80,6 +81,6 @@ def _check_rows_are_scored_one_by_one(scorer: BaseEstimator, block: Any) -> None
 
 def _not_by_itself(scorer: BaseEstimator, fault: str) -> ValueError:
     return ValueError(
-        f"The scorer {type(scorer).__name__} {fault}, so that rows cannot be counted batch by "
-        "batch: use another scorer."
+        f"The scorer {type(scorer).__name__} {fault}, so rows cannot be counted in batches: use "
+        "another scorer."
     )

@@ -1,4 +1,4 @@
-"""Matrix products of rows, the same to the last bit wherever a row stands."""
+"""Matrix products of rows that are bit-identical wherever a row stands."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def products(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Centre rows and multiply them by a matrix, in chunks that fit into the cache.
 
-    Every product has the same shape, the last one padded, because BLAS picks its kernel by the
-    shape: so a row's product does not depend on the rows beside it. Rows stand side by side in
-    it, not below each other: numpy is quickest along memory, and there are more rows than columns.
+    Every product has the same shape, the last one padded, because BLAS chooses its kernel by the
+    shape: so the product of a row does not depend on the rows beside it. The rows are the columns
+    of the product, because numpy is fastest along memory, and there are more rows than features.
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ def products(
     Yields
     ------
     rows : slice
-        Which rows of `X` these are.
+        Which rows of `X` are in the chunk.
     product : ndarray of shape (n_columns, n_rows_of_the_chunk)
-        Their product, in memory that the next chunk uses again.
+        Their product, in memory that is reused for the next chunk.
     """
     kind: Any = matrix.dtype
     n_features, n_columns = matrix.shape
-    # A multiple of 64, so that no row is left to a kernel for the rest.
+    # A multiple of 64, so that no rows are left for another kernel.
     size = min(4096, max(64, 2**17 // n_features // 64 * 64))
     centred = np.zeros((n_features, size), kind)
     product = np.empty((n_columns, size), kind)

@@ -1,0 +1,347 @@
+"""The checks: their statistics by the formula, their alarms, true and false, and their words."""
+
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poscount import PAT, RCQ, Interval, Mahalanobis
+from poscount.checks import (
+    CORE_DIFFERS,
+    FEW_POSITIVES,
+    MODEL_CHECKS,
+    OVERLAP,
+    PAT_DISAGREES,
+    REPEATED_COLUMNS,
+    REPORT,
+    SAMPLE_CHECKS,
+    TIED_SCORES,
+    WIDE_INTERVAL,
+    Evidence,
+    RegionEvidence,
+    model_cautions,
+    sample_cautions,
+)
+from poscount.checks.core_differs import core_difference, core_freedom
+from poscount.reusable import pat as pat_module
+from poscount.reusable.region_counter import EDGE_QUANTILES
+
+N_LABELED, N_UNLABELED = 300, 600
+
+
+def halves(rng, n, first=0.5, d=5):
+    """Rows of two clusters, with a share of the first."""
+    rows = rng.normal(size=(n, d))
+    rows[rng.random(n) >= first, 0] += 4.0
+    return rows
+
+
+def separate(rng, n, d=5):
+    return rng.normal(size=(n, d)) + 12.0
+
+
+def sample_of(rng, p, negatives, first=0.5):
+    n_positive = round(p * N_UNLABELED)
+    return np.vstack([halves(rng, n_positive, first), negatives(rng, N_UNLABELED - n_positive)])
+
+
+def answers(p, negatives, first=0.5, n=12):
+    for seed in range(n):
+        rng = np.random.default_rng([seed, round(100 * p)])
+        yield (
+            RCQ(random_state=0)
+            .fit(halves(rng, N_LABELED))
+            .quantify(sample_of(rng, p, negatives, first))
+        )
+
+
+def codes(answer):
+    return {caution.code for caution in answer.warnings}
+
+
+# By the formula
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.integers(0, 70)), min_size=1, max_size=6),
+    st.integers(50, 90),
+    st.integers(70, 100),
+)
+def test_core_difference_by_the_formula(below, n, other_n):
+    expected = 0.0
+    for x, y in below:
+        a, b, m = x / n, y / other_n, (x + y) / (n + other_n)
+        expected += (a - b) ** 2 / (max(m * (1 - m), 0.02) * (1 / n + 1 / other_n)) / len(below)
+    x, y = np.array(below, float).T
+    found = core_difference(x, np.array(float(n)), y, np.array(float(other_n)))
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_an_empty_core_says_nothing():
+    assert core_difference(np.zeros((1, 3)), np.zeros(1), np.ones(3), np.array(5.0)) == 0
+    assert core_difference(np.zeros((1, 0)), np.ones(1), np.ones(0), np.array(5.0)) == 0
+
+
+def test_statistics_of_an_answer():
+    rng = np.random.default_rng(0)
+    positives = halves(rng, N_LABELED)
+    sample = sample_of(rng, 0.4, lambda rng, n: halves(rng, n, first=0.0))
+    model = RCQ(random_state=0).fit(positives)
+    answer = model.quantify(sample)
+    # H by masks over the rows.
+    edge = model.edges_[np.abs(EDGE_QUANTILES - 0.4).argmin()]
+    in_sample = sample[model.scorer_.score_samples(sample) > edge]
+    in_positives = model.binned_[:, 0] >= 4
+    squares = []
+    for j, thresholds in enumerate(model.cuts_):
+        for i, threshold in enumerate(thresholds):
+            a = (in_sample[:, j] <= threshold).mean()
+            b = (model.binned_[in_positives, 1 + j] <= i).mean()
+            n, other = len(in_sample), in_positives.sum()
+            m = (a * n + b * other) / (n + other)
+            squares.append((a - b) ** 2 / (max(m * (1 - m), 0.02) * (1 / n + 1 / other)))
+    assert answer.details["core_difference"] == pytest.approx(np.mean(squares))
+    # PAT with the same scorer and the same folds.
+    same = PAT(Mahalanobis("ledoit-wolf"), random_state=0).fit(positives)
+    uncapped = np.median(
+        [
+            (same.scorer_.score_samples(sample) > t).mean() / (1 - q)
+            for t, q in zip(same.edges_, same.quantiles_, strict=True)
+        ]
+    )
+    assert answer.details["pat"] == pytest.approx(uncapped)
+    excess = (uncapped - 1) / np.sqrt(0.8 * (1 / N_LABELED + 1 / N_UNLABELED))
+    assert answer.details["core_excess"] == pytest.approx(excess)
+    assert answer.details["disagreement"] == pytest.approx(
+        (uncapped - answer) / answer.details["gap"]
+    )
+
+
+# Alarms
+
+
+@pytest.mark.parametrize("d", [1, 5])
+def test_clean_samples_give_few_alarms(d):
+    alarms = []
+    for seed in range(60):
+        rng = np.random.default_rng([seed, d])
+        n_positive = rng.integers(30, N_UNLABELED)
+        sample = np.vstack(
+            [halves(rng, n_positive, d=d), separate(rng, N_UNLABELED - n_positive, d=d)]
+        )
+        alarms.append(codes(RCQ(random_state=0).fit(halves(rng, N_LABELED, d=d)).quantify(sample)))
+    # Each at most 5 in 100 in the long run: more than 7 of 60 has a probability of 1 %.
+    for code in ("core-differs", "pat-disagrees", "overlap"):
+        assert sum(code in alarm for alarm in alarms) <= 7
+
+
+def test_freedom_of_independent_cuts():
+    below = np.random.default_rng(0).random((20_000, 12)) < 0.3
+    assert core_freedom(below) == pytest.approx(12, abs=0.1)
+    assert core_freedom(np.repeat(below, 3, axis=1)) == pytest.approx(12, abs=0.1)
+    assert core_freedom(np.ones((5, 3), bool)) == 1
+
+
+@pytest.mark.parametrize("p", [0.3, 0.5])
+def test_overlap_is_noticed(p):
+    found = [codes(answer) for answer in answers(p, lambda rng, n: halves(rng, n, first=0.0))]
+    assert sum("core-differs" in code for code in found) >= 8
+    assert sum("pat-disagrees" in code for code in found) >= 6
+
+
+def test_drift_is_noticed():
+    found = [codes(answer) for answer in answers(0.7, separate, first=0.15)]
+    assert sum("core-differs" in code for code in found) >= 8
+
+
+def test_a_crowded_core_is_noticed():
+    def inside(rng, n):
+        return 0.3 * rng.normal(size=(n, 5)) + [2, 0, 0, 0, 0]
+
+    found = list(answers(0.3, inside, n=5))
+    assert all("overlap" in codes(answer) for answer in found)
+    (caution,) = [c for c in found[0].warnings if c.code == "overlap"]
+    assert "RCQ" in caution.sentence
+    assert caution.value == found[0].details["core_excess"]
+
+
+def test_both_readings_have_their_numbers():
+    for answer in answers(0.3, lambda rng, n: halves(rng, n, first=0.0), n=3):
+        cautions = [c for c in answer.warnings if c.code in ("core-differs", "pat-disagrees")]
+        assert cautions
+        for caution in cautions:
+            assert f"the estimate of {100 * answer:.1f} %" in caution.sentence
+            pat = 100 * min(1, answer.details["pat"])
+            assert f"PAT's estimate of {pat:.1f} %" in caution.sentence
+            statistic = {"core-differs": "core_difference", "pat-disagrees": "disagreement"}[
+                caution.code
+            ]
+            assert caution.value == answer.details[statistic]
+
+
+def test_a_wide_gap_is_noticed():
+    rng = np.random.default_rng(0)
+    model = RCQ(random_state=0).fit(halves(rng, N_LABELED))
+    few, many = (
+        model.quantify(sample_of(rng, 0.5, separate)[::20]),
+        model.quantify(sample_of(rng, 0.1, separate)),
+    )
+    assert "wide-interval" in codes(few)
+    assert "wide-interval" not in codes(many)
+    assert few.details["gap"] > 0.12 > many.details["gap"]
+
+
+# Warnings and findings, from one check
+
+
+def evidence(**known):
+    return Evidence(n_labeled=100, feature_names=["a", "b"], **known)
+
+
+def regions(**changed):
+    clean = RegionEvidence(
+        estimate=0.2, pat=0.3, gap=0.1, core_difference=1.0, core_freedom=50.0, disagreement=1.0
+    )
+    return clean._replace(**changed)
+
+
+WARNED = [
+    (WIDE_INTERVAL, {"interval": Interval(0.1, 0.35, 0.95)}, 0.25),
+    (CORE_DIFFERS, {"regions": regions(core_difference=1.81)}, 1.81),
+    (PAT_DISAGREES, {"regions": regions(disagreement=1.11)}, 1.11),
+    (OVERLAP, {"core_excess": 1.66}, 1.66),
+    (TIED_SCORES, {"largest_tie": 0.051}, 0.051),
+]
+NOT_WARNED = [
+    (WIDE_INTERVAL, {"interval": Interval(0.25, 0.49, 0.95)}),
+    (CORE_DIFFERS, {"regions": regions(core_difference=1.8)}),
+    (PAT_DISAGREES, {"regions": regions(disagreement=1.1)}),
+    (OVERLAP, {"core_excess": 1.65}),
+    (TIED_SCORES, {"largest_tie": 0.05}),
+]
+
+
+@pytest.mark.parametrize(("check", "known", "value"), WARNED, ids=lambda x: getattr(x, "code", ""))
+def test_a_warning_says_what_the_finding_says(check, known, value):
+    caution, finding = check.caution(evidence(**known)), check.finding(evidence(**known))
+    assert (caution.code, caution.value) == (check.code, pytest.approx(value))
+    assert finding.severity != "ok"
+    assert caution.sentence.startswith(f"{finding.sentence} {finding.advice}")
+
+
+@pytest.mark.parametrize(("check", "known"), NOT_WARNED, ids=lambda x: getattr(x, "code", ""))
+def test_up_to_the_threshold_nothing_is_warned(check, known):
+    assert check.caution(evidence(**known)) is None
+    assert check.finding(evidence(**known)).severity == "ok"
+
+
+def test_false_alarms_are_told_with_the_warning():
+    differs = CORE_DIFFERS.caution(evidence(regions=regions(core_difference=9.0)))
+    assert differs.sentence.endswith(
+        "About 1 in 30 samples with nothing wrong triggers this warning too."
+    )
+
+
+def test_rcq_judges_its_precision_by_the_gap():
+    wide, narrow = Interval(0.0, 0.3, 0.95), Interval(0.1, 0.2, 0.5)
+    assert WIDE_INTERVAL.caution(evidence(interval=wide, gap=0.12)) is None
+    caution = WIDE_INTERVAL.caution(evidence(interval=narrow, gap=0.13))
+    assert caution.value == 0.13
+    assert "from 10.0 to 20.0 %" in caution.sentence
+    # In the report the width counts, but what was warned of is never in order.
+    assert WIDE_INTERVAL.finding(evidence(interval=narrow)).severity == "ok"
+    warned = evidence(interval=narrow, warned=frozenset(["wide-interval"]))
+    assert WIDE_INTERVAL.finding(warned).severity == "notice"
+    assert WIDE_INTERVAL.finding(warned).number == pytest.approx(0.1)
+
+
+def test_few_positives_for_a_plain_covariance():
+    rows = np.random.default_rng(0).normal(size=(60, 20))
+    plain, shrunk = (Mahalanobis(kind).fit(rows) for kind in ("empirical", "ledoit-wolf"))
+    # By the formula: 54 rows in 20 dimensions look 54 / 32 times too far, 60 rows 60 / 38 times.
+    bias = 0.8 * np.sqrt(10) * np.log((54 / 32) / (60 / 38))
+    few = Evidence(n_labeled=60, feature_names=["a"] * 20, scorer=plain)
+    assert FEW_POSITIVES.caution(few).value == pytest.approx(bias)
+    assert f"{1 + bias:.2f}" in FEW_POSITIVES.caution(few).sentence
+    assert FEW_POSITIVES.finding(few).severity == "warning"
+    enough = Evidence(n_labeled=60, feature_names=["a"] * 20, scorer=shrunk)
+    assert FEW_POSITIVES.caution(enough) is None
+    assert FEW_POSITIVES.finding(enough).severity == "ok"
+    few = Evidence(n_labeled=59, feature_names=["a"])
+    assert FEW_POSITIVES.caution(few) is None
+    assert FEW_POSITIVES.finding(few).severity == "notice"
+
+
+def test_a_singular_covariance_is_about_directions():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    scorer = Mahalanobis().fit(np.column_stack([rows, rows[:, 0], np.ones(60)]))
+    known = Evidence(n_labeled=60, feature_names=list("abcd"), scorer=scorer)
+    (caution,) = model_cautions(known)
+    assert (caution.code, caution.value) == ("singular-covariance", 2)
+    assert "2 of 4 directions (constant: d)" in caution.sentence
+    finding = REPEATED_COLUMNS.finding(known)
+    assert (finding.severity, finding.number) == ("notice", 1)
+
+
+def test_the_order_of_the_warnings():
+    scorer = Mahalanobis().fit(np.random.default_rng(0).normal(size=(22, 20)))
+    of_model = model_cautions(
+        Evidence(
+            n_labeled=30,
+            feature_names=["a"] * 20,
+            scorer=scorer,
+            largest_tie=0.3,
+            answered_by_pat=True,
+        )
+    )
+    assert [caution.code for caution in of_model] == [
+        *("few-positives-for-rcq", "few-positives", "tied-scores"),
+    ]
+    of_sample = evidence(
+        interval=Interval(0.0, 0.9, 0.95),
+        core_excess=2.0,
+        regions=regions(core_difference=9.0, disagreement=9.0),
+    )
+    assert [caution.code for caution in sample_cautions(of_sample, of_model)] == [
+        *("few-positives-for-rcq", "wide-interval", "core-differs", "pat-disagrees", "overlap"),
+        *("few-positives", "tied-scores"),
+    ]
+    assert sample_cautions(evidence(), ()) == ()
+
+
+@pytest.mark.parametrize("check", REPORT, ids=lambda check: check.code)
+def test_a_check_without_its_evidence_says_why(check):
+    nothing = check.finding(Evidence(n_labeled=100, feature_names=["a"]))
+    if check is FEW_POSITIVES:
+        assert nothing.severity == "ok"
+        return
+    assert (nothing.code, nothing.title) == (check.code, check.title)
+    assert nothing.reason.endswith(".")
+    assert nothing.option is None
+
+
+def test_codes_are_told_apart():
+    codes = [check.code for check in {*REPORT, *MODEL_CHECKS, *SAMPLE_CHECKS}]
+    assert len(set(codes)) == len(codes) == 16
+
+
+def test_checks_of_the_model_are_made_once(monkeypatch):
+    """Not for every group."""
+    rng = np.random.default_rng(0)
+    made = []
+    monkeypatch.setattr(
+        "poscount.checks.few_positives.covariance_bias", lambda *_: made.append(1) or 0.0
+    )
+    positives = pd.DataFrame(halves(rng, 100, d=3), columns=list("abc"))
+    sample = positives.assign(group=np.arange(100) % 10)
+    model = PAT(random_state=0).fit(positives)
+    assert len(model.quantify_groups(sample, "group")) == 10
+    assert len(made) <= 2
+    ratios = mock.Mock(wraps=pat_module.tail_ratios)
+    monkeypatch.setattr(pat_module, "tail_ratios", ratios)
+    model.quantify(positives)
+    # The estimate, and its interval by resampling.
+    assert ratios.call_count == 2
