@@ -256,6 +256,9 @@ def test_repeated_columns_and_filled_in_values(learned, clean):
     model = PAT(random_state=0).fit(repeated)
     found = by_code(diagnose(model, filled))
     assert (found["repeated-columns"].severity, found["repeated-columns"].number) == ("notice", 1)
+    # RCQ, which is fitted if the positives are given, shrinks its covariance, and cannot see it.
+    with_positives = by_code(diagnose(model, filled, positives=repeated))
+    assert with_positives["repeated-columns"] == found["repeated-columns"]
     finding = found["repeated-values"]
     assert (finding.severity, finding.number) == ("notice", pytest.approx(0.2))
     assert "x3 = -999 (20 % of the sample)" in finding.sentence

@@ -75,6 +75,7 @@ def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Ga
         _some(part, model.seed_, name) for part, name in ((learned, "positives"), (rows, "sample"))
     )
     scorer = getattr(model, "scorer_", None)
+    # The model's own, because RCQ's shrunk covariance hides repeated columns.
     if not isinstance(scorer, Mahalanobis):
         scorer = NO_SCORER if isinstance(view, Missing) else view.rcq.scorer_
     no_interval = Missing(f"{answer.method} gave no interval: fit it with resampling, or use RCQ.")
