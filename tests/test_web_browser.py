@@ -253,6 +253,8 @@ def test_a_csv_setting_reads_the_file_again(wary_page):
     page.click("text=CSV settings")
     page.select_option("#decimal", ",")
     page.locator("#columns input:checked").nth(7).wait_for()
+    # The positives are there again; the other file comes after them.
+    page.wait_for_selector("#file-status:has-text('u.csv is read')")
     assert page.inner_text("#features-error") == ""
     page.click("#estimate")
     assert list(table(page)) == ["all rows"]
