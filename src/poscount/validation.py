@@ -137,12 +137,10 @@ class Rows:
         )
         part = self.data[rows]
         if part.implementation.is_pyarrow():
-            columns = part.to_native().columns
-            if not any(column.null_count for column in columns):
-                # Wrapping the columns of a batch would cost more than copying them.
-                for values, column in zip(block, columns, strict=True):
-                    values[:] = column.to_numpy()
-                return block.T
+            # pyarrow turns null into NaN, and wrapping columns would cost more than copying them.
+            for values, column in zip(block, part.to_native().columns, strict=True):
+                values[:] = column.to_numpy()
+            return block.T
         for values, column in zip(block, part.iter_columns(), strict=True):
             if column.null_count():
                 # As NaN, so that one check finds everything that is not finite.
