@@ -19,13 +19,13 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import poscount
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+from import_walk import SOURCE, imported_modules
 
-SOURCE = Path(poscount.__file__).parent
 MOST_SHOWN = 12
 
 
@@ -48,7 +48,11 @@ def shape() -> None:
     n_lines, name = max(functions)
     print(f"function: median {statistics.median(n for n, _ in functions):g}, ", end="")
     print(f"largest {n_lines} ({name}), number {len(functions)}")
-    imports = {_module(path): set(_imports(tree)) for path, tree in trees.items()}
+    # Imports inside functions are left out: they run only when the function is called.
+    imports = {
+        _module(path): set(imported_modules(tree, waiting=False)) - {"__version__"}
+        for path, tree in trees.items()
+    }
     chain = max((_longest(module, imports) for module in imports), key=len)
     print(f"longest import chain {len(chain)}: {' > '.join(chain)}")
     rooms: dict[str, set[str]] = {}
@@ -68,26 +72,6 @@ def _module(path: Path) -> str:
 
 def _room(module: str) -> str:
     return module.partition(".")[0]
-
-
-def _imports(tree: ast.Module) -> Iterator[str]:
-    """Modules of poscount that are imported when a module is, not those that wait for a call."""
-    waiting = {
-        child
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.If)
-        for child in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if node in waiting or not isinstance(node, ast.ImportFrom):
-            continue
-        if node.module == "poscount":
-            yield from (alias.name for alias in node.names if alias.name != "__version__")
-        elif (node.module or "").startswith("poscount."):
-            place = str(node.module).removeprefix("poscount.")
-            for alias in node.names:
-                below = SOURCE.joinpath(*place.split("."), f"{alias.name}.py")
-                yield f"{place}.{alias.name}" if below.exists() else place
 
 
 def _longest(module: str, imports: dict[str, set[str]]) -> tuple[str, ...]:

@@ -68,7 +68,9 @@ html_theme_options = {
     "footer_end": ["sphinx-version"],
 }
 # Pages without pages below them.
-ALONE = "index tutorial theory faq reproduction/README adding-a-method changelog"
+ALONE = (
+    "index tutorial theory faq reproduction/README architecture adding-a-method releasing changelog"
+)
 html_sidebars = {page: [] for page in ALONE.split()}
 html_context = {"default_mode": "auto"}
 

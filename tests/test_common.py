@@ -1,7 +1,10 @@
 """scikit-learn's own checks on every estimator and scorer."""
 
 import pytest
+import sklearn
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 from poscount import Mahalanobis, registry
 
@@ -10,10 +13,17 @@ BAG_LEVEL = {
     "check_methods_sample_order_invariance": "a prevalence has no order",
     "check_methods_subset_invariance": "a prevalence is of the whole sample",
 }
+if parse_version(sklearn.__version__) < parse_version("1.7.2"):
+    # It subtracts a mean in place from the integers that it gives to estimators for categories.
+    BROKEN_CHECK = {"check_positive_only_tag_during_fit": "the check itself fails"}
+else:
+    BROKEN_CHECK = {}
 
 
 def expected_failures(estimator):
-    return {} if isinstance(estimator, Mahalanobis) else BAG_LEVEL
+    if isinstance(estimator, Mahalanobis):
+        return {}
+    return BAG_LEVEL | (BROKEN_CHECK if get_tags(estimator).input_tags.categorical else {})
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

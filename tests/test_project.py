@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,15 @@ def test_the_wheel_has_everything_and_runs(tmp_path):
     done = run(sys.executable, "-c", probe)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(target / "poscount" / "__init__.py"), "400"]
-    assert (target / "poscount" / "py.typed").exists()
+    # Every file of the package is in the wheel, and no other but the licence and the metadata.
+    source = ROOT / "src"
+    ours = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    with zipfile.ZipFile(wheel) as archive:
+        packed = set(map(Path, archive.namelist()))
+    assert {path for path in packed if ".dist-info" not in path.parts[0]} == {
+        path for path in ours if "__pycache__" not in path.parts
+    }
+    assert Path("poscount/py.typed") in packed
 
 
 def test_the_readme_s_python_runs(capsys):

@@ -191,6 +191,7 @@ def killed_and_resumed(path, n_kills, seed):
     return killed_at
 
 
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="Windows kills no groups of processes")
 @pytest.mark.parametrize(
     "n_kills", [2, pytest.param(20, marks=pytest.mark.slow, id="twenty")], ids=str
 )

@@ -137,6 +137,7 @@ with Store({path!r}, seed=0) as store:
 
 
 def test_a_full_disk_leaves_the_file_usable(path):
+    pytest.importorskip("resource")
     Store(path, seed=0).close()
     code = FULL_DISK.format(tests=os.path.dirname(__file__), path=str(path), limit=100_000)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

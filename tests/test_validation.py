@@ -135,7 +135,8 @@ def test_sums_that_overflow_are_not_mistaken_for_infinity(pat, sample):
 
 
 def test_sparse_wrong_value():
-    rows = sparse.random_array((60, 4), density=0.5, rng=0).tocsr()
+    rng = np.random.default_rng(0)
+    rows = sparse.csr_array(rng.uniform(size=(60, 4)) * rng.integers(0, 2, size=(60, 4)))
     model = PAT(OneClassSVM(), random_state=0).fit(rows)
     bad = rows.tolil()
     bad[7, 2] = np.nan

@@ -26,7 +26,7 @@ def as_scorer(scorer: BaseEstimator | None) -> BaseEstimator:
     """
     if scorer is None:
         return Mahalanobis()
-    if not hasattr(scorer, "fit") or is_classifier(scorer):
+    if isinstance(scorer, type) or not hasattr(scorer, "fit") or is_classifier(scorer):
         raise TypeError(
             f"scorer must be a one-class detector or a pipeline that ends in one, got {scorer!r}."
         )
