@@ -23,6 +23,11 @@ NOT_RUN = {
 }
 
 
+@pytest.fixture
+def answers_are_compared_whole():
+    """Pages for users compare values by ``==``, as one does with floats."""
+
+
 @pytest.mark.usefixtures("global_generator_untouched")
 @pytest.mark.parametrize("page", [page for page, found in BLOCKS.items() if found])
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):

@@ -82,7 +82,7 @@ def test_a_mean_that_cannot_be_reached(model_of):
 def test_the_warning_reaches_the_caller(model_of, draw, monkeypatch):
     model = model_of(ODIn)
     monkeypatch.setattr(model, "_rule", lambda cells, shares: np.array([0.9]))
-    with pytest.warns(UserWarning, match="where positives can be") as caught:
+    with pytest.warns(UserWarning, match="lies where positives") as caught:
         model.posterior(draw(np.random.default_rng(0), 50, 50))
     assert caught[0].filename == __file__
 

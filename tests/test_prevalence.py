@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answers import assert_same_answer
 from poscount import (
     Caution,
     Interval,
@@ -146,7 +147,7 @@ COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy} | {
 def test_a_copy_keeps_everything(p, how):
     other = COPIES[how](p)
     assert type(other) is Prevalence
-    assert other == p
+    assert_same_answer(other, p)
     assert repr(other) == repr(p)
     for name in ("n_labeled", "n_unlabeled", "method", "interval", "warnings"):
         assert getattr(other, name) == getattr(p, name)

@@ -18,6 +18,11 @@ def run(*command, **options):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **options)
 
 
+@pytest.fixture
+def answers_are_compared_whole():
+    """Pages for users compare values by ``==``, as one does with floats."""
+
+
 @pytest.mark.parametrize("arguments", [("check",), ("format", "--check")], ids=" ".join)
 def test_ruff(arguments):
     done = run(sys.executable, "-m", "ruff", *arguments, ".")

@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import OneClassSVM
 
+from answers import assert_same_answer
 from poscount import PAT, InputError, Mahalanobis, ODIn
 from poscount.scorers import fit_scorer, score
 from poscount.validation import InputSupport, Rows
@@ -79,7 +80,7 @@ def test_scale_of_a_feature_changes_no_answer(kind, covariance, scale, positives
     scales = [1.0, scale, 1 / scale]
     plain = kind(Mahalanobis(covariance), random_state=0).fit(positives)
     scaled = kind(Mahalanobis(covariance), random_state=0).fit(positives * scales)
-    assert scaled.quantify(sample * scales) == plain.quantify(sample)
+    assert_same_answer(scaled.quantify(sample * scales), plain.quantify(sample))
 
 
 @pytest.mark.parametrize("keep_float32", [True, False])
@@ -234,7 +235,7 @@ def test_every_detector_counts(detector, positives, sample):
     assert answer.interval.width < 0.5
     # An unseeded detector is seeded by the model.
     again = PAT(detector, random_state=0).fit(positives)
-    assert again.quantify(sample) == answer
+    assert_same_answer(again.quantify(sample), answer)
     assert again.hash_ == model.hash_
     assert not hasattr(detector, "n_features_in_")
     assert "random_state" not in detector.get_params() or detector.random_state is None
@@ -282,7 +283,7 @@ def test_sums_over_training_rows_are_made_means(nu, wrap, positives):
 def test_a_scorer_that_cannot_be_pickled(positives, sample):
     centre = make_pipeline(FunctionTransformer(lambda rows: rows - 1.0), Mahalanobis())
     model = PAT(centre, random_state=0).fit(positives)
-    assert model.quantify(sample) == PAT(random_state=0).fit(positives).quantify(sample)
+    assert_same_answer(model.quantify(sample), PAT(random_state=0).fit(positives).quantify(sample))
     assert model.hash_ == PAT(centre, random_state=0).fit(positives).hash_
 
 
@@ -365,9 +366,10 @@ def test_a_pipeline_takes_text(make_frame, encoder, coloured_rows):
     answer = model.quantify(make_frame(found))
     assert abs(answer - 0.5) < 0.13
     other_order = make_frame({"note": ["?"] * 400, **dict(reversed(found.items()))})
-    assert model.set_params(n_jobs=2).quantify(other_order) == answer
+    assert_same_answer(model.set_params(n_jobs=2).quantify(other_order), answer)
     ((group, alone),) = model.quantify_groups(other_order, "note").items()
-    assert (group, alone) == (("?",), answer)
+    assert group == ("?",)
+    assert_same_answer(alone, answer)
     with pytest.raises(InputError, match="column 'colour'"):
         model.quantify(make_frame({"size": found["size"]}))
 

@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.svm import OneClassSVM
 
+from answers import assert_same_answer
 from poscount import PAT, InputError, Mahalanobis, ODIn
 from poscount.validation import InputSupport, input_support
 
@@ -204,7 +205,7 @@ def test_one_feature(make_frame, positives, sample, features):
     model = PAT(random_state=0).fit(make_frame(positives), features=features)
     alone = PAT(random_state=0).fit(positives[:, [1]])
     assert list(model.feature_names_in_) == ["b"]
-    assert model.quantify(make_frame(sample)) == alone.quantify(sample[:, [1]])
+    assert_same_answer(model.quantify(make_frame(sample)), alone.quantify(sample[:, [1]]))
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,7 @@ def test_a_record_batch_is_a_frame(named, positives, sample):
     batch = pa.table(dict(zip("cab", sample[:, [2, 0, 1]].T, strict=True))).to_batches()[0]
     frame = pl.DataFrame(sample, schema=["a", "b", "c"])
     assert named.count(batch) == named.count(frame)
-    assert named.quantify(batch) == named.quantify(frame)
+    assert_same_answer(named.quantify(batch), named.quantify(frame))
     learned = pa.table(dict(zip("abc", positives.T, strict=True))).to_batches()[0]
     assert PAT(random_state=0).fit(learned).hash_ == named.hash_
 
@@ -246,11 +247,11 @@ def test_lazy_frames_are_refused(named, sample):
 
 def test_names_that_are_no_strings_make_an_array(positives, sample, pat):
     model = PAT(random_state=0).fit(pd.DataFrame(positives))
-    assert model.quantify(pd.DataFrame(sample)) == pat.quantify(sample)
+    assert_same_answer(model.quantify(pd.DataFrame(sample)), pat.quantify(sample))
 
 
 def test_predict_is_strict_about_names(named, make_frame, sample):
-    assert named.predict(make_frame(sample)) == named.quantify(make_frame(sample))
+    assert_same_answer(named.predict(make_frame(sample)), named.quantify(make_frame(sample)))
     with pytest.raises(ValueError, match="feature names"):
         named.predict(make_frame(dict(zip("bac", sample.T, strict=True))))
 
@@ -345,9 +346,8 @@ def constant(rows):
 def test_redundant_columns_change_nothing(kind, add, positives, sample):
     plain = kind(random_state=0).fit(positives).quantify(sample)
     answer = kind(random_state=0).fit(add(positives)).quantify(add(sample))
-    assert answer == plain
-    assert answer.interval == plain.interval
     (caution,) = set(answer.warnings) - set(plain.warnings)
+    assert_same_answer(answer, plain.with_warning(caution))
     assert caution.code == "singular-covariance"
     assert caution.value == 1
     assert ("constant: x1" in caution.sentence) == (add is constant)
