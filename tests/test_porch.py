@@ -21,13 +21,13 @@ import poscount
 from import_walk import edges, parsed, source_files
 from poscount.datasets import load_example
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "benchmarks"))
-sys.path.append(str(ROOT / "docs" / "images"))
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[1] / "docs" / "images"))
 import make_architecture
 
 import house
 
+ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]

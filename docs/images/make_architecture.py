@@ -151,7 +151,7 @@ def main() -> None:
         place = ((left + right) / 2, bottom + 0.55 - 0.3 * i)
         ax.text(*place, line, ha="center", va="center", fontsize=9.5, color=DARK)
     source = json.dumps({"arrows": arrows, "way": WAY})
-    figure.savefig(PICTURE, metadata={"Date": None, "Description": source})
+    figure.savefig(PICTURE, metadata={"Creator": None, "Date": None, "Description": source})
     plt.close(figure)
 
 
