@@ -25,6 +25,7 @@ BEYOND_CORE = (
     "tests/test_web_diagnosis.py",
     "tests/test_web_fuzz.py",
     "tests/test_web_safety.py",
+    "tests/test_web_tasks.py",
     "tests/web_server.py",
 )
 
