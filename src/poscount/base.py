@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Self, cast
 
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from poscount import constraints, persistence
 from poscount.counts import Counts, GroupedCounts, Skipped
 from poscount.errors import InputError, join_names, require_rows
-from poscount.intervals import bootstrap_interval
+from poscount.intervals import bootstrap_interval, estimate_from_halves
 from poscount.prevalence import Caution, Estimate, Interval, Prevalence, as_columns
 from poscount.seeds import seed_of, stream
 from poscount.threads import sum_over_blocks
@@ -26,6 +26,7 @@ from poscount.validation import (
     InputSupport,
     Rows,
     as_frame,
+    as_frame_with_names,
     group_codes,
     learn_rows,
     sample_rows,
@@ -170,7 +171,7 @@ class Quantifier(BaseEstimator):
     def _answers_by_group(
         self, frame: Any, by: str | Sequence[str]
     ) -> tuple[nw.DataFrame, list[Prevalence]]:
-        wrapped = _with_columns(frame)
+        wrapped = as_frame_with_names(frame)
         groups, codes = group_codes(wrapped, _grouping(by))
         require_rows(len(groups))
         return groups, self._quantify_groups(wrapped, codes, len(groups))
@@ -288,7 +289,7 @@ class BatchCounter:
         if not self.by:
             rows = sample_rows(self.model, batch, self._accepts)
             return self.counts_of([()], self.model._count(rows, None, 1), np.array([len(rows)]))
-        frame = _with_columns(batch)
+        frame = as_frame_with_names(batch)
         groups, codes = group_codes(frame, self.by)
         cells = self.count_codes(frame, codes, len(groups))
         return self.counts_of(groups.rows(), cells, np.bincount(codes, minlength=len(groups)))
@@ -373,7 +374,9 @@ class TransductiveQuantifier(Quantifier):
     def _bootstrap_interval(self, sample: np.ndarray, value: float) -> Interval:
         # The matrices are arguments of their own, so that processes share them in mapped memory.
         replicates = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(_replicate)(self._estimate_from, self.positives_, sample, self.seed_, i)
+            delayed(estimate_from_halves)(
+                self._estimate_from, self.positives_, sample, self.seed_, i
+            )
             for i in range(cast(int, self.bootstrap))
         )
         return bootstrap_interval(value, np.array(replicates), self.confidence)
@@ -383,23 +386,6 @@ class TransductiveQuantifier(Quantifier):
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimate:
         """Estimate the prevalence in the sample."""
-
-
-def _replicate(
-    estimate_from: Callable[..., Estimate],
-    positives: np.ndarray,
-    sample: np.ndarray,
-    seed: int,
-    i: int,
-) -> float:
-    """Estimate from a random half of the positives and of the sample."""
-    # Its own stream, so that neither the order nor the number of the workers matters.
-    generator = stream(seed, f"bootstrap {i}")
-    halves = [
-        rows[generator.permutation(len(rows))[: (len(rows) + 1) // 2]]
-        for rows in (positives, sample)
-    ]
-    return estimate_from(*halves, generator).value
 
 
 def _with_skipped(answers: list[Prevalence], skipped: Sequence[Skipped]) -> list[Prevalence]:
@@ -413,13 +399,6 @@ def _with_skipped(answers: list[Prevalence], skipped: Sequence[Skipped]) -> list
         float(len(skipped)),
     )
     return [answer.with_warning(caution) for answer in answers]
-
-
-def _with_columns(data: Any) -> nw.DataFrame:
-    frame = as_frame(data)
-    if frame is None:
-        raise TypeError("Groups need a pandas, polars or pyarrow frame whose columns have names.")
-    return frame
 
 
 def _names(by: str | Sequence[str]) -> tuple[str, ...]:

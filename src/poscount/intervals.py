@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from poscount.prevalence import Interval
+from poscount.prevalence import Estimate, Interval
+from poscount.seeds import stream
 
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -174,3 +175,29 @@ def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) 
     z = ndtri((1 + confidence) / 2)
     half = float(z * np.sqrt(np.mean((replicates - value) ** 2)))
     return Interval(max(0.0, value - half), min(1.0, value + half), confidence)
+
+
+def estimate_from_halves(
+    estimate_from: Callable[..., Estimate],
+    positives: np.ndarray,
+    sample: np.ndarray,
+    seed: int,
+    i: int,
+) -> float:
+    """Replicate number `i` of an estimate: from a random half of the positives and of the sample.
+
+    Parameters
+    ----------
+    estimate_from : callable
+        Takes positives, sample and a generator.
+    positives, sample : ndarray
+    seed, i : int
+        Each replicate has a stream of its own, so that neither the order nor the number of the
+        workers matters.
+    """
+    generator = stream(seed, f"bootstrap {i}")
+    halves = [
+        rows[generator.permutation(len(rows))[: (len(rows) + 1) // 2]]
+        for rows in (positives, sample)
+    ]
+    return estimate_from(*halves, generator).value

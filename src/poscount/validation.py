@@ -212,6 +212,14 @@ def as_frame(data: Any) -> nw.DataFrame | None:
     return frame if all(isinstance(name, str) for name in frame.columns) else None
 
 
+def as_frame_with_names(data: Any) -> nw.DataFrame:
+    """Wrap a frame for grouping; anything else is an error."""
+    frame = as_frame(data)
+    if frame is None:
+        raise TypeError("Groups need a pandas, polars or pyarrow frame whose columns have names.")
+    return frame
+
+
 def learn_rows(
     estimator: BaseEstimator, data: Any, features: Sequence[str] | None, accepts: InputSupport
 ) -> Rows:
