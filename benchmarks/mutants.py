@@ -49,7 +49,7 @@ TESTS = {
     "persistence": ["container_and_models"],
     "reusable": ["odin", "pat", "posterior", "rcq", "checks_rcq"],
     "seeds": ["determinism"],
-    "threads": ["determinism"],
+    "threads": ["threads", "determinism"],
     "validation": ["validation", "groups", "scorers"],
 }
 # Seconds of CPU, so that a busy machine does not end a run; a mutant that needs more is killed.
