@@ -42,14 +42,14 @@ PACKAGE = Path("src") / "poscount"
 # The fast tests of a file or a folder of the package, quickest first: the first failure ends a run.
 TESTS = {
     "base": ["counts", "groups", "validation", "bootstrap", "engines"],
-    "checks": ["odin", "pat", "checks_rcq", "diagnose"],
+    "checks": ["odin", "pat", "checks", "diagnose"],
     "container": ["counts", "container_and_models"],
     "counts": ["counts", "groups", "container_and_models", "engines"],
-    "intervals": ["intervals"],
+    "intervals": ["intervals", "bootstrap"],
     "persistence": ["container_and_models"],
-    "reusable": ["odin", "pat", "posterior", "rcq", "checks_rcq"],
+    "reusable": ["odin", "pat", "posterior", "rcq", "checks"],
     "seeds": ["determinism"],
-    "threads": ["determinism"],
+    "threads": ["threads", "determinism"],
     "validation": ["validation", "groups", "scorers"],
 }
 # Seconds of CPU, so that a busy machine does not end a run; a mutant that needs more is killed.

@@ -195,9 +195,13 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node.func, ast.Name) and node.func.id in ("cast", "TypeVar"):
             self.visit(node.args[-1])  # the others are types
             return
+        if isinstance(node.func, ast.Name) and node.func.id == "stream":
+            self.visit(node.args[0])  # another name gives another stream, which is as good
+            return
+        # What zip(strict=True) promises is true.
+        node.keywords = [keyword for keyword in node.keywords if keyword.arg != "strict"]
         for keyword in node.keywords:
-            # zip(strict=True) is a promise that nothing breaks.
-            if keyword.arg not in (None, "strict"):
+            if keyword.arg is not None:
                 start, end = self.span(keyword)
                 comma = re.compile(rb"\s*,").match(self.source, end)
                 self.change(keyword, "", (start, comma.end() if comma else end))

@@ -368,6 +368,23 @@ def test_a_loaded_model_answers_the_same(model, data, positives, sample, tmp_pat
     assert loaded.fit(positives).hash_ == model.hash_
 
 
+def test_names_of_features_come_back_as_scikit_learn_has_them(positives, tmp_path):
+    model = PAT(random_state=0).fit(pd.DataFrame(positives, columns=["a", "ä", "long name"]))
+    model.save(tmp_path / "file")
+    names = poscount.load(tmp_path / "file").feature_names_in_
+    assert names.dtype == model.feature_names_in_.dtype == object
+    assert names.tolist() == ["a", "ä", "long name"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="this system does not list open files")
+def test_writing_leaves_no_file_open(kind, tmp_path):
+    FILES[kind][0]().save(tmp_path / "file")
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(5):
+        FILES[kind][0]().save(tmp_path / "file")
+    assert len(os.listdir("/dev/fd")) == before
+
+
 def test_saving_twice_gives_the_same_file(pat, tmp_path):
     pat.save(tmp_path / "one")
     poscount.load(tmp_path / "one").save(tmp_path / "two")

@@ -3,6 +3,7 @@ from datetime import date, timedelta
 import narwhals as nw
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
@@ -110,6 +111,16 @@ def test_categories(positives, sample, nights):
     frame["night"] = pd.Categorical(nights, ["mon", "tue", "wed", "thu"])
     result = model.quantify_by(frame, "night")
     assert result.drop(columns="night").equals(expected.drop(columns="night"))
+
+
+def test_dictionaries_of_arrow(positives, sample, nights):
+    model = PAT(random_state=0).fit(pa.table(columns(positives)))
+    plain = pa.table({**columns(sample), "night": nights})
+    words = ["wed", "thu", "tue", "mon"]  # not in order, and one that no row has
+    codes = [words.index(night) for night in nights]
+    encoded = pa.DictionaryArray.from_arrays(pa.array(codes), words)
+    frame = plain.set_column(3, "night", encoded)
+    assert model.count_by(frame, "night") == model.count_by(plain, "night")
 
 
 # Many groups

@@ -175,6 +175,17 @@ def test_an_empty_cell_of_the_positives_stays_empty():
     assert resampler.interval(np.array([1, 1])) == (0, 0)
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99, 0.999, 0.999999])
+def test_draws_are_enough_for_the_ends_but_do_not_fill_the_memory(level):
+    resampler = Resampler(share_of_second, np.array([9.0, 9.0]), level, np.random.default_rng(0))
+    n_draws = len(resampler.shares)
+    outside = n_draws * (1 - level)
+    assert 400 <= n_draws <= 20_000
+    assert outside > 19.99 or n_draws == 20_000
+    # Not many more than that either.
+    assert n_draws == 400 or outside < 21
+
+
 def test_bootstrap_interval_is_normal_about_the_estimate():
     # Replicates 0.1 away on either side: a standard deviation of 0.1.
     interval = bootstrap_interval(0.5, np.array([0.4, 0.6] * 20), 0.9)

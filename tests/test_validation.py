@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import IsolationForest
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
@@ -144,6 +145,22 @@ def test_sparse_wrong_value():
     bad[30, 0] = np.inf
     error = problem(model.quantify, bad.tocsr())
     assert (error.column, error.row) == ("2", 7)
+
+
+def test_a_scorer_that_takes_nan_gets_sparse_rows_as_they_are():
+    dense = sparse.random_array((300, 4), density=0.5, rng=0).toarray()
+    scorer = IsolationForest(n_estimators=5, random_state=0)
+    plain = PAT(scorer, random_state=0).fit(dense)
+    model = PAT(scorer, random_state=0).fit(sparse.csr_array(dense))
+    assert model.count(sparse.csr_array(dense)).cells.tolist() == plain.count(dense).cells.tolist()
+
+
+def test_a_scorer_that_takes_text_gets_arrays_of_it():
+    kinds = np.array(["x", "y", "z"] * 40)[:, np.newaxis]
+    scorer = make_pipeline(OneHotEncoder(handle_unknown="ignore"), OneClassSVM())
+    for array in (kinds, kinds.astype(object)):
+        model = PAT(scorer, random_state=0).fit(array)
+        assert model.count(array).n == 120
 
 
 # Columns
@@ -486,6 +503,13 @@ def test_any_positives_are_learned_or_refused(rows):
         (make_pipeline(StandardScaler(with_mean=False), OneClassSVM()), InputSupport(sparse=True)),
         (make_pipeline(StandardScaler(), SimpleImputer(), OneClassSVM()), InputSupport(nan=True)),
         (make_pipeline(StandardScaler(), IsolationForest()), InputSupport(nan=True)),
+        (make_pipeline(make_pipeline(StandardScaler()), OneClassSVM()), InputSupport()),
+        (
+            make_pipeline(make_pipeline(StandardScaler(), SimpleImputer()), OneClassSVM()),
+            InputSupport(nan=True),
+        ),
+        (make_pipeline(OneHotEncoder(), OneClassSVM()), InputSupport(nan=True, text=True)),
+        (make_pipeline(CountVectorizer(), OneClassSVM()), InputSupport(text=True)),
         (
             make_pipeline("passthrough", SimpleImputer(), Mahalanobis()),
             InputSupport(True, False, True),
@@ -514,6 +538,7 @@ def test_an_imputer_does_not_take_infinity(make_frame, positives, sample):
     bad = sample.copy()
     bad[4, 0] = np.nan
     bad[5, 2] = np.inf
+    bad[[6, 399], [0, 1]] = -np.inf
     error = problem(
         PAT(scorer, random_state=0).fit(make_frame(positives)).quantify, make_frame(bad)
     )

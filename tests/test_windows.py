@@ -73,7 +73,7 @@ def test_every_row_is_counted_once(pat, sample, monkeypatch):
         return count_codes(self, rows, *more)
 
     monkeypatch.setattr(BatchCounter, "count_codes", spy)
-    monkeypatch.setattr(sliding_windows, "_BLOCK_ROWS", 33)
+    monkeypatch.setattr(sliding_windows, "_ROWS_AT_ONCE", 33)
     assert len(list(windows(pat, [sample], size=100, step=10))) == 31
     assert sum(counted) == len(sample)
 

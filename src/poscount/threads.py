@@ -45,8 +45,18 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _inside -= 1
             if _inside == 0 and _limit is not None:
+                _let_any_thread_lift_it()
                 _limit.__exit__(None, None, None)
+                _let_any_thread_lift_it()
                 _limit = None
+
+
+def _let_any_thread_lift_it() -> None:
+    # Since threadpoolctl 3.8 a limit can be changed only by the thread that has set it, and that
+    # one may have left before the last.
+    for library in _controller().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 def run_in_threads(task: Callable[[int], T], n_workers: int) -> list[T]:

@@ -42,34 +42,37 @@ def input_support(scorer: BaseEstimator) -> InputSupport:
     Examples
     --------
     >>> from sklearn.impute import SimpleImputer
-    >>> from sklearn.ensemble import IsolationForest
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.svm import OneClassSVM
     >>> input_support(make_pipeline(SimpleImputer(), OneClassSVM()))
     InputSupport(nan=True, text=False, sparse=True)
     """
-    if getattr(scorer, "steps", None):
-        steps = [step for _, step in scorer.steps if step not in (None, "passthrough")]
-        return input_support(steps[0])._replace(nan=_pipeline_takes_nan(steps))
-    if hasattr(scorer, "transformer_list") or hasattr(scorer, "transformers"):
+    supports = []
+    for step in _steps(scorer):
+        supports.append(_support_of_step(step))
+        if not isinstance(step, OneToOneFeatureMixin):
+            break
+    return supports[0]._replace(nan=all(support.nan for support in supports))
+
+
+def _steps(scorer: BaseEstimator) -> list[BaseEstimator]:
+    """Steps of a pipeline and of the pipelines in it; anything else is its own only step."""
+    if not getattr(scorer, "steps", None):
+        return [scorer]
+    steps = [step for _, step in scorer.steps if step not in (None, "passthrough")]
+    return [part for step in steps for part in _steps(step)]
+
+
+def _support_of_step(step: BaseEstimator) -> InputSupport:
+    if hasattr(step, "transformer_list") or hasattr(step, "transformers"):
         # A column transformer or union gives columns to its parts, which check them themselves.
         return InputSupport(nan=True, text=True)
-    tags = get_tags(scorer).input_tags
+    tags = get_tags(step).input_tags
     return InputSupport(
         nan=tags.allow_nan,
         text=tags.string or tags.categorical,
         sparse=tags.sparse,
     )
-
-
-def _pipeline_takes_nan(steps: Sequence[BaseEstimator]) -> bool:
-    for step in steps:
-        if not input_support(step).nan:
-            return False
-        # A scaler passes NaN on; any other step that takes NaN replaces it.
-        if not isinstance(step, OneToOneFeatureMixin):
-            return True
-    return True
 
 
 class Rows:
@@ -240,9 +243,9 @@ def learn_rows(
         names = tuple(frame.columns if features is None else features)
         if not names:
             raise InputError("The positives have 0 feature(s): at least one column is needed.")
-        name, times = Counter(names).most_common(1)[0]
-        if times > 1:
-            raise InputError("this column is named twice among the features.", column=name)
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        if twice:
+            raise InputError("this column is named twice among the features.", column=twice[0])
         rows = _frame_rows(frame, names, accepts, learning=True)
         if len(rows) == 0:
             raise InputError("The positives have no rows (0 sample(s)): at least one is needed.")

@@ -19,8 +19,8 @@ from poscount.prevalence import Prevalence
 from poscount.validation import as_frame
 
 _MICROSECOND = timedelta(microseconds=1)
-# Every row of a block may be a step of its own, with a row of cells.
-_BLOCK_ROWS = 16384
+# Every row may be a step of its own, which needs a row of cells.
+_ROWS_AT_ONCE = 16384
 
 
 class Window(NamedTuple):
@@ -192,8 +192,8 @@ def _blocks(batches: Iterable[Any]) -> Iterator[Any]:
     for batch in batches:
         frame = as_frame(batch)
         data = np.asarray(batch) if frame is None else frame
-        for start in range(0, len(data), _BLOCK_ROWS):
-            yield data[start : start + _BLOCK_ROWS]
+        for start in range(0, len(data), _ROWS_AT_ONCE):
+            yield data[start : start + _ROWS_AT_ONCE]
 
 
 class _Clock:
