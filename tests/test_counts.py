@@ -137,3 +137,9 @@ def test_file_round_trip(pat, sample, tmp_path):
     assert_same_answer(
         pat.estimate(Counts.load(str(tmp_path / "part.counts"))), pat.quantify(sample)
     )
+
+
+def test_counts_of_no_rows_can_be_saved(pat, sample, tmp_path):
+    nothing = pat.count(sample[:0])
+    nothing.save(tmp_path / "part.counts")
+    assert Counts.load(tmp_path / "part.counts") == nothing
