@@ -401,7 +401,7 @@ def test_missing_things_are_named(refused, poscount_, model, tmp_path, trap):
     assert "column 'colour'" in refused("fit", POSITIVES, "-o", "m", "--features", "colour")
     assert "nowhere.csv" in refused("quantify", model, tmp_path / "nowhere.csv")
     assert "nowhere.poscount" in refused("quantify", tmp_path / "nowhere.poscount", TRAP)
-    assert "no method 'patt'; the methods are pat" in refused(
+    assert "no method 'patt'; the methods are odin, pat" in refused(
         "estimate", POSITIVES, TRAP, "--method", "patt"
     )
     assert "the scorers are mahalanobis" in refused(

@@ -227,17 +227,14 @@ def texts(node):
 
 
 # Settings of the page's server, which no command has.
-ON_THE_PAGE_ONLY = {"limits"}
+# Of the page alone, and of `poscount.engines.windows` in Python.
+NO_FLAGS = {"limits", "time"}
 
 
 def test_every_option_that_an_error_names_is_one_of_a_command():
     group = typer.main.get_command(app)
-    flags = {
-        name
-        for command in group.commands.values()
-        for param in command.params
-        for name in param.opts
-    }
+    commands = [*group.commands.values(), *group.commands["datasets"].commands.values()]
+    flags = {name for command in commands for param in command.params for name in param.opts}
     named = {
         text
         for error in errors_of_the_library()
@@ -247,7 +244,7 @@ def test_every_option_that_an_error_names_is_one_of_a_command():
         if text is not None
     }
     assert {"decimal", "delimiter", "header", "trusted", "exclude", "by"} <= named
-    assert {flag(option) for option in named - ON_THE_PAGE_ONLY} <= flags
+    assert {flag(option) for option in named - NO_FLAGS} <= flags
 
 
 def test_errors_of_the_library_name_no_flag():

@@ -141,7 +141,7 @@ def test_the_words_are_those_that_the_page_shows():
 
 
 # These belong to the command line or to Python, and the page never sets them.
-ELSEWHERE = {"engine", "on_error", "n_jobs", "trusted", "port"}
+ELSEWHERE = {"engine", "on_error", "n_jobs", "trusted", "port", "drop", "time"}
 
 
 def options_of_errors():
