@@ -48,7 +48,7 @@ TESTS = {
     "intervals": ["intervals"],
     "persistence": ["container_and_models"],
     "reusable": ["odin", "pat", "posterior", "rcq", "checks_rcq"],
-    "seeds": ["determinism"],
+    "seeds": ["seeds", "determinism"],
     "threads": ["threads", "determinism"],
     "validation": ["validation", "groups", "scorers"],
 }
