@@ -57,7 +57,7 @@ def own_global_generator(seed: int) -> Iterator[None]:
 def seed_scorer(scorer: BaseEstimator, seed: int) -> None:
     """Set every `random_state` of a scorer or pipeline that is None to a seed of its own."""
     generator = stream(seed, "scorer")
-    parameters = scorer.get_params(deep=True)
+    parameters = scorer.get_params()
     for name in sorted(parameters):
         if name.rpartition("__")[2] == "random_state" and parameters[name] is None:
             scorer.set_params(**{name: int(generator.integers(2**31))})
