@@ -41,10 +41,10 @@ PACKAGE = Path("src") / "poscount"
 
 # The fast tests of a file or a folder of the package, quickest first: the first failure ends a run.
 TESTS = {
-    "base": ["counts", "groups", "validation", "bootstrap", "engines"],
+    "base": ["counts", "groups", "bootstrap", "validation"],
     "checks": ["odin", "pat", "checks", "diagnose"],
     "container": ["counts", "container_and_models"],
-    "counts": ["counts", "groups", "container_and_models", "engines"],
+    "counts": ["counts", "groups", "container_and_models"],
     "intervals": ["intervals", "bootstrap"],
     "persistence": ["container_and_models"],
     "reusable": ["odin", "pat", "posterior", "rcq", "checks"],
