@@ -118,6 +118,8 @@ class Copy:
         no_caches = shutil.ignore_patterns("__pycache__")
         for part in (PACKAGE, "tests"):
             shutil.copytree(ROOT / part, folder / part, ignore=no_caches)
+        (folder / "docs").mkdir()
+        shutil.copy(ROOT / "docs" / "diagnostics.md", folder / "docs")  # a test compares with it
         for part in ("conftest.py", "pyproject.toml"):
             shutil.copy(ROOT / part, folder)
         # Compiled once for all runs, which write nothing: a changed file must not leave a trace.
