@@ -446,3 +446,38 @@ def test_without_skops_a_sentence_says_what_to_install(positives, pat, tmp_path,
         poscount.load(tmp_path / "file")
     pat.save(tmp_path / "ours")  # needs no skops
     assert poscount.load(tmp_path / "ours").hash_ == pat.hash_
+
+
+# What mutants survived
+
+
+def test_a_file_of_another_program_is_not_called_damaged(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"%PDF-1.7 " * 40)
+    with pytest.raises(FileError) as caught:
+        container.read(path, "model")
+    assert caught.value.message == "this is not a poscount model file."
+    assert caught.value.file == str(path)
+
+
+def test_objects_are_never_written(tmp_path):
+    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+        container.write(tmp_path / "x", "counts", {}, {"cells": np.array([{}], dtype=object)})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_value_that_no_model_file_holds_is_named(positives, tmp_path):
+    model = PAT(random_state=0).fit(positives)
+    model.extra_ = {1, 2}
+    with pytest.raises(TypeError, match=r"A set \(model.extra_\) cannot be saved"):
+        model.save(tmp_path / "x.poscount")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lists_and_tuples_come_back_as_what_they_were(positives, tmp_path):
+    frame = pd.DataFrame(positives, columns=["a", "b", "c"])
+    PAT(q=(0.3, 0.6), random_state=0).fit(frame).save(tmp_path / "x.poscount")
+    loaded = poscount.load(tmp_path / "x.poscount")
+    assert loaded.numeric_features_ == ["a", "b", "c"]
+    assert loaded.q == (0.3, 0.6)
+    assert loaded.get_params(deep=False).keys() == PAT().get_params(deep=False).keys()

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import norm
 
 from answers import assert_same_answer
-from poscount import PAT, InputError, ODIn
+from poscount import PAT, GroupedCounts, InputError, ODIn
+from poscount.counts import Skipped
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -221,3 +222,24 @@ def test_arrays_have_no_groups(model, sample):
 def test_no_columns_to_group_by(model, make_frame, sample):
     with pytest.raises(ValueError, match="at least one column"):
         model.quantify_by(make_frame(sample), [])
+
+
+def test_equality_of_grouped_counts_looks_at_everything():
+    def counts(**other):
+        parts = {
+            "by": ("night",),
+            "keys": [("mon",)],
+            "cells": np.array([[3, 1]]),
+            "n": np.array([4]),
+            "model": "m",
+            "skipped": (),
+        }
+        return GroupedCounts(**{**parts, **other})
+
+    assert counts() == counts()
+    assert counts() != counts(by=("day",))
+    assert counts() != counts(keys=[("tue",)])
+    assert counts() != counts(cells=np.array([[1, 3]]))
+    assert counts() != counts(n=np.array([5]))
+    assert counts() != counts(model="other")
+    assert counts() != counts(skipped=(Skipped("a.csv", "it is empty."),))
