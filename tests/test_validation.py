@@ -148,7 +148,7 @@ def test_sparse_wrong_value():
 
 
 def test_a_scorer_that_takes_nan_gets_sparse_rows_as_they_are():
-    dense = sparse.random_array((300, 4), density=0.5, rng=0).toarray()
+    dense = np.maximum(np.random.default_rng(0).normal(size=(300, 4)), 0)
     scorer = IsolationForest(n_estimators=5, random_state=0)
     plain = PAT(scorer, random_state=0).fit(dense)
     model = PAT(scorer, random_state=0).fit(sparse.csr_array(dense))
