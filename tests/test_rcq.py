@@ -548,3 +548,20 @@ def test_parameters_that_make_no_sense(parameters, positives):
     (name,) = parameters
     with pytest.raises(ValueError, match=name):
         RCQ(**parameters).fit(positives)
+
+
+def test_rows_are_placed_alike_in_one_go_and_in_parts():
+    rng = np.random.default_rng(3)
+    model = RCQ(random_state=0).fit(rng.normal(size=(200, 3)))
+    rows = rng.normal(size=(9000, 3)) * 1.5  # more than are placed at a time
+    binned, pat_cells = model.place(rows)
+    parts = [model.place(rows[start : start + 1000]) for start in range(0, 9000, 1000)]
+    assert np.array_equal(binned, np.vstack([part for part, _ in parts]))
+    assert np.array_equal(pat_cells, sum(cells for _, cells in parts))
+
+
+def test_why_pat_s_rule_was_used_is_told():
+    rng = np.random.default_rng(4)
+    few = RCQ(random_state=0).fit(rng.normal(size=(15, 2))).quantify(rng.normal(size=(50, 2)))
+    (caution,) = [c for c in few.warnings if c.code == "few-positives-for-rcq"]
+    assert "it has 15 positives and needs 20" in caution.sentence
