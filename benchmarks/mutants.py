@@ -47,7 +47,7 @@ TESTS = {
     "counts": ["counts", "groups", "container_and_models"],
     "intervals": ["intervals", "bootstrap"],
     "persistence": ["container_and_models"],
-    "reusable": ["odin", "pat", "posterior", "rcq", "checks"],
+    "reusable": ["odin", "pat", "posterior", "rcq", "comparison", "checks"],
     "seeds": ["seeds", "determinism"],
     "threads": ["threads", "determinism"],
     "validation": ["validation", "groups", "scorers"],

@@ -243,3 +243,8 @@ def test_equality_of_grouped_counts_looks_at_everything():
     assert counts() != counts(n=np.array([5]))
     assert counts() != counts(model="other")
     assert counts() != counts(skipped=(Skipped("a.csv", "it is empty."),))
+
+
+def test_the_total_of_one_part_is_that_part():
+    part = GroupedCounts(("night",), [("mon",)], np.array([[3, 1]]), np.array([4]), "m")
+    assert GroupedCounts.total([part]) == part

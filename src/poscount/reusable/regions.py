@@ -241,7 +241,9 @@ class Regions:
     def find(self, counts: RegionCounts) -> RegionEstimates:
         """Prevalences of samples from their counts."""
         n_rows = counts.n_rows[:, np.newaxis]
-        decision = decide(self._used(counts), n_rows, self.in_positives, len(self.binned))
+        # C order, so that a group gets the bits that it gets alone.
+        used = np.ascontiguousarray(self._used(counts))
+        decision = decide(used, n_rows, self.in_positives, len(self.binned))
         null = np.array([self.null_ratio(grid_point(n)) for n in counts.n_rows.tolist()])
         return RegionEstimates(
             calibrated(decision.ratio, null, self.exponent),
@@ -299,8 +301,7 @@ class Regions:
         return self.core(self._positives_in_cuts)
 
     def _used(self, counts: RegionCounts) -> np.ndarray:
-        # C order, as `take` gives it, so that a group gets the bits that it gets alone.
-        return counts.in_cuts.reshape(len(counts.in_cuts), -1).take(self.indices, axis=1)
+        return counts.in_cuts.reshape(len(counts.in_cuts), -1)[:, self.indices]
 
     def null_ratio(self, point: int) -> float:
         """Mean ratio in samples of positives alone, which should be 1.
