@@ -156,6 +156,14 @@ def test_a_header_that_claims_a_huge_array_allocates_nothing(read, kind):
     assert "size" in refused(read, zipped({"meta.npy": meta, "huge.npy": member}))
 
 
+def test_another_layout_of_arrays_is_refused(read, kind):
+    meta = npy(np.frombuffer(json.dumps({"kind": kind, "version": 1}).encode(), np.uint8))
+    member = npy(np.zeros(3))
+    assert member[6:8] == b"\x01\x00"
+    other = member[:6] + b"\x04\x00" + member[8:]
+    assert "unknown layout" in refused(read, zipped({"meta.npy": meta, "x.npy": other}))
+
+
 def test_newer_version(read, kind):
     sentence = refused(read, crafted({"kind": kind, "version": container.VERSION + 1}))
     assert "newer poscount" in sentence
@@ -331,8 +339,9 @@ def test_a_missing_file_is_an_ordinary_error(kind, tmp_path):
 
 
 def test_a_missing_folder_is_named(kind, tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"):
+    with pytest.raises(FileNotFoundError, match="There is no such directory") as caught:
         FILES[kind][0]().save(tmp_path / "nowhere" / "file")
+    assert caught.value.filename == str(tmp_path / "nowhere")
 
 
 # What comes back

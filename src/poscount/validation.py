@@ -358,4 +358,4 @@ def _arrow_group_codes(table: Any) -> tuple[nw.DataFrame, np.ndarray]:
     rank = np.empty(len(order), np.intp)
     rank[order.to_numpy()] = np.arange(len(order))
     groups = table.from_arrays([encoded.dictionary.take(order)], names=table.column_names)
-    return nw.from_native(groups, eager_only=True), rank[encoded.indices.to_numpy()]
+    return nw.from_native(groups), rank[encoded.indices.to_numpy()]
