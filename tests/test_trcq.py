@@ -44,8 +44,9 @@ def test_a_border_along_no_feature():
     assert np.mean(errors) < 0.12
 
 
-def test_the_rule_is_the_plain_one_with_more_cuts(task, model):
-    positives, sample = task
+def test_the_rule_is_the_plain_one_with_more_cuts(task):
+    positives, sample = region_counting.in_own_order(*task, seed=0)
+    model = TRCQ(random_state=0).fit(positives)
     in_positives, in_sample = model._learned_bins(sample)
     regions = region_counting.region_masks(positives, sample, seed=0)
     n_cuts = len(regions) // 8

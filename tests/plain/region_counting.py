@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from poscount import Mahalanobis
+from poscount.reusable.own_order import OwnOrder
 from poscount.reusable.region_counter import k_means
 from poscount.reusable.regions import _redraw
 from poscount.scorers import fit_scorer
@@ -12,6 +13,12 @@ from poscount.seeds import stream
 from poscount.validation import InputSupport, Rows
 
 BANDS = [(0.0, 1.0)] + [(q, 1.0) for q in (0.1, 0.25, 0.4, 0.5, 0.6, 0.75)] + [(0.05, 0.5)]
+
+
+def in_own_order(positives, sample, seed):
+    """Data that RCQ does not reorder, for comparisons with what has no order of its own."""
+    order = OwnOrder(positives, seed)
+    return positives[order.sorted_rows(positives)][:, order.columns], sample[:, order.columns]
 
 
 def threshold(column, q):

@@ -11,6 +11,7 @@ from poscount import container
 from poscount.base import CountingQuantifier
 from poscount.checks.core_differs import core_freedom
 from poscount.checks.tied_scores import largest_tie
+from poscount.reusable.own_order import OwnOrder
 from poscount.reusable.region_layout import (
     BANDS,
     CLUSTERINGS,
@@ -52,11 +53,15 @@ class RegionCounter(CountingQuantifier):
     """
 
     def _learn(self, rows: Rows) -> None:
-        self.scorer_, training_scores = fit_scorer(Mahalanobis("ledoit-wolf"), rows, self.seed_)
+        block = np.asarray(rows.whole(), np.float64)
+        order = OwnOrder(block, self.seed_)
+        block = block[order.sorted_rows(block)]
+        ordered = Rows(np.ascontiguousarray(block[:, order.columns]), None, rows.accepts)
+        self.scorer_, training_scores = fit_scorer(Mahalanobis("ledoit-wolf"), ordered, self.seed_)
         self.edges_ = np.quantile(training_scores, EDGE_QUANTILES)
         self.largest_tie_ = largest_tie(training_scores, self.edges_)
-        block = np.asarray(rows.whole(), np.float64)
-        self._place_partitions(block)
+        self._place_partitions(ordered.data)
+        self._put_columns_back(order.columns)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]
         self.binned_ = self._with_bins(cells, block)
         self.core_freedom_ = self._core_freedom()
@@ -84,6 +89,17 @@ class RegionCounter(CountingQuantifier):
         self.directions_ = np.zeros((block.shape[1], len(points)))
         self.directions_[varying] = (points / spread).T
         self.offsets_ = (points**2).sum(axis=1) / 2
+
+    def _put_columns_back(self, columns: np.ndarray) -> None:
+        """Turn what was learned from columns in this order into what the caller's order needs."""
+        back = np.argsort(columns)
+        scorer = self.scorer_
+        scorer.location_, scorer.whitening_ = scorer.location_[back], scorer.whitening_[back]
+        scorer.constant_ = np.sort(columns[scorer.constant_])
+        self.directions_ = self.directions_[back]
+        features = columns[self.features_]
+        ascending = np.argsort(features)
+        self.features_, self.cuts_ = features[ascending], self.cuts_[ascending]
 
     def _core_freedom(self) -> float:
         core = self.binned_[self.binned_[:, 0] >= BANDS[CORE][0]]
