@@ -57,7 +57,8 @@ class OwnOrder:
         size = np.abs(values)
         # By shape, and, for features of one shape such as yes and no, by what goes along with it.
         outlying = size.sum(axis=1, keepdims=True)
-        shape = size.mean(axis=0) + (values * outlying).mean(axis=0) / outlying.mean()
+        outlying /= max(float(outlying.mean()), np.finfo(float).tiny)
+        shape = size.mean(axis=0) + (values * outlying).mean(axis=0)
         self.columns = np.argsort(shape.round(DECIMALS), kind="stable")
         self._turns = TURNS * stream(seed, "own order").standard_normal(positives.shape[1])
 
