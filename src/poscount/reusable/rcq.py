@@ -197,6 +197,45 @@ class RCQ(RegionCounter):
             for i in np.argsort(high, kind="stable")[:n_regions].tolist()
         ]
 
+    def profile(self, *counts: Counts) -> np.ndarray:
+        """What the regions say about samples, a line each: what a calibration learns from.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of the samples, by this model, which needs at least 20 positives.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, len(PROFILE))
+            With the columns of `poscount.reusable.region_profile.PROFILE`.
+        """
+        counted = self.count_in_regions(*counts)
+        _, pat_cells = self.split_cells(np.array([each.cells for each in counts]))
+        found = self.regions.find(counted)
+        difference = self._core_difference(self.regions, counted)
+        return self._lines(self.regions, found, counted, pat_cells, difference)
+
+    def _core_difference(self, regions: Regions, counts: RegionCounts) -> np.ndarray:
+        return core_difference(*regions.core(counts.in_cuts), *regions.core_of_positives)
+
+    def _lines(
+        self,
+        regions: Regions,
+        found: RegionEstimates,
+        counts: RegionCounts,
+        pat_cells: np.ndarray,
+        difference: np.ndarray,
+    ) -> np.ndarray:
+        return regions.profile.lines(
+            found,
+            counts.n_rows,
+            self.n_features_in_,
+            tail_ratios(pat_cells, PAT_SHARES),
+            difference,
+            self.core_freedom_,
+        )
+
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
         estimates = []
         for start in range(0, len(cells), GROUPS_AT_ONCE):
@@ -237,7 +276,7 @@ class RCQ(RegionCounter):
                 for uncapped, n in zip(pat, n_rows, strict=True)
             ]
         found = regions.find(counts)
-        differences = core_difference(*regions.core(counts.in_cuts), *regions.core_of_positives)
+        differences = self._core_difference(regions, counts)
         return [
             self._estimate_by_regions(regions, found, i, n, pat[i], float(differences[i]), of_model)
             for i, n in enumerate(n_rows)

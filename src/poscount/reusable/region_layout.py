@@ -19,6 +19,8 @@ N_SCORE_CELLS = len(SCORE_QUANTILES) + 1
 # First and last score cell, the last one excluded: everything, the tails, and a shell.
 BANDS = ((0, 8), (2, 8), (3, 8), (4, 8), (5, 8), (6, 8), (7, 8), (1, 5))
 CORE = 3
+# Of the positives in a region that is used.
+SMALLEST_SHARE, LARGEST_SHARE = 0.08, 0.9
 FEATURE_QUANTILES = (0.2, 0.4, 0.6, 0.8)
 CLUSTERINGS = (2, 3, 4)
 LEARNED_QUANTILES = tuple(i / 10 for i in range(1, 9))

@@ -24,11 +24,16 @@ import numpy as np
 from scipy.special import ndtri
 
 from poscount.checks.few_positives import FEWEST_POSITIVES
-from poscount.reusable.region_layout import CORE, RegionLayout, region_layout
+from poscount.reusable.region_layout import (
+    CORE,
+    LARGEST_SHARE,
+    SMALLEST_SHARE,
+    RegionLayout,
+    region_layout,
+)
+from poscount.reusable.region_profile import RegionProfile
 from poscount.seeds import stream
 
-# Of the positives in a region.
-SMALLEST_SHARE, LARGEST_SHARE = 0.08, 0.9
 BANDWIDTH = 0.7
 N_PAIRS = 10
 LARGEST_NULL_RATIO = 1.2
@@ -48,6 +53,8 @@ class Decision(NamedTuple):
         Share of the positives in that region, its ratio, and its bounds on the prevalence.
     weights : ndarray of shape (n_samples, n_regions)
         Weight of each region.
+    bounds : tuple of three ndarrays of shape (n_samples, n_regions)
+        Ratio, lower and upper bound of each region.
     """
 
     ratio: np.ndarray
@@ -57,6 +64,7 @@ class Decision(NamedTuple):
     region_low: np.ndarray
     region_high: np.ndarray
     weights: np.ndarray
+    bounds: tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def bounds(
@@ -97,7 +105,8 @@ def decide(
     in_sample: np.ndarray, n_unlabeled: np.ndarray, in_positives: np.ndarray, n_labeled: int
 ) -> Decision:
     """Find the smallest bound and the weighted ratio near it; parameters as in `bounds`."""
-    ratios, lower, upper = bounds(in_sample, n_unlabeled, in_positives, n_labeled)
+    of_regions = bounds(in_sample, n_unlabeled, in_positives, n_labeled)
+    ratios, lower, upper = of_regions
     region = upper.argmin(axis=1)
     shares = np.broadcast_to(in_positives / n_labeled, upper.shape)
     chosen = np.arange(len(upper)), region
@@ -107,7 +116,7 @@ def decide(
     width = np.maximum(BANDWIDTH * sd, np.finfo(float).tiny)[:, np.newaxis]
     weights = np.exp(-(upper - high[:, np.newaxis]) / width)
     together = (weights * in_sample / n_unlabeled).sum(axis=1) / (weights * shares).sum(axis=1)
-    return Decision(together, region, share, ratio, low, high, weights)
+    return Decision(together, region, share, ratio, low, high, weights, of_regions)
 
 
 class RegionCounts(NamedTuple):
@@ -275,6 +284,11 @@ class Regions:
     def words(self, region: int) -> str:
         """Describe a region, given by its place in `indices`."""
         return self.layout.words(int(self.indices[region]), self.names, self.thresholds)
+
+    @functools.cached_property
+    def profile(self) -> RegionProfile:
+        """Sums up what the regions say about a sample."""
+        return RegionProfile(self.layout, self.indices, self.in_positives, len(self.binned))
 
     @functools.cached_property
     def core_cuts(self) -> list[tuple[str, float]]:

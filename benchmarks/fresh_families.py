@@ -1,0 +1,119 @@
+"""Synthetic tasks of families that are in no bank: what a calibration is judged by.
+
+Named in `calibration_split.md` before the bank was made. In each, how far positives and negatives
+overlap is drawn at random, and so are the numbers of features, positives and rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from poscount.experience.tasks import MOST_LABELED, MOST_ROWS, Task
+
+Rows = Callable[[int, np.random.Generator], np.ndarray]
+
+
+def _size(rng: np.random.Generator, low: int, high: int) -> int:
+    return round(math.exp(rng.uniform(math.log(low), math.log(high))))
+
+
+def _task(positives: Rows, negatives: Rows, rng: np.random.Generator) -> Task:
+    labeled = positives(_size(rng, 20 if rng.random() < 0.25 else 100, MOST_LABELED), rng)
+    return Task(labeled, positives, negatives, MOST_ROWS, MOST_ROWS)
+
+
+def shells(rng: np.random.Generator) -> Task:
+    """Spheres of random thickness around one centre: positives and negatives at other radii."""
+    d = _size(rng, 2, 20)
+    ours, theirs = rng.uniform(0.5, 3, size=2)
+    thickness = rng.uniform(0.1, 0.8, size=2)
+
+    def at(radius: float, spread: float) -> Rows:
+        def rows(n: int, rng: np.random.Generator) -> np.ndarray:
+            direction = rng.normal(size=(n, d))
+            direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+            return direction * (radius + spread * rng.normal(size=(n, 1)))
+
+        return rows
+
+    return _task(at(ours, thickness[0]), at(theirs, thickness[1]), rng)
+
+
+def boxes(rng: np.random.Generator) -> Task:
+    """A checkerboard of two features, blurred, among features of noise: the fields alternate."""
+    d = _size(rng, 2, 15)
+    fields = int(rng.integers(2, 5))
+    blur = rng.uniform(0, 0.4)
+    # Some of the white fields belong to both.
+    shared = rng.uniform(0, 0.5)
+
+    def of(colour: int) -> Rows:
+        def rows(n: int, rng: np.random.Generator) -> np.ndarray:
+            block = rng.normal(size=(n, d))
+            field = rng.integers(fields, size=(n, 2))
+            wrong = (field.sum(axis=1) % 2 != colour) & (rng.random(n) > shared * colour)
+            field[wrong, 0] = (field[wrong, 0] + 1) % fields
+            block[:, :2] = field + rng.random((n, 2)) + blur * rng.normal(size=(n, 2))
+            return block
+
+        return rows
+
+    return _task(of(0), of(1), rng)
+
+
+def gamma(rng: np.random.Generator) -> Task:
+    """Skewed margins with another shape and scale for the negatives in some of the features."""
+    d = _size(rng, 1, 40)
+    shape, scale = rng.uniform(0.5, 5, size=(2, d))
+    differs = rng.random(d) < rng.uniform(0.1, 1)
+    factors = np.where(differs, np.exp(rng.normal(size=(2, d)) * rng.uniform(0.1, 1.2)), 1.0)
+
+    def with_factors(of_shape: np.ndarray, of_scale: np.ndarray) -> Rows:
+        return lambda n, rng: rng.gamma(shape * of_shape, scale * of_scale, size=(n, d))
+
+    one = np.ones(d)
+    return _task(with_factors(one, one), with_factors(*factors), rng)
+
+
+def poisson(rng: np.random.Generator) -> Task:
+    """Counts: the rates of the negatives differ in some features, and vary from row to row."""
+    d = _size(rng, 2, 60)
+    rate = rng.gamma(1.0, 3.0, size=d) + 0.05
+    differs = rng.random(d) < rng.uniform(0.1, 1)
+    factor = np.where(differs, np.exp(rng.normal(size=d) * rng.uniform(0.2, 1.5)), 1.0)
+    varying = rng.uniform(0, 0.6)
+
+    def at(rates: np.ndarray) -> Rows:
+        def rows(n: int, rng: np.random.Generator) -> np.ndarray:
+            level = np.exp(varying * rng.normal(size=(n, 1)))
+            return rng.poisson(rates * level).astype(np.float64)
+
+        return rows
+
+    return _task(at(rate), at(rate * factor), rng)
+
+
+def moons(rng: np.random.Generator) -> Task:
+    """Two bent bands that hook into each other, among features of noise."""
+    d = _size(rng, 2, 15)
+    noise = rng.uniform(0.05, 0.5)
+    apart = rng.uniform(-0.5, 0.8)
+
+    def half(upper: bool) -> Rows:
+        def rows(n: int, rng: np.random.Generator) -> np.ndarray:
+            angle = math.pi * rng.random(n)
+            block = rng.normal(size=(n, d))
+            block[:, 0] = np.cos(angle) if upper else 1 - np.cos(angle)
+            block[:, 1] = np.sin(angle) if upper else -np.sin(angle) - apart
+            block[:, :2] += noise * rng.normal(size=(n, 2))
+            return block
+
+        return rows
+
+    return _task(half(True), half(False), rng)
+
+
+FAMILIES = {f.__name__: f for f in (shells, boxes, gamma, poisson, moons)}

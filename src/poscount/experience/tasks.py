@@ -1,0 +1,218 @@
+"""Tasks whose truth is known: positives to learn from, and samples of a known prevalence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from poscount.experience.sources import Source
+
+FEWEST_LABELED, MOST_LABELED = 20, 5_000
+FEWEST_ROWS, MOST_ROWS = 30, 50_000
+N_SAMPLES = 2
+# Of tasks with all columns, all other classes as negatives, and a single class as positives.
+ALL_COLUMNS, ALL_OTHERS, SINGLE = 0.6, 0.6, 0.5
+
+
+class Task(NamedTuple):
+    """Positives and negatives, of which some rows have been set aside for learning.
+
+    Attributes
+    ----------
+    labeled : ndarray of shape (n_labeled, n_features)
+        Positives to learn from.
+    positives, negatives : callable
+        Rows to make samples of: a function of the number of rows and a generator.
+    most_positives, most_negatives : int
+        How many rows these can give.
+    """
+
+    labeled: np.ndarray
+    positives: Callable[[int, np.random.Generator], np.ndarray]
+    negatives: Callable[[int, np.random.Generator], np.ndarray]
+    most_positives: int
+    most_negatives: int
+
+
+class Sample(NamedTuple):
+    """Unlabeled rows and the share of positives among them."""
+
+    rows: np.ndarray
+    prevalence: float
+
+
+def draw_prevalence(rng: np.random.Generator) -> float:
+    """A prevalence as users meet them: none, all, rare, nearly all, or anything.
+
+    0 in 12 % of the tasks, 1 in 10 %, log-uniform from .001 to .05 in 22 %, 1 minus that in 8 %, and
+    uniform in the other 48 %. What is learned from tasks takes this as its prior.
+    """
+    kind = rng.random()
+    if kind < 0.12:
+        return 0.0
+    if kind < 0.22:
+        return 1.0
+    if kind < 0.44:
+        return math.exp(rng.uniform(math.log(0.001), math.log(0.05)))
+    if kind < 0.52:
+        return 1 - math.exp(rng.uniform(math.log(0.001), math.log(0.05)))
+    return rng.random()
+
+
+def draw_samples(
+    task: Task, rng: np.random.Generator, most_rows: int = MOST_ROWS
+) -> Iterator[Sample]:
+    """Samples of random sizes and prevalences."""
+    for _ in range(N_SAMPLES):
+        p = draw_prevalence(rng)
+        # A small difference must not be lost to rounding.
+        most = min(
+            most_rows,
+            math.floor(task.most_positives / max(p, 1e-9)),
+            math.floor(task.most_negatives / max(1 - p, 1e-9)),
+        )
+        n = max(_log_uniform(rng, FEWEST_ROWS, most) for _ in range(rng.choice([1, 2, 3])))
+        n_positives = round(p * n)
+        rows = [task.positives(n_positives, rng), task.negatives(n - n_positives, rng)]
+        yield Sample(np.concatenate(rows), n_positives / n)
+
+
+def _log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
+    low, high = max(1, min(low, high)), max(1, high)
+    return round(math.exp(rng.uniform(math.log(low), math.log(high))))
+
+
+def _draw_labeled(rng: np.random.Generator, most: int) -> int:
+    """Number of positives; one in four tasks has few."""
+    return _log_uniform(rng, FEWEST_LABELED if rng.random() < 0.25 else 100, most)
+
+
+def draw_real(source: Source, rng: np.random.Generator, most_labeled: int = MOST_LABELED) -> Task:
+    """A task from labelled rows: some classes as positives, some of the others as negatives."""
+    kinds = np.unique(source.classes)
+    while True:
+        order = rng.permutation(kinds)
+        n_positive = 1 if rng.random() < SINGLE else int(rng.integers(1, len(kinds)))
+        others = len(kinds) - n_positive
+        n_negative = others if rng.random() < ALL_OTHERS else int(rng.integers(1, others + 1))
+        positive = np.isin(source.classes, order[:n_positive])
+        negative = np.isin(source.classes, order[n_positive : n_positive + n_negative])
+        if positive.sum() >= 2.5 * FEWEST_LABELED and negative.sum() >= FEWEST_ROWS:
+            break
+    n_features = source.features.shape[1]
+    columns = np.arange(n_features)
+    if rng.random() > ALL_COLUMNS:
+        columns = rng.choice(n_features, _log_uniform(rng, 1, n_features), replace=False)
+    features = source.features[:, columns]
+    rows = rng.permutation(np.flatnonzero(positive))
+    most = min(most_labeled, math.floor(0.6 * len(rows)))
+    n_labeled = _draw_labeled(rng, most)
+    labeled, rest = features[rows[:n_labeled]], features[rows[n_labeled:]]
+    others_rows = features[negative]
+
+    def some_of(pool: np.ndarray) -> Callable[[int, np.random.Generator], np.ndarray]:
+        return lambda n, rng: pool[rng.choice(len(pool), n, replace=False)]
+
+    return Task(labeled, some_of(rest), some_of(others_rows), len(rest), len(others_rows))
+
+
+def draw_mixture(rng: np.random.Generator, most_labeled: int = MOST_LABELED) -> Task:
+    """Clusters against clusters, Gaussian or heavy-tailed, overlapping in one of several ways."""
+    d = _log_uniform(rng, 1, 30) if rng.random() < 0.9 else _log_uniform(rng, 30, 100)
+    heavy = rng.choice([0, 3, 5], p=[0.6, 0.2, 0.2])
+    apart = rng.uniform(0.5, 4.0)
+    ours = _clusters(rng, d, apart)
+    theirs = _clusters(rng, d, apart)
+    theirs[0][:] += rng.normal(size=d) * rng.uniform(0, 4) / math.sqrt(d)
+    kind = rng.random()
+    if kind < 0.4:  # a part of the negatives on one cluster of the positives
+        share = rng.uniform(0.05, 1)
+        k = int(rng.integers(len(ours[2])))
+        theirs = (
+            np.vstack([theirs[0], ours[0][k]]),
+            np.concatenate([theirs[1], ours[1][[k]]]),
+            np.append(theirs[2] * (1 - share), share),
+        )
+    elif kind < 0.5:  # inside the positives
+        centre = (ours[0] * ours[2][:, np.newaxis]).sum(axis=0)
+        theirs = (centre[np.newaxis], ours[1][[0]] * rng.uniform(0.2, 0.8), np.ones(1))
+    elif kind < 0.6:  # all of them shifted by little
+        shift = rng.normal(size=d) * rng.uniform(0.2, 2) / math.sqrt(d)
+        theirs = (ours[0] + shift, ours[1], ours[2])
+    coarse = rng.uniform(0.1, 1.5) if rng.random() < 0.15 else 0.0
+    skewed = rng.random() < 0.15
+
+    def rows_of(side: tuple) -> Callable[[int, np.random.Generator], np.ndarray]:
+        def draw(n: int, rng: np.random.Generator) -> np.ndarray:
+            cluster = rng.choice(len(side[2]), n, p=side[2])
+            noise = rng.normal(size=(n, d))
+            if heavy:
+                noise /= np.sqrt(rng.chisquare(heavy, size=(n, 1)) / heavy)
+            rows = np.empty((n, d))
+            for k in range(len(side[2])):
+                rows[cluster == k] = side[0][k] + noise[cluster == k] @ side[1][k]
+            if skewed:
+                rows = np.exp(np.clip(rows / 2, -20, 20))
+            return np.round(rows / coarse) * coarse if coarse else rows
+
+        return draw
+
+    return _endless(rows_of(ours), rows_of(theirs), rng, most_labeled)
+
+
+def draw_regression(rng: np.random.Generator, most_labeled: int = MOST_LABELED) -> Task:
+    """A linear score plus noise decides the class, so that there is no gap between the classes."""
+    d = _log_uniform(rng, 1, 30)
+    centres, mixing, weights = _clusters(rng, d, rng.uniform(0, 2))
+    direction = rng.normal(size=d) * (rng.random(d) < max(rng.random(), 2 / d))
+    direction /= max(float(np.linalg.norm(direction)), 1e-9)
+    noise = rng.choice([0.05, 0.2, 0.5, 1.0])
+    limit = rng.normal() * 0.7
+    sign = rng.choice([-1, 1])
+
+    def draw(positive: bool) -> Callable[[int, np.random.Generator], np.ndarray]:
+        def rows(n: int, rng: np.random.Generator) -> np.ndarray:
+            found = [np.empty((0, d))]
+            missing = n
+            for _ in range(200):
+                if missing <= 0:
+                    break
+                cluster = rng.choice(len(weights), 4 * missing + 50, p=weights)
+                block = centres[cluster] + np.einsum(
+                    "nd,nde->ne", rng.normal(size=(len(cluster), d)), mixing[cluster]
+                )
+                score = block @ direction + noise * rng.normal(size=len(block))
+                found.append(block[(sign * (score - limit) > 0) == positive][:missing])
+                missing -= len(found[-1])
+            return np.concatenate(found)
+
+        return rows
+
+    task = _endless(draw(True), draw(False), rng, most_labeled)
+    # The rarer class may be too rare for a sample; then another task.
+    enough = len(task.labeled) >= FEWEST_LABELED and len(task.negatives(200, rng)) == 200
+    return task if enough else draw_regression(rng, most_labeled)
+
+
+def _clusters(
+    rng: np.random.Generator, d: int, apart: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Centres, mixing matrices and weights of one to five clusters."""
+    k = int(rng.integers(1, 6))
+    centres = rng.normal(size=(k, d)) * apart * rng.choice([1.0, 1 / math.sqrt(d)])
+    scales = np.exp(rng.normal(size=(k, 1, d)) * 0.4)
+    rotations = np.array([np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(k)])
+    return centres, scales * rotations, rng.dirichlet(np.full(k, 2.0))
+
+
+def _endless(
+    positives: Callable[[int, np.random.Generator], np.ndarray],
+    negatives: Callable[[int, np.random.Generator], np.ndarray],
+    rng: np.random.Generator,
+    most_labeled: int,
+) -> Task:
+    n_labeled = _draw_labeled(rng, most_labeled)
+    return Task(positives(n_labeled, rng), positives, negatives, MOST_ROWS, MOST_ROWS)

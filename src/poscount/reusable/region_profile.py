@@ -1,0 +1,158 @@
+"""What the regions say about a sample, on one line: the facts that a calibration learns from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from poscount.reusable.region_layout import (
+    BANDS,
+    FEATURE_QUANTILES,
+    LARGEST_SHARE,
+    SMALLEST_SHARE,
+    RegionLayout,
+)
+
+if TYPE_CHECKING:
+    from poscount.reusable.regions import RegionEstimates
+
+# Regions are looked at by their share of the positives.
+SHARE_LIMITS = (SMALLEST_SHARE, 0.15, 0.3, 0.5, LARGEST_SHARE)
+RATIO_QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75)
+FEW = 0.02
+# Which of PAT's 51 thresholds.
+PAT_POINTS = (0, 12, 25, 37, 50)
+N_BEST = 3
+DECIMALS = 6
+
+_OF_SHARE = ["high", "high_ratio", "few_high", *(f"ratio_{q:g}" for q in RATIO_QUANTILES)]
+PROFILE = [
+    *("prevalence", "ratio", "null_ratio", "gap", "high"),
+    *("region_share", "region_ratio", "region_low", "below_ratio", "near_bound"),
+    *("log_positives", "log_rows", "log_features", "core_difference", "log_core_freedom"),
+    *("pat", *(f"pat_{i}" for i in range(len(PAT_POINTS)))),
+    *(f"log_regions{k}" for k in range(len(SHARE_LIMITS) - 1)),
+    *(f"share{k}_{name}" for k in range(len(SHARE_LIMITS) - 1) for name in _OF_SHARE),
+    *(f"{kind}_{name}" for kind in ("whole", "features", "clusters") for name in _OF_SHARE[:2]),
+    *(f"feature{i}_high" for i in range(N_BEST)),
+    "median_feature_high",
+    *(f"band{i}_high" for i in range(len(BANDS))),
+]
+
+
+class RegionProfile:
+    """Sums up the regions of a set of positives for each sample, thousands of samples at once.
+
+    Parameters
+    ----------
+    layout : RegionLayout
+    indices : ndarray of int
+        The regions that are used, as flat indices of band and cut.
+    in_positives : ndarray
+        Positives in each of them.
+    n_labeled : int
+    """
+
+    def __init__(
+        self, layout: RegionLayout, indices: np.ndarray, in_positives: np.ndarray, n_labeled: int
+    ) -> None:
+        self._n_labeled = n_labeled
+        band, cut = np.divmod(indices, layout.cuts.shape[1])
+        shares = in_positives / n_labeled
+        # A share that is a limit up to its last bit belongs above it.
+        classes = np.searchsorted(np.array(SHARE_LIMITS[1:-1]) - 1e-9, shares, side="right")
+        self._by_share = [np.flatnonzero(classes == k) for k in range(len(SHARE_LIMITS) - 1)]
+        n_thresholds = len(FEATURE_QUANTILES)
+        kind = np.searchsorted([0, 2 * n_thresholds * layout.n_features], cut)
+        self._by_kind = [np.flatnonzero(kind == k) for k in range(3)]
+        self._by_band = [np.flatnonzero(band == i) for i in range(len(BANDS))]
+        of_features = self._by_kind[1]
+        feature = (cut[of_features] - 1) // n_thresholds % layout.n_features
+        order = np.argsort(feature, kind="stable")
+        self._by_feature = of_features[order]
+        self._feature_starts = np.flatnonzero(np.diff(feature[order], prepend=-1))
+
+    def lines(
+        self,
+        found: RegionEstimates,
+        n_rows: np.ndarray,
+        n_features: int,
+        pat_curve: np.ndarray,
+        core_difference: np.ndarray,
+        core_freedom: float,
+    ) -> np.ndarray:
+        """One line for each sample, with the columns `PROFILE`; NaN where there is no such region.
+
+        Parameters
+        ----------
+        found : RegionEstimates
+        n_rows : ndarray of int, shape (n_samples,)
+        n_features : int
+        pat_curve : ndarray of shape (n_samples, 51)
+            PAT's ratio at each of its thresholds.
+        core_difference : ndarray of shape (n_samples,)
+        core_freedom : float
+        """
+        decision = found.decision
+        # C order, so that a group gets the bits that it gets alone.
+        ratio, low, high = (np.ascontiguousarray(values) for values in decision.bounds)
+        near = (decision.region_high + found.gap / 2)[:, np.newaxis]
+        columns = [
+            *(found.prevalence, decision.ratio, found.null_ratio, found.gap, decision.region_high),
+            *(decision.region_share, decision.region_ratio, decision.region_low),
+            (low < decision.ratio[:, np.newaxis]).mean(axis=1),
+            (high <= near).mean(axis=1),
+            np.full(len(high), np.log(self._n_labeled)),
+            np.log(n_rows),
+            np.full(len(high), np.log(n_features)),
+            *(core_difference, np.full(len(high), np.log(core_freedom))),
+            *(np.median(pat_curve, axis=1), *pat_curve[:, PAT_POINTS].T),
+            *(np.full(len(high), np.log1p(len(used))) for used in self._by_share),
+        ]
+        for used in self._by_share:
+            columns += _of_share(ratio[:, used], high[:, used])
+        for used in self._by_kind:
+            columns += _smallest(ratio[:, used], high[:, used])
+        columns += self._of_features(high)
+        columns += [_smallest(ratio[:, used], high[:, used]).high for used in self._by_band]
+        lines = np.column_stack(columns)
+        lines[~np.isfinite(lines)] = np.nan
+        # The last bits depend on the machine, and a tree could split between them.
+        return lines.round(DECIMALS)
+
+    def _of_features(self, high: np.ndarray) -> list[np.ndarray]:
+        if not len(self._feature_starts):
+            return [np.full(len(high), np.nan)] * (N_BEST + 1)
+        of_each = np.minimum.reduceat(high[:, self._by_feature], self._feature_starts, axis=1)
+        best = np.sort(of_each, axis=1)
+        last = best.shape[1] - 1
+        return [best[:, min(i, last)] for i in (*range(N_BEST), best.shape[1] // 2)]
+
+
+class _Smallest(NamedTuple):
+    high: np.ndarray
+    ratio: np.ndarray
+
+
+def _smallest(ratio: np.ndarray, high: np.ndarray) -> _Smallest:
+    """Smallest upper bound and the ratio of its region."""
+    if not high.shape[1]:
+        return _Smallest(*np.full((2, len(high)), np.nan))
+    at = np.arange(len(high)), high.argmin(axis=1)
+    return _Smallest(high[at], ratio[at])
+
+
+def _of_share(ratio: np.ndarray, high: np.ndarray) -> list[np.ndarray]:
+    n_samples, n_regions = high.shape
+    if not n_regions:
+        return [np.full(n_samples, np.nan)] * len(_OF_SHARE)
+    few = max(1, round(FEW * n_regions))
+    smallest = np.sort(np.partition(high, few - 1, axis=1)[:, :few], axis=1)
+    ascending = np.sort(ratio, axis=1)
+    places = [round(q * (n_regions - 1)) for q in RATIO_QUANTILES]
+    return [
+        *_smallest(ratio, high),
+        smallest.mean(axis=1),
+        *(ascending[:, place] for place in places),
+    ]
