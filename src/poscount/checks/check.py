@@ -88,6 +88,8 @@ class Evidence:
         How overfull the core of the positives is (`poscount.checks.overlap`).
     regions : RegionEvidence
         What RCQ says.
+    n_rows, n_rows_used : int
+        Rows of the sample, and those that the method has used.
     warned : collection of str
         Codes of the warnings that the prevalence carries already.
     count : float
@@ -113,6 +115,8 @@ class Evidence:
     gap: float | None = None
     core_excess: float | Missing = _MISSING
     regions: RegionEvidence | Missing = _MISSING
+    n_rows: int | Missing = _MISSING
+    n_rows_used: int | Missing = _MISSING
     warned: frozenset[str] = frozenset()
     count: float = 0.0
     seed: int = 0

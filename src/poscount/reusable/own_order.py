@@ -14,6 +14,9 @@ from poscount.seeds import stream
 # thoroughly, and seldom enough that noise in the last digits does not.
 TURNS = 64.0
 DECIMALS = 9
+# In standard deviations. Farther away, values are no longer told apart: no positive is there, and
+# sums and classifiers would see nothing but the farthest row.
+FARTHEST = 1000.0
 
 
 class OwnOrder:
@@ -49,7 +52,8 @@ class OwnOrder:
         self._location = np.ascontiguousarray(ascending.T).mean(axis=1)
         # In units of the largest value, so that no square overflows or vanishes.
         self._unit = np.abs(ascending - self._location).max(axis=0)
-        self._unit[self._unit == 0] = 1.0
+        # Where all positives are equal, any other value is as far away as can be.
+        self._unit[self._unit == 0] = np.finfo(float).tiny
         centred = np.ascontiguousarray(((ascending - self._location) / self._unit).T)
         self._spread = np.sqrt((centred**2).mean(axis=1))
         self._spread[self._spread == 0] = 1.0
@@ -60,21 +64,28 @@ class OwnOrder:
         outlying /= max(float(outlying.mean()), np.finfo(float).tiny)
         shape = size.mean(axis=0) + (values * outlying).mean(axis=0)
         self.columns = np.argsort(shape.round(DECIMALS), kind="stable")
-        self._turns = TURNS * stream(seed, "own order").standard_normal(positives.shape[1])
+        self._turns = TURNS * stream(seed, "own order").standard_normal((positives.shape[1],))
 
     def _standardised(self, rows: np.ndarray) -> np.ndarray:
-        return (rows - self._location) / self._unit / self._spread
+        with np.errstate(over="ignore"):
+            values = (rows - self._location) / self._unit / self._spread
+        return values.clip(-FARTHEST, FARTHEST)
+
+    def standardised(self, rows: np.ndarray) -> np.ndarray:
+        """Values in standard deviations of the positives, the columns in their own order."""
+        return self._standardised(rows)[:, self.columns]
 
     def keys(self, rows: np.ndarray) -> np.ndarray:
-        """Key of each row, in [0, 1); 0 where values are too large for one."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = self._standardised(rows)
-            total = np.zeros(len(rows))
-            # One column after the other: a matrix product may give equal rows other last bits.
-            for column, turns in zip(self.columns, self._turns, strict=True):
-                total += turns * values[:, column]
-            keys = total % 1.0
-        return np.where(np.isfinite(keys), keys, 0.0)
+        """Key of each row, in [0, 1)."""
+        return self.keys_of_standardised(self.standardised(rows))
+
+    def keys_of_standardised(self, values: np.ndarray) -> np.ndarray:
+        """Key of each row that `standardised` has returned."""
+        total = np.zeros(len(values))
+        # One column after the other: a matrix product may give equal rows other last bits.
+        for column, turns in zip(values.T, self._turns, strict=True):
+            total += turns * column
+        return total % 1.0
 
     def sorted_rows(self, rows: np.ndarray) -> np.ndarray:
         """Indices of rows in the order of their keys."""

@@ -86,7 +86,7 @@ class BBE(ClassifierQuantifier):
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimate:
         best = best_bin(*out_of_fold_scores(self.classifier, positives, sample, generator))
-        return Estimate(best.share_unlabeled / best.share_labeled, best._asdict())
+        return Estimate(best.ratio, best._asdict())
 
 
 class Bin(NamedTuple):
@@ -96,6 +96,11 @@ class Bin(NamedTuple):
     share_labeled: float
     share_unlabeled: float
     bound: float
+
+    @property
+    def ratio(self) -> float:
+        """The estimated prevalence."""
+        return self.share_unlabeled / self.share_labeled
 
 
 def best_bin(labeled: np.ndarray, unlabeled: np.ndarray) -> Bin:

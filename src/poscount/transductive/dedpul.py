@@ -14,6 +14,8 @@ __all__ = ["DEDPUL"]
 # Trees give probabilities of exactly 0 and 1, which must have a finite logit.
 SMALLEST_PROBABILITY = 1e-6
 BANDWIDTH = 0.1
+# A smaller one would need a grid of millions of points.
+SMALLEST_BANDWIDTH = 1e-5
 GRID_STEPS_PER_BANDWIDTH = 6
 KERNEL_RADIUS = 8
 START_QUANTILE = 0.1
@@ -102,20 +104,25 @@ class DEDPUL(ClassifierQuantifier):
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimate:
-        scores, sample_scores = out_of_fold_scores(self.classifier, positives, sample, generator)
-        sample_scores = np.sort(sample_scores)
-        labeled, unlabeled = _logit(scores), _logit(sample_scores)
-        bandwidth = BANDWIDTH * float(labeled.std())
-        if bandwidth < 1e-9 or len(sample) == 1:
-            # There is no density to estimate, only rows that score like positives or do not.
-            alike = unlabeled >= labeled.min()
-            ratio = alike / max(alike.mean(), 1 / len(alike))
-        else:
-            ratio = density_ratio(labeled, unlabeled, bandwidth)
-            ratio = smoothed(ratio, int(np.searchsorted(unlabeled, _start(labeled))))
-        value = largest_consistent(ratio, len(positives))
-        details = {"scores": sample_scores, "ratio": ratio, "bandwidth": bandwidth}
-        return Estimate(value, details)
+        scores = out_of_fold_scores(self.classifier, positives, sample, generator)
+        return estimate_from_scores(*scores)
+
+
+def estimate_from_scores(scores: np.ndarray, sample_scores: np.ndarray) -> Estimate:
+    """Estimate the prevalence from the scores of the positives and of the sample."""
+    sample_scores = np.sort(sample_scores)
+    labeled, unlabeled = _logit(scores), _logit(sample_scores)
+    bandwidth = BANDWIDTH * float(labeled.std())
+    if bandwidth < SMALLEST_BANDWIDTH or len(sample_scores) == 1:
+        # There is no density to estimate, only rows that score like positives or do not.
+        alike = unlabeled >= labeled.min()
+        ratio = alike / max(alike.mean(), 1 / len(alike))
+    else:
+        ratio = density_ratio(labeled, unlabeled, bandwidth)
+        ratio = smoothed(ratio, int(np.searchsorted(unlabeled, _start(labeled))))
+    value = largest_consistent(ratio, len(scores))
+    details = {"scores": sample_scores, "ratio": ratio, "bandwidth": bandwidth}
+    return Estimate(value, details)
 
 
 def _logit(scores: np.ndarray) -> np.ndarray:
