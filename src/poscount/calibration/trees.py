@@ -24,14 +24,14 @@ class Trees(NamedTuple):
         Column that each split looks at.
     threshold : ndarray of float32, shape (n_ensembles, n_trees, 7)
     missing_right : ndarray of bool, shape (n_ensembles, n_trees, 7)
-    value : ndarray of float32, shape (n_ensembles, n_trees, 8)
-        What each leaf adds.
+    leaf : ndarray of float32, shape (n_ensembles, n_trees, 8)
+        What it adds.
     """
 
     feature: np.ndarray
     threshold: np.ndarray
     missing_right: np.ndarray
-    value: np.ndarray
+    leaf: np.ndarray
 
     def predict(self, lines: np.ndarray) -> np.ndarray:
         """Predictions of all ensembles for each line: shape (n_lines, n_ensembles).
@@ -51,7 +51,7 @@ class Trees(NamedTuple):
         third = np.where(
             root, np.where(second, below[5], below[4]), np.where(second, below[3], below[2])
         )
-        leaf = 4 * root + 2 * second + third
-        leaf += N_LEAVES * np.arange(len(leaf))[:, np.newaxis]
-        added = self.value.ravel()[leaf].reshape(n_ensembles, n_trees, len(lines))
+        at = 4 * root + 2 * second + third
+        at += N_LEAVES * np.arange(len(at))[:, np.newaxis]
+        added = self.leaf.ravel()[at].reshape(n_ensembles, n_trees, len(lines))
         return added.sum(axis=1, dtype=np.float64).T

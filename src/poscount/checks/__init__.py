@@ -22,12 +22,20 @@ from poscount.checks.repeated_values import REPEATED_VALUES
 from poscount.checks.second_sample import SECOND_SAMPLE
 from poscount.checks.subsampled import SUBSAMPLED
 from poscount.checks.tied_scores import TIED_SCORES
+from poscount.checks.unlike_experience import UNLIKE_EXPERIENCE
 from poscount.checks.wide_interval import WIDE_INTERVAL
 from poscount.prevalence import Caution
 
 # Of the model alone, made once for many samples; and of each sample.
 MODEL_CHECKS = (FEW_POSITIVES_FOR_RCQ, FEW_POSITIVES, SINGULAR_COVARIANCE, TIED_SCORES)
-SAMPLE_CHECKS = (WIDE_INTERVAL, CORE_DIFFERS, PAT_DISAGREES, OVERLAP, SUBSAMPLED)
+SAMPLE_CHECKS = (
+    WIDE_INTERVAL,
+    UNLIKE_EXPERIENCE,
+    CORE_DIFFERS,
+    PAT_DISAGREES,
+    OVERLAP,
+    SUBSAMPLED,
+)
 # In the order of the report.
 REPORT = (
     FEW_POSITIVES,

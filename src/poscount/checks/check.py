@@ -88,6 +88,8 @@ class Evidence:
         How overfull the core of the positives is (`poscount.checks.overlap`).
     regions : RegionEvidence
         What RCQ says.
+    unlike_experience : bool
+        Whether the calibration has seen nothing like the sample.
     n_rows, n_rows_used : int
         Rows of the sample, and those that the method has used.
     warned : collection of str
@@ -115,6 +117,7 @@ class Evidence:
     gap: float | None = None
     core_excess: float | Missing = _MISSING
     regions: RegionEvidence | Missing = _MISSING
+    unlike_experience: bool = False
     n_rows: int | Missing = _MISSING
     n_rows_used: int | Missing = _MISSING
     warned: frozenset[str] = frozenset()

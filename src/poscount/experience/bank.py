@@ -8,8 +8,8 @@ not matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -17,25 +17,43 @@ from joblib import Parallel, delayed
 from poscount import container
 from poscount.errors import FileError
 from poscount.experience.sources import Source
-from poscount.experience.tasks import Task, draw_mixture, draw_real, draw_regression, draw_samples
+from poscount.experience.tasks import (
+    Limits,
+    Sample,
+    Task,
+    draw_mixture,
+    draw_real,
+    draw_regression,
+    draw_samples,
+)
 from poscount.reusable.rcq import RCQ
 from poscount.reusable.region_profile import PROFILE
 from poscount.seeds import stream
+from poscount.transductive.trcq import BESIDE, MOST_ROWS, TRCQ
 
 PART = 100
-FAMILIES: dict[str, Callable[[np.random.Generator], Task]] = {
+FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
     "mixture": draw_mixture,
     "regression": draw_regression,
 }
+COLUMNS = {"RCQ": PROFILE, "TRCQ": [*PROFILE, *BESIDE]}
+LIMITS = {
+    "RCQ": Limits(n_labeled=5_000, n_rows=50_000, n_samples=2),
+    # Learning from each sample takes a second.
+    "TRCQ": Limits(n_labeled=2_000, n_rows=MOST_ROWS, n_samples=1),
+}
 
 
-class Bank(NamedTuple):
+@dataclass(frozen=True)
+class Bank:
     """What a method said about samples, and the truth.
 
     Attributes
     ----------
+    method : str
+        "RCQ" or "TRCQ".
     lines : ndarray of shape (n_samples, n_columns)
-        What the regions said.
+        What its regions said.
     truth : ndarray
         Prevalence of each sample.
     source, kin : ndarray of str
@@ -44,26 +62,40 @@ class Bank(NamedTuple):
         Number of the task within its source.
     """
 
+    method: str
     lines: np.ndarray
     truth: np.ndarray
     source: np.ndarray
     kin: np.ndarray
     task: np.ndarray
 
-    def where(self, kept: np.ndarray) -> Bank:
-        """The samples for which `kept` is true."""
-        return Bank(*(column[kept] for column in self))
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns of the lines."""
+        return COLUMNS[self.method]
+
+    def part(self, kept: np.ndarray) -> Bank:
+        """The samples that `kept` chooses."""
+        arrays = (self.lines, self.truth, self.source, self.kin, self.task)
+        return Bank(self.method, *(array[kept] for array in arrays))
 
 
-def draw_task(source: Source | str, seed: int, number: int) -> tuple[Task, np.random.Generator]:
-    """A task by its number, and the stream that its samples are drawn from."""
+def draw_task(
+    source: Source | str, method: str, seed: int, number: int
+) -> tuple[Task, list[Sample]]:
+    """A task and its samples, by its number."""
+    limits = LIMITS[method]
     name = source if isinstance(source, str) else source.name
     rng = stream(seed, f"{name} {number}")
-    return (FAMILIES[source](rng) if isinstance(source, str) else draw_real(source, rng)), rng
+    task = (
+        FAMILIES[source](rng, limits) if isinstance(source, str) else draw_real(source, rng, limits)
+    )
+    return task, list(draw_samples(task, rng, limits))
 
 
 def make_bank(
     folder: Path,
+    method: str,
     sources: Iterable[tuple[Source | str, int]],
     seed: int = 0,
     n_jobs: int | None = None,
@@ -74,6 +106,7 @@ def make_bank(
     Parameters
     ----------
     folder : Path
+    method : {"RCQ", "TRCQ"}
     sources : iterable of pairs
         A source, or the name of a synthetic family, and the number of its tasks.
     seed : int
@@ -81,58 +114,70 @@ def make_bank(
         As in joblib.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    parts = [
-        (source, start, min(start + PART, n_tasks))
+    Parallel(n_jobs=n_jobs, verbose=verbose)(
+        delayed(_make_part)(folder, method, source, range(start, min(start + PART, n_tasks)), seed)
         for source, n_tasks in sources
         for start in range(0, n_tasks, PART)
-    ]
-    Parallel(n_jobs=n_jobs, verbose=verbose)(
-        delayed(_make_part)(folder, source, start, stop, seed) for source, start, stop in parts
     )
 
 
-def _make_part(folder: Path, source: Source | str, start: int, stop: int, seed: int) -> None:
+def _make_part(folder: Path, method: str, source: Source | str, numbers: range, seed: int) -> None:
     name, kin = (source, source) if isinstance(source, str) else (source.name, source.kin)
-    path = folder / f"{name}-{start:05d}-{stop:05d}.bank"
-    meta = {"source": name, "kin": kin, "seed": seed, "columns": PROFILE}
+    path = folder / f"{name}-{numbers.start:05d}-{numbers.stop:05d}.bank"
+    columns = COLUMNS[method]
+    meta = {"method": method, "source": name, "kin": kin, "seed": seed, "columns": columns}
     if path.exists():
         found, _ = container.read(path, "bank")
-        if {key: found[key] for key in meta} != meta:
+        if {key: found.get(key) for key in meta} != meta:
             raise FileError(
-                "this part of the bank was made with another seed or another version: choose an "
-                "empty folder.",
+                "this part of the bank was made for another method, with another seed or by another "
+                "version: choose an empty folder.",
                 file=str(path),
             )
         return
-    lines, truth, numbers = [np.empty((0, len(PROFILE)))], [], []
-    for number in range(start, stop):
-        task, rng = draw_task(source, seed, number)
-        samples = list(draw_samples(task, rng))
+    lines, truth, tasks = [np.empty((0, len(columns)))], [], []
+    for number in numbers:
+        task, samples = draw_task(source, method, seed, number)
         try:
-            model = RCQ(random_state=seed).fit(task.labeled)
-        except ValueError:
-            continue  # no column varies among the positives
-        if not model.regions.enough_positives:
+            lines.append(_lines(method, task, samples, seed))
+        except TooFewPositives:
             continue
-        lines.append(model.profile(*(model.count(sample.rows) for sample in samples)))
         truth += [sample.prevalence for sample in samples]
-        numbers += [number] * len(samples)
+        tasks += [number] * len(samples)
     arrays = {
         "lines": np.concatenate(lines),
-        "truth": np.array(truth),
-        "task": np.array(numbers, np.int64),
+        "truth": np.array(truth, np.float64),
+        "task": np.array(tasks, np.int64),
     }
     container.write(path, "bank", meta, arrays)
 
 
+class TooFewPositives(Exception):
+    """The task cannot be answered by regions."""
+
+
+def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndarray:
+    if (task.labeled == task.labeled[0]).all():
+        raise TooFewPositives
+    rcq = RCQ(random_state=seed).fit(task.labeled)
+    if not rcq.regions.enough_positives:
+        raise TooFewPositives
+    if method == "RCQ":
+        return rcq.profile(*(rcq.count(sample.rows) for sample in samples))
+    trcq = TRCQ(random_state=seed).fit(task.labeled)
+    return np.concatenate([trcq.profile(sample.rows) for sample in samples])
+
+
 def read_bank(folder: Path) -> Bank:
     """All parts of a bank."""
-    parts = []
+    parts, methods = [], set()
     for path in sorted(folder.glob("*.bank")):
         meta, arrays = container.read(path, "bank")
         n = len(arrays["truth"])
         names = (np.full(n, meta[key]) for key in ("source", "kin"))
-        parts.append(Bank(arrays["lines"], arrays["truth"], *names, arrays["task"]))
-    if not parts:
-        raise FileError("there is no bank in this folder.", file=str(folder))
-    return Bank(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        parts.append((arrays["lines"], arrays["truth"], *names, arrays["task"]))
+        methods.add(meta["method"])
+    if len(methods) != 1:
+        raise FileError("there is no bank of one method in this folder.", file=str(folder))
+    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Bank(methods.pop(), *columns)

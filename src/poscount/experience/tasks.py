@@ -10,11 +10,22 @@ import numpy as np
 
 from poscount.experience.sources import Source
 
-FEWEST_LABELED, MOST_LABELED = 20, 5_000
-FEWEST_ROWS, MOST_ROWS = 30, 50_000
-N_SAMPLES = 2
-# Of tasks with all columns, all other classes as negatives, and a single class as positives.
-ALL_COLUMNS, ALL_OTHERS, SINGLE = 0.6, 0.6, 0.5
+FEWEST_LABELED, FEWEST_ROWS = 20, 30
+# Of tasks with all columns, with one to three, with all other classes as negatives, and with a
+# single class as positives.
+ALL_COLUMNS, FEW_COLUMNS, ALL_OTHERS, SINGLE = 0.7, 0.06, 0.6, 0.5
+
+
+# Rows at random: of a number of rows and a generator.
+Draw = Callable[[int, np.random.Generator], np.ndarray]
+
+
+class Limits(NamedTuple):
+    """How large tasks become: positives to learn from, rows in a sample, samples of a task."""
+
+    n_labeled: int
+    n_rows: int
+    n_samples: int
 
 
 class Task(NamedTuple):
@@ -31,8 +42,8 @@ class Task(NamedTuple):
     """
 
     labeled: np.ndarray
-    positives: Callable[[int, np.random.Generator], np.ndarray]
-    negatives: Callable[[int, np.random.Generator], np.ndarray]
+    positives: Draw
+    negatives: Draw
     most_positives: int
     most_negatives: int
 
@@ -62,15 +73,12 @@ def draw_prevalence(rng: np.random.Generator) -> float:
     return rng.random()
 
 
-def draw_samples(
-    task: Task, rng: np.random.Generator, most_rows: int = MOST_ROWS
-) -> Iterator[Sample]:
+def draw_samples(task: Task, rng: np.random.Generator, limits: Limits) -> Iterator[Sample]:
     """Samples of random sizes and prevalences."""
-    for _ in range(N_SAMPLES):
+    for _ in range(limits.n_samples):
         p = draw_prevalence(rng)
-        # A small difference must not be lost to rounding.
         most = min(
-            most_rows,
+            limits.n_rows,
             math.floor(task.most_positives / max(p, 1e-9)),
             math.floor(task.most_negatives / max(1 - p, 1e-9)),
         )
@@ -90,7 +98,7 @@ def _draw_labeled(rng: np.random.Generator, most: int) -> int:
     return _log_uniform(rng, FEWEST_LABELED if rng.random() < 0.25 else 100, most)
 
 
-def draw_real(source: Source, rng: np.random.Generator, most_labeled: int = MOST_LABELED) -> Task:
+def draw_real(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
     """A task from labelled rows: some classes as positives, some of the others as negatives."""
     kinds = np.unique(source.classes)
     while True:
@@ -103,32 +111,37 @@ def draw_real(source: Source, rng: np.random.Generator, most_labeled: int = MOST
         if positive.sum() >= 2.5 * FEWEST_LABELED and negative.sum() >= FEWEST_ROWS:
             break
     n_features = source.features.shape[1]
-    columns = np.arange(n_features)
-    if rng.random() > ALL_COLUMNS:
-        columns = rng.choice(n_features, _log_uniform(rng, 1, n_features), replace=False)
+    kind = rng.random()
+    if kind < ALL_COLUMNS:
+        n_columns = n_features
+    elif kind < ALL_COLUMNS + FEW_COLUMNS:
+        n_columns = int(rng.integers(1, min(3, n_features) + 1))
+    else:
+        n_columns = int(rng.integers(math.ceil(n_features / 3), n_features + 1))
+    columns = rng.choice(n_features, n_columns, replace=False)
     features = source.features[:, columns]
     rows = rng.permutation(np.flatnonzero(positive))
-    most = min(most_labeled, math.floor(0.6 * len(rows)))
+    most = min(limits.n_labeled, math.floor(0.6 * len(rows)))
     n_labeled = _draw_labeled(rng, most)
     labeled, rest = features[rows[:n_labeled]], features[rows[n_labeled:]]
     others_rows = features[negative]
 
-    def some_of(pool: np.ndarray) -> Callable[[int, np.random.Generator], np.ndarray]:
+    def some_of(pool: np.ndarray) -> Draw:
         return lambda n, rng: pool[rng.choice(len(pool), n, replace=False)]
 
     return Task(labeled, some_of(rest), some_of(others_rows), len(rest), len(others_rows))
 
 
-def draw_mixture(rng: np.random.Generator, most_labeled: int = MOST_LABELED) -> Task:
+def draw_mixture(rng: np.random.Generator, limits: Limits) -> Task:
     """Clusters against clusters, Gaussian or heavy-tailed, overlapping in one of several ways."""
-    d = _log_uniform(rng, 1, 30) if rng.random() < 0.9 else _log_uniform(rng, 30, 100)
+    d = _log_uniform(rng, 2, 30) if rng.random() < 0.9 else _log_uniform(rng, 30, 100)
     heavy = rng.choice([0, 3, 5], p=[0.6, 0.2, 0.2])
     apart = rng.uniform(0.5, 4.0)
     ours = _clusters(rng, d, apart)
     theirs = _clusters(rng, d, apart)
-    theirs[0][:] += rng.normal(size=d) * rng.uniform(0, 4) / math.sqrt(d)
+    theirs[0][:] += _direction(rng, d) * rng.uniform(1, 6)
     kind = rng.random()
-    if kind < 0.4:  # a part of the negatives on one cluster of the positives
+    if kind < 0.4 and len(ours[2]) > 1:  # a part of the negatives on one cluster of the positives
         share = rng.uniform(0.05, 1)
         k = int(rng.integers(len(ours[2])))
         theirs = (
@@ -138,14 +151,14 @@ def draw_mixture(rng: np.random.Generator, most_labeled: int = MOST_LABELED) -> 
         )
     elif kind < 0.5:  # inside the positives
         centre = (ours[0] * ours[2][:, np.newaxis]).sum(axis=0)
-        theirs = (centre[np.newaxis], ours[1][[0]] * rng.uniform(0.2, 0.8), np.ones(1))
-    elif kind < 0.6:  # all of them shifted by little
-        shift = rng.normal(size=d) * rng.uniform(0.2, 2) / math.sqrt(d)
+        theirs = (centre[np.newaxis], ours[1][[0]] * rng.uniform(0.2, 0.7), np.ones(1))
+    elif kind < 0.6:  # the positives again, shifted by little
+        shift = _direction(rng, d) * rng.uniform(1, 4)
         theirs = (ours[0] + shift, ours[1], ours[2])
     coarse = rng.uniform(0.1, 1.5) if rng.random() < 0.15 else 0.0
     skewed = rng.random() < 0.15
 
-    def rows_of(side: tuple) -> Callable[[int, np.random.Generator], np.ndarray]:
+    def rows_of(side: tuple) -> Draw:
         def draw(n: int, rng: np.random.Generator) -> np.ndarray:
             cluster = rng.choice(len(side[2]), n, p=side[2])
             noise = rng.normal(size=(n, d))
@@ -160,20 +173,20 @@ def draw_mixture(rng: np.random.Generator, most_labeled: int = MOST_LABELED) -> 
 
         return draw
 
-    return _endless(rows_of(ours), rows_of(theirs), rng, most_labeled)
+    return endless(rows_of(ours), rows_of(theirs), rng, limits)
 
 
-def draw_regression(rng: np.random.Generator, most_labeled: int = MOST_LABELED) -> Task:
+def draw_regression(rng: np.random.Generator, limits: Limits) -> Task:
     """A linear score plus noise decides the class, so that there is no gap between the classes."""
-    d = _log_uniform(rng, 1, 30)
+    d = _log_uniform(rng, 2, 30)
     centres, mixing, weights = _clusters(rng, d, rng.uniform(0, 2))
     direction = rng.normal(size=d) * (rng.random(d) < max(rng.random(), 2 / d))
     direction /= max(float(np.linalg.norm(direction)), 1e-9)
-    noise = rng.choice([0.05, 0.2, 0.5, 1.0])
+    noise = rng.choice([0.05, 0.2, 0.5])
     limit = rng.normal() * 0.7
     sign = rng.choice([-1, 1])
 
-    def draw(positive: bool) -> Callable[[int, np.random.Generator], np.ndarray]:
+    def draw(positive: bool) -> Draw:
         def rows(n: int, rng: np.random.Generator) -> np.ndarray:
             found = [np.empty((0, d))]
             missing = n
@@ -191,10 +204,15 @@ def draw_regression(rng: np.random.Generator, most_labeled: int = MOST_LABELED) 
 
         return rows
 
-    task = _endless(draw(True), draw(False), rng, most_labeled)
+    task = endless(draw(True), draw(False), rng, limits)
     # The rarer class may be too rare for a sample; then another task.
     enough = len(task.labeled) >= FEWEST_LABELED and len(task.negatives(200, rng)) == 200
-    return task if enough else draw_regression(rng, most_labeled)
+    return task if enough else draw_regression(rng, limits)
+
+
+def _direction(rng: np.random.Generator, d: int) -> np.ndarray:
+    direction = rng.normal(size=d)
+    return direction / np.linalg.norm(direction)
 
 
 def _clusters(
@@ -208,11 +226,7 @@ def _clusters(
     return centres, scales * rotations, rng.dirichlet(np.full(k, 2.0))
 
 
-def _endless(
-    positives: Callable[[int, np.random.Generator], np.ndarray],
-    negatives: Callable[[int, np.random.Generator], np.ndarray],
-    rng: np.random.Generator,
-    most_labeled: int,
-) -> Task:
-    n_labeled = _draw_labeled(rng, most_labeled)
-    return Task(positives(n_labeled, rng), positives, negatives, MOST_ROWS, MOST_ROWS)
+def endless(positives: Draw, negatives: Draw, rng: np.random.Generator, limits: Limits) -> Task:
+    """A task from two distributions."""
+    labeled = positives(_draw_labeled(rng, limits.n_labeled), rng)
+    return Task(labeled, positives, negatives, limits.n_rows, limits.n_rows)

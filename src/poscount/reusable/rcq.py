@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from poscount import constraints
+from poscount.calibration.calibration import Answers, Calibration
+from poscount.calibration.files import chosen_calibration
 from poscount.checks import (
     Evidence,
     RegionEvidence,
@@ -52,10 +54,15 @@ class RCQ(RegionCounter):
     ----------
     confidence : float, default=0.95
         Level of the interval.
+    calibration : {"experience", "null"} or Calibration, default="experience"
+        How the prevalence and its interval follow from the counts. "experience" has learned from
+        thousands of tasks whose truth is known (`poscount.calibration`). "null" looks only at
+        what chance does to samples of positives alone, and its intervals fail under overlap. One
+        made of your own field's past by ``poscount calibrate`` can be given, too.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of the clusters and of the calibration.
+        Seed of the folds, of the clusters and of the null calibration.
 
     Attributes
     ----------
@@ -72,6 +79,8 @@ class RCQ(RegionCounter):
     binned_ : ndarray of uint8, shape (n_labeled, 1 + n_cut_features + 3)
         Score cell, bins of the features and clusters of every positive; the calibration redraws
         them. So a model file tells roughly where each positive lies.
+    calibration_ : Calibration or None
+        The calibration, as part of the model; None for "null".
     core_freedom_ : float
         How many independent cuts the cuts of the features are worth, for the warning
         "core-differs".
@@ -117,6 +126,7 @@ class RCQ(RegionCounter):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
+        "calibration": [constraints.StrOptions({"experience", "null"}), Calibration],
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -125,15 +135,18 @@ class RCQ(RegionCounter):
         self,
         *,
         confidence: float = 0.95,
+        calibration: str | Calibration = "experience",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _learn(self, rows: Rows) -> None:
         super()._learn(rows)
+        self.calibration_ = chosen_calibration(self.calibration, "RCQ")
         self._regions = self._make_regions()
 
     def _make_regions(self) -> Regions:
@@ -212,9 +225,26 @@ class RCQ(RegionCounter):
         """
         counted = self.count_in_regions(*counts)
         _, pat_cells = self.split_cells(np.array([each.cells for each in counts]))
-        found = self.regions.find(counted)
-        difference = self._core_difference(self.regions, counted)
-        return self._lines(self.regions, found, counted, pat_cells, difference)
+        return self.profile_in_regions(self.regions, counted, pat_cells)
+
+    def profile_in_regions(
+        self,
+        regions: Regions,
+        counts: RegionCounts,
+        pat_cells: np.ndarray,
+        beside: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """The same as `profile`, for regions that need not be those of this model.
+
+        Parameters
+        ----------
+        regions, counts, pat_cells
+            As in `estimate_in_regions`.
+        beside : ndarray of shape (n_samples, n_more), optional
+            Further columns.
+        """
+        difference = self._core_difference(regions, counts)
+        return self._lines(regions, regions.find(counts), counts, pat_cells, difference, beside)
 
     def _core_difference(self, regions: Regions, counts: RegionCounts) -> np.ndarray:
         return core_difference(*regions.core(counts.in_cuts), *regions.core_of_positives)
@@ -226,15 +256,18 @@ class RCQ(RegionCounter):
         counts: RegionCounts,
         pat_cells: np.ndarray,
         difference: np.ndarray,
+        beside: np.ndarray | None,
     ) -> np.ndarray:
-        return regions.profile.lines(
+        lines = regions.profile.lines(
             found,
             counts.n_rows,
             self.n_features_in_,
             tail_ratios(pat_cells, PAT_SHARES),
             difference,
             self.core_freedom_,
+            *regions.in_whole_cuts(counts.in_cuts),
         )
+        return lines if beside is None else np.column_stack([lines, beside])
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
         estimates = []
@@ -242,11 +275,18 @@ class RCQ(RegionCounter):
             part = slice(start, start + GROUPS_AT_ONCE)
             tables, pat_cells = self.split_cells(cells[part])
             counts = self.regions.read_tables(tables, n_rows[part])
-            estimates += self.estimate_in_regions(self.regions, counts, pat_cells)
+            estimates += self.estimate_in_regions(
+                self.regions, counts, pat_cells, self.calibration_
+            )
         return estimates
 
     def estimate_in_regions(
-        self, regions: Regions, counts: RegionCounts, pat_cells: np.ndarray
+        self,
+        regions: Regions,
+        counts: RegionCounts,
+        pat_cells: np.ndarray,
+        calibration: Calibration | None,
+        beside: np.ndarray | None = None,
     ) -> list[Estimate]:
         """Estimate prevalences from counts in regions, which need not be those of this model.
 
@@ -258,6 +298,10 @@ class RCQ(RegionCounter):
             Rows of the samples in them.
         pat_cells : ndarray of shape (n_samples, 52)
             Rows of the samples in PAT's cells.
+        calibration : Calibration or None
+            None for the null calibration.
+        beside : ndarray of shape (n_samples, n_more), optional
+            What the calibration looks at besides the regions.
         """
         pat = np.median(tail_ratios(pat_cells, PAT_SHARES), axis=-1).tolist()
         of_model = model_cautions(
@@ -277,8 +321,14 @@ class RCQ(RegionCounter):
             ]
         found = regions.find(counts)
         differences = self._core_difference(regions, counts)
+        answers = _by_null_calibration(found, self.confidence)
+        if calibration is not None:
+            lines = self._lines(regions, found, counts, pat_cells, differences, beside)
+            answers = calibration.answer(lines, self.confidence).beside(answers)
         return [
-            self._estimate_by_regions(regions, found, i, n, pat[i], float(differences[i]), of_model)
+            self._estimate_by_regions(
+                regions, found, answers, i, n, pat[i], float(differences[i]), of_model
+            )
             for i, n in enumerate(n_rows)
         ]
 
@@ -295,6 +345,7 @@ class RCQ(RegionCounter):
         self,
         regions: Regions,
         found: RegionEstimates,
+        answers: Answers,
         i: int,
         n_rows: int,
         pat: float,
@@ -317,22 +368,26 @@ class RCQ(RegionCounter):
             "ratio": ratio,
             "null_ratio": float(found.null_ratio[i]),
             "gap": gap,
-            "bound": max(p, min(1.0, region.high)),
+            "uncalibrated": p,
+            "expected_error": float(answers.expected_error[i]),
+            "bound": max(float(answers.value[i]), min(1.0, region.high)),
             "pat": pat,
             "core_difference": difference,
             "disagreement": disagreement,
             "core_excess": excess,
         }
-        ends = interval_from_gap(ratio, p, gap, self.confidence)
-        interval = Interval(*ends, self.confidence)
+        interval = Interval(float(answers.low[i]), float(answers.high[i]), self.confidence)
         evidence = Evidence(
             n_labeled=self.n_labeled_,
             interval=interval,
             gap=gap,
             core_excess=excess,
             regions=RegionEvidence(p, pat, gap, difference, self.core_freedom_, disagreement),
+            unlike_experience=bool(answers.outside[i]),
         )
-        return Estimate(p, details, interval, sample_cautions(evidence, of_model))
+        return Estimate(
+            float(answers.value[i]), details, interval, sample_cautions(evidence, of_model)
+        )
 
     def posterior(self, sample: Any) -> np.ndarray:
         """Probability that each row of a sample is positive.
@@ -359,6 +414,14 @@ class RCQ(RegionCounter):
             np.bincount(x, minlength=n_cells) / len(x) for x in (_joint_cell(self.binned_), cells)
         )
         return posterior_of_cells(shares, sample_shares, value)[cells]
+
+
+def _by_null_calibration(found: RegionEstimates, level: float) -> Answers:
+    """Answers from what chance does to positives alone."""
+    ratio, p, gap = found.decision.ratio, found.prevalence, found.gap
+    low, high = interval_from_gap(ratio, p, gap, level)
+    unknown = np.full(len(p), np.nan)
+    return Answers(p, low, high, unknown, np.zeros(len(p), bool))
 
 
 def _joint_cell(binned: np.ndarray) -> np.ndarray:

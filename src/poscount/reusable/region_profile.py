@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ RATIO_QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75)
 FEW = 0.02
 # Which of PAT's 51 thresholds.
 PAT_POINTS = (0, 12, 25, 37, 50)
+# Share of the positives above each of PAT's thresholds.
+_PASSED = 1 - np.linspace(0.25, 0.75, 51)
 N_BEST = 3
 DECIMALS = 6
 
@@ -31,6 +34,7 @@ PROFILE = [
     *("prevalence", "ratio", "null_ratio", "gap", "high"),
     *("region_share", "region_ratio", "region_low", "below_ratio", "near_bound"),
     *("log_positives", "log_rows", "log_features", "core_difference", "log_core_freedom"),
+    *("difference", "largest_difference", "mean_distance", "score_difference"),
     *("pat", *(f"pat_{i}" for i in range(len(PAT_POINTS)))),
     *(f"log_regions{k}" for k in range(len(SHARE_LIMITS) - 1)),
     *(f"share{k}_{name}" for k in range(len(SHARE_LIMITS) - 1) for name in _OF_SHARE),
@@ -81,6 +85,8 @@ class RegionProfile:
         pat_curve: np.ndarray,
         core_difference: np.ndarray,
         core_freedom: float,
+        in_cuts: np.ndarray,
+        positives_in_cuts: np.ndarray,
     ) -> np.ndarray:
         """One line for each sample, with the columns `PROFILE`; NaN where there is no such region.
 
@@ -93,6 +99,10 @@ class RegionProfile:
             PAT's ratio at each of its thresholds.
         core_difference : ndarray of shape (n_samples,)
         core_freedom : float
+        in_cuts : ndarray of shape (n_samples, n_cuts)
+            Rows of the samples in every cut, at any score.
+        positives_in_cuts : ndarray of shape (n_cuts,)
+            The same for the positives.
         """
         decision = found.decision
         # C order, so that a group gets the bits that it gets alone.
@@ -107,6 +117,9 @@ class RegionProfile:
             np.log(n_rows),
             np.full(len(high), np.log(n_features)),
             *(core_difference, np.full(len(high), np.log(core_freedom))),
+            *_distance(in_cuts, n_rows, positives_in_cuts, self._n_labeled),
+            np.abs(pat_curve * _PASSED - _PASSED).max(axis=1)
+            / np.sqrt(1 / self._n_labeled + 1 / n_rows),
             *(np.median(pat_curve, axis=1), *pat_curve[:, PAT_POINTS].T),
             *(np.full(len(high), np.log1p(len(used))) for used in self._by_share),
         ]
@@ -128,6 +141,23 @@ class RegionProfile:
         best = np.sort(of_each, axis=1)
         last = best.shape[1] - 1
         return [best[:, min(i, last)] for i in (*range(N_BEST), best.shape[1] // 2)]
+
+
+def _distance(
+    in_cuts: np.ndarray, n_rows: np.ndarray, positives_in_cuts: np.ndarray, n_labeled: int
+) -> Iterator[np.ndarray]:
+    """How differently samples and positives are spread over the cuts.
+
+    The mean and the largest squared difference of their shares, in units of their variance if there
+    were no difference; and the mean squared difference itself, less what noise explains.
+    """
+    shares, of_positives = in_cuts / n_rows[:, np.newaxis], positives_in_cuts / n_labeled
+    squares = (shares - of_positives) ** 2
+    noise = 1 / n_labeled + 1 / n_rows[:, np.newaxis]
+    variance = np.maximum(of_positives * (1 - of_positives), 0.02) * noise
+    yield (squares / variance).mean(axis=1)
+    yield (squares / variance).max(axis=1)
+    yield np.sqrt(np.maximum((squares - variance).mean(axis=1), 0))
 
 
 class _Smallest(NamedTuple):

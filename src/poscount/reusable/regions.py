@@ -314,6 +314,10 @@ class Regions:
         """The same as `core`, for the positives."""
         return self.core(self._positives_in_cuts)
 
+    def in_whole_cuts(self, in_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of samples, and positives, in every cut at any score."""
+        return in_cuts[..., 0, 1:], self._positives_in_cuts[0, 1:]
+
     def _used(self, counts: RegionCounts) -> np.ndarray:
         return counts.in_cuts.reshape(len(counts.in_cuts), -1)[:, self.indices]
 
@@ -374,8 +378,8 @@ def calibrated(ratio: np.ndarray, null: np.ndarray, exponent: int) -> np.ndarray
 
 
 def interval_from_gap(
-    ratio: float, prevalence: float, gap: float, confidence: float
-) -> tuple[float, float]:
+    ratio: np.ndarray, prevalence: np.ndarray, gap: np.ndarray, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper end from the gap between the smallest bound and the ratio.
 
     At 95 % the ratio minus the gap, and the prevalence plus three quarters of it; at other levels
@@ -385,8 +389,10 @@ def interval_from_gap(
 
     Examples
     --------
-    >>> interval_from_gap(0.48, 0.5, 0.04, 0.95)
-    (0.44, 0.53)
+    >>> low, high = interval_from_gap(np.array([0.48]), np.array([0.5]), np.array([0.04]), 0.95)
+    >>> low.tolist(), high.tolist()
+    ([0.44], [0.53])
     """
     scaled = gap * float(ndtri((1 + confidence) / 2) / ndtri(0.975)) ** 1.27
-    return max(0.0, min(ratio, prevalence) - scaled), min(1.0, prevalence + 0.75 * scaled)
+    low = np.maximum(0.0, np.minimum(ratio, prevalence) - scaled)
+    return low, np.minimum(1.0, prevalence + 0.75 * scaled)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -38,6 +39,18 @@ MOST_ROWS = 5000
 FEWEST_DISTINCT = 20
 
 
+# What TRCQ knows besides RCQ's profile.
+BESIDE = ("learned_high", "learned_ratio", "rcq", "dedpul", "bbe", "skill")
+
+
+class _Seen(NamedTuple):
+    regions: Regions
+    counts: RegionCounts
+    pat_cells: np.ndarray
+    beside: np.ndarray
+    n_used: int
+
+
 class TRCQ(TransductiveQuantifier):
     """RCQ with regions that also use a classifier trained on the sample, for one hard sample.
 
@@ -70,9 +83,10 @@ class TRCQ(TransductiveQuantifier):
     Notes
     -----
     `details` and warnings are those of `RCQ`. The exponent of the calibration is 3 instead of 2.
-    Further `details`: `learned`, whether the `region` is a cut of the learned score; `rcq`, RCQ's
-    prevalence of the same rows; `dedpul` and `bbe`, what `DEDPUL` and `BBE` make of the scores of
-    the logistic regression.
+    Further `details`: `learned_high` and `learned_ratio`, the smallest upper bound along the learned
+    score and its ratio; `rcq`, RCQ's prevalence of the same rows; `dedpul` and `bbe`, what `DEDPUL`
+    and `BBE` make of the scores of the logistic regression; and `skill`, by how much the better
+    classifier beats a guess (area under the ROC curve minus one half).
 
     The order of rows and columns does not change the answer, nor does repeating the whole sample:
     then one copy is used, for the interval as well, because copies say nothing new. Of more than
@@ -112,33 +126,49 @@ class TRCQ(TransductiveQuantifier):
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimate:
-        order, n_rows = OwnOrder(positives, self.seed_), len(sample)
+        seen = self._look(positives, sample)
+        estimate = self.rcq_.estimate_in_regions(
+            seen.regions, seen.counts, seen.pat_cells, self._calibration, seen.beside
+        )[0]
+        details = {**estimate.details, **dict(zip(BESIDE, seen.beside[0].tolist(), strict=True))}
+        used = seen.n_used if seen.n_used == MOST_ROWS else len(sample)
+        evidence = Evidence(n_labeled=self.n_labeled_, n_rows=len(sample), n_rows_used=used)
+        warnings = (*estimate.warnings, *sample_cautions(evidence, ()))
+        return estimate._replace(details=details, warnings=warnings)
+
+    def _look(self, positives: np.ndarray, sample: np.ndarray) -> _Seen:
+        order = OwnOrder(positives, self.seed_)
         sample = one_copy(sample, order)
-        subsampled = len(sample) > MOST_ROWS
-        if subsampled:
+        if len(sample) > MOST_ROWS:
             sample = self._subsample(sample)
         scores = self._scores(LearningRows(positives, sample, order))
-        in_positives, in_sample = learned_bins(scores)
+        ranks = [_ranks(*by_one) for by_one in scores]
+        in_positives, in_sample = learned_bins(ranks)
         plain = self.rcq_.regions
         regions = plain.with_learned_score(in_positives, EXPONENT)
         binned, pat_cells = self.rcq_.place(sample)
         counts = regions.count_rows(np.column_stack([binned, in_sample]))
-        estimate, of_rcq = (
-            self.rcq_.estimate_in_regions(*counted, pat_cells[np.newaxis])[0]
-            for counted in ((regions, counts), (plain, plain.count_rows(binned)))
-        )
         by_logistic = scores[0]
-        details = {
-            **estimate.details,
-            "learned": regions.enough_positives and _best_is_learned(regions, counts),
-            "rcq": of_rcq.value,
-            "dedpul": estimate_from_scores(*by_logistic).value,
-            "bbe": best_bin(*by_logistic).ratio,
-        }
-        used = len(sample) if subsampled else n_rows
-        evidence = Evidence(n_labeled=self.n_labeled_, n_rows=n_rows, n_rows_used=used)
-        warnings = (*estimate.warnings, *sample_cautions(evidence, ()))
-        return estimate._replace(details=details, warnings=warnings)
+        beside = [
+            *_of_learned_cuts(regions, counts),
+            plain.find(plain.count_rows(binned)).prevalence[0],
+            estimate_from_scores(*by_logistic).value,
+            best_bin(*by_logistic).ratio,
+            _skill(ranks).max(),
+        ]
+        return _Seen(regions, counts, pat_cells[np.newaxis], np.array([beside]), len(sample))
+
+    def profile(self, sample: Any) -> np.ndarray:
+        """What the regions say about a sample, as one line: what a calibration learns from.
+
+        Returns
+        -------
+        ndarray of shape (1, len(PROFILE) + len(BESIDE))
+            With the columns of `RCQ.profile`, and those of `poscount.transductive.trcq.BESIDE`.
+        """
+        rows = self._matrix(self._sample(sample, allow_empty=False))
+        seen = self._look(self.positives_, rows)
+        return self.rcq_.profile_in_regions(seen.regions, seen.counts, seen.pat_cells, seen.beside)
 
     def _subsample(self, sample: np.ndarray) -> np.ndarray:
         """Rows at equal distances in their own order, from a random one on."""
@@ -164,14 +194,12 @@ def one_copy(sample: np.ndarray, order: OwnOrder) -> np.ndarray:
     return sample[np.argsort(keys, kind="stable")[::n_copies]]
 
 
-def learned_bins(scores: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+def learned_bins(ranks: list[list[np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     """Bin of each positive and of each row of the sample along the weighted mean of their ranks.
 
     A classifier that tells the sample better from the positives gets more weight.
     """
-    ranks = [_ranks(*by_one) for by_one in scores]
-    # By how much the area under each ROC curve is above that of a guess.
-    skill = np.array([0.5 - in_sample.mean() for _, in_sample in ranks]).clip(SMALLEST_SKILL)
+    skill = _skill(ranks)
     weights = (skill / skill.max()) ** SKILL_EXPONENT
     of_positives, of_sample = (
         sum(weight * rank for weight, rank in zip(weights, side, strict=True))
@@ -194,10 +222,20 @@ def _ranks(labeled: np.ndarray, unlabeled: np.ndarray) -> list[np.ndarray]:
     ]
 
 
-def _best_is_learned(regions: Regions, counts: RegionCounts) -> bool:
-    _, _, high = regions.bounds(counts)
+def _skill(ranks: list[list[np.ndarray]]) -> np.ndarray:
+    """By how much the area under each classifier's ROC curve is above that of a guess."""
+    return np.array([0.5 - in_sample.mean() for _, in_sample in ranks]).clip(SMALLEST_SKILL)
+
+
+def _of_learned_cuts(regions: Regions, counts: RegionCounts) -> tuple[float, float]:
+    """Smallest upper bound of the regions along the learned score, and its ratio."""
+    ratio, _, high = (values[0] for values in regions.bounds(counts))
     n_cuts = regions.layout.cuts.shape[1]
-    return bool(regions.indices[high.argmin()] % n_cuts >= n_cuts - len(LEARNED_QUANTILES))
+    learned = np.flatnonzero(regions.indices % n_cuts >= n_cuts - len(LEARNED_QUANTILES))
+    if not len(learned):
+        return math.nan, math.nan
+    best = learned[high[learned].argmin()]
+    return float(high[best]), float(ratio[best])
 
 
 def _classifiers(seed: int) -> list[BaseEstimator]:

@@ -1,0 +1,221 @@
+"""A calibration: what has been learned from tasks whose truth is known, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator
+
+from poscount.calibration.trees import Trees
+
+# Quantiles of the truth that are learned: the median, and the ends of 80 and 95 % intervals.
+QUANTILES = (0.025, 0.1, 0.5, 0.9, 0.975)
+MEDIAN = 2
+LEARNED_LEVELS = (0.8, 0.95)
+# No end is closer to the value, as a share of the upper bound.
+SMALLEST_DISTANCE = 0.005
+# An end that is closer to 0 or 1 than this share of the interval's width is put there.
+NEAR_END = 0.05
+SMALLEST_BOUND = 1e-6
+LARGEST_RATIO, LARGEST_VALUE = 5.0, 1e6
+# Columns that are no ratios; so are logarithms and differences.
+NO_RATIOS = ("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance")
+# Ratios that are looked at as they are, too.
+AS_THEY_ARE = ("prevalence", "ratio", "gap", "high", "pat")
+
+
+class Answers(NamedTuple):
+    """Calibrated answers, for each sample.
+
+    Attributes
+    ----------
+    value : ndarray
+        The prevalence: the median of the truth in tasks that looked like this.
+    low, high : ndarray
+        Ends of the interval.
+    expected_error : ndarray
+        Mean absolute error of the value in such tasks.
+    outside : ndarray of bool
+        Whether the sample is unlike all tasks that were learned from.
+    """
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    expected_error: np.ndarray
+    outside: np.ndarray
+
+    def beside(self, other: Answers) -> Answers:
+        """The same, with intervals that hold those of another calibration, too, where outside."""
+        low = np.where(self.outside, np.minimum(self.low, other.low), self.low)
+        high = np.where(self.outside, np.maximum(self.high, other.high), self.high)
+        return self._replace(low=low, high=high)
+
+
+class Calibration(BaseEstimator):
+    """How far RCQ or TRCQ was from the truth in a bank of tasks, given what its regions said.
+
+    It predicts quantiles of the error, as shares of the smallest upper bound that any region gives.
+    ``poscount calibrate`` makes one; poscount comes with one for each method.
+
+    Attributes
+    ----------
+    method_ : str
+        "RCQ" or "TRCQ".
+    columns_ : list of str
+        Columns of the lines that it takes.
+    feature_, threshold_, missing_right_, leaf_ : ndarray
+        The trees (`poscount.calibration.trees.Trees`).
+    levels_ : ndarray
+        Levels for which there are factors.
+    below_, above_ : ndarray
+        By how much the learned distances of the ends from the value are stretched at these levels,
+        so that intervals hold on data sets that were not learned from.
+    error_ : ndarray of shape (2,)
+        Expected error, as multiples of the learned widths at 80 and 95 %.
+    least_, most_ : ndarray
+        Range of each column outside of which nothing was learned; infinite where it does not
+        matter.
+    provenance_ : str
+        Where it comes from, as JSON.
+    """
+
+    def __sklearn_clone__(self) -> Self:
+        # A clone of a quantifier is to use it, not to learn it again.
+        return self
+
+    @property
+    def trees(self) -> Trees:
+        """The trees that predict the quantiles."""
+        return Trees(self.feature_, self.threshold_, self.missing_right_, self.leaf_)
+
+    def answer(self, lines: np.ndarray, level: float) -> Answers:
+        """Prevalences and intervals.
+
+        Parameters
+        ----------
+        lines : ndarray of shape (n_samples, n_columns)
+            What the regions say about each sample.
+        level : float
+            Of the intervals.
+        """
+        predicted = self.trees.predict(as_features(lines, self.columns_))
+        learned = LearnedQuantiles(predicted, lines, self.columns_)
+        low, high = learned.interval(level, self.levels_, self.below_, self.above_)
+        outside = ((lines < self.least_) | (lines > self.most_)).any(axis=1)
+        return Answers(learned.value, low, high, learned.widths @ self.error_, outside)
+
+
+class LearnedQuantiles:
+    """Quantiles of the truth as the trees predict them, and intervals made of them.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (n_samples, 5)
+        Predictions of `QUANTILES`: of the truth minus the uncalibrated prevalence, as a share of
+        the upper bound.
+    lines : ndarray of shape (n_samples, n_columns)
+        What the regions say.
+    columns : sequence of str
+
+    Attributes
+    ----------
+    value : ndarray of shape (n_samples,)
+        The median.
+    widths : ndarray of shape (n_samples, 2)
+        Widths of the learned intervals.
+    """
+
+    def __init__(self, predicted: np.ndarray, lines: np.ndarray, columns: Sequence[str]) -> None:
+        bound = upper_bounds(lines, columns)
+        errors = np.sort(predicted, axis=1) * bound[:, np.newaxis]
+        absolute = np.clip(uncalibrated(lines, columns)[:, np.newaxis] + errors, 0, 1)
+        self.value = absolute[:, MEDIAN]
+        self._smallest = SMALLEST_DISTANCE * bound
+        self._below = self.value[:, np.newaxis] - absolute[:, [1, 0]]
+        self._above = absolute[:, [3, 4]] - self.value[:, np.newaxis]
+        self.widths = self._below + self._above
+
+    def distances(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        """Learned distances of the ends from the value, of the level that is next to this one."""
+        nearest = 0 if level <= LEARNED_LEVELS[0] else 1
+        below, above = (
+            np.maximum(side[:, nearest], self._smallest) for side in (self._below, self._above)
+        )
+        return below, above
+
+    def interval(
+        self, level: float, levels: np.ndarray, below: np.ndarray, above: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of the intervals.
+
+        Parameters
+        ----------
+        level : float
+        levels : ndarray
+            Levels for which there are factors.
+        below, above : ndarray
+            Factors by which the learned distances are stretched at these levels.
+        """
+        down, up = (
+            self._stretched(side, level, levels, factors)
+            for side, factors in ((0, below), (1, above))
+        )
+        low, high = self.value - down, self.value + up
+        near = NEAR_END * (high - low)
+        return np.where(low < near, 0.0, low), np.where(high > 1 - near, 1.0, high)
+
+    def _stretched(
+        self, side: int, level: float, levels: np.ndarray, factors: np.ndarray
+    ) -> np.ndarray:
+        """Distance at a level: of the factors below it and above it, as if errors were normal."""
+        z, at = ndtri((1 + level) / 2), ndtri((1 + levels) / 2)
+        known = [
+            self.distances(each)[side] * factor for each, factor in zip(levels, factors, strict=True)
+        ]
+        # A higher level never has a narrower interval.
+        known = np.maximum.accumulate(known)
+        if z <= at[0]:
+            return known[0] * (z / at[0])
+        if z >= at[-1]:
+            return known[-1] * (z / at[-1])
+        i = int(np.searchsorted(at, z, side="right"))
+        part = (z - at[i - 1]) / (at[i] - at[i - 1])
+        return known[i - 1] + part * (known[i] - known[i - 1])
+
+
+def uncalibrated(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    """The prevalence by the null calibration."""
+    return lines[:, list(columns).index("prevalence")]
+
+
+def upper_bounds(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    """The largest prevalence that the regions allow, which the truth is measured by."""
+    high = lines[:, list(columns).index("high")]
+    # Without any bound, everything is possible.
+    bound = np.maximum(uncalibrated(lines, columns), np.where(np.isnan(high), 1.0, high))
+    return np.clip(bound, SMALLEST_BOUND, 1.0)
+
+
+def n_features(columns: Sequence[str]) -> int:
+    """Number of features that `as_features` makes of these columns."""
+    return as_features(np.ones((1, len(columns))), columns).shape[1]
+
+
+def as_features(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    """What the trees look at: every ratio as a multiple of the upper bound, and all else as it is."""
+    as_it_is = [
+        name in NO_RATIOS or name in AS_THEY_ARE or name.startswith("log_") or "difference" in name
+        for name in columns
+    ]
+    ratio = [name in AS_THEY_ARE or not kept for name, kept in zip(columns, as_it_is, strict=True)]
+    relative = lines[:, ratio] / upper_bounds(lines, columns)[:, np.newaxis]
+    return np.column_stack(
+        [
+            np.clip(lines[:, as_it_is], -LARGEST_VALUE, LARGEST_VALUE),
+            np.clip(relative, -LARGEST_RATIO, LARGEST_RATIO),
+        ]
+    )

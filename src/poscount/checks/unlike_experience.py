@@ -1,0 +1,18 @@
+"""The sample is unlike all tasks that the calibration was learned from."""
+
+from __future__ import annotations
+
+from poscount.checks.check import Check, Evidence, Missing, Outcome
+
+
+def _look(evidence: Evidence) -> Outcome | Missing:
+    if not evidence.unlike_experience:
+        return Missing()
+    sentence = (
+        "No task that the calibration was learned from is as small as this one, or has so many "
+        "features or so wide bounds: the interval is made wider."
+    )
+    return Outcome("notice", 1.0, None, sentence, caution=1.0)
+
+
+UNLIKE_EXPERIENCE = Check(code="unlike-experience", look=_look)
