@@ -22,7 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
 ]
-exclude_patterns = ["_build", "reproduction/report.md", "gallery", "Thumbs.db"]
+exclude_patterns = ["_build", "reproduction/**report.md", "gallery", "Thumbs.db"]
 templates_path = ["_templates"]
 nitpicky = True
 # A name in single backticks is a link if it has a page, and otherwise stays what it is: most are
@@ -68,9 +68,7 @@ html_theme_options = {
     "footer_end": ["sphinx-version"],
 }
 # Pages without pages below them.
-ALONE = (
-    "index tutorial theory faq reproduction/README architecture adding-a-method releasing changelog"
-)
+ALONE = "index tutorial theory faq architecture adding-a-method releasing changelog"
 html_sidebars = {page: [] for page in ALONE.split()}
 html_context = {"default_mode": "auto"}
 
@@ -98,7 +96,10 @@ write_quantifiers()
 
 def files_are_downloads(app, docname, source):
     """Let links to files that are no pages of the site lead to the files themselves."""
-    pattern = r"\]\((\.\./(?:benchmarks|examples)/\w+\.\w+|(?:reproduction/)?report\.md)\)"
+    pattern = (
+        r"\]\(((?:\.\./)+(?:benchmarks|examples)/\w+\.\w+|"
+        r"(?:reproduction/|vowels-network/)?report\.md)\)"
+    )
     source[0] = re.sub(pattern, r"](path:\1)", source[0])
 
 

@@ -18,6 +18,7 @@ LIBRARIES = {
 NOT_RUN = {
     ("README.md", "CI itself runs it"),
     ("docs/reproduction/README.md", "it takes many hours."),
+    ("docs/reproduction/vowels-network.md", "it takes hours."),
     ("docs/web.md", "the server runs until it is stopped."),
     ("docs/web.md", "tests/test_web_api.py does, with a server of its own."),
 }

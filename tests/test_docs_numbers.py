@@ -92,3 +92,16 @@ def test_seconds_of_the_table_that_helps_to_choose():
     readme = rows_of(ROOT / "README.md", "## Methods")
     for name, row in rows_of(DOCS / "choosing.md", "## Measured").items():
         assert row["CPU s a sample"] == readme[name]["CPU s"]
+
+
+def test_the_stand_in_beside_the_paper_s_b():
+    quoted = rows_of(DOCS / "reproduction" / "vowels-network.md", "## Beside the paper's B")
+    path = DOCS / "reproduction" / "vowels-network" / "csv" / "paper-cells.csv"
+    with open(path, newline="", encoding="utf-8") as file:
+        cells = list(csv.DictReader(file))
+    # All that the paper has for B: nine columns in five tables, and two more in two.
+    assert len(cells) == 5 * 9 + 2 * 2
+    for cell in cells:
+        text = f"{float(cell['ours']):.2f} / {float(cell['published']):.2f}"
+        bold = text if cell["agrees"] == "yes" else f"**{text}**"
+        assert quoted[cell["method"]][cell["experiment"]] == bold

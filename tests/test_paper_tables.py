@@ -38,6 +38,9 @@ def test_ranks_on_some_data_sets_only():
 def test_cells_that_cannot_be_compared():
     assert published.comparable("1", "W", "PAT_M") == (2.23, 1.87)
     assert published.comparable("3c", "P", "RanFocE") == (12.2, 2.12)
+    # It stands in for B; vowels, from which both come, does not.
+    assert published.comparable("1", "vowels-network", "PAT_M") == (5.76, 2.37)
+    assert published.comparable("1", "vowels", "PAT_M") is None
     for experiment, dataset, column in [
         ("2", "W", "PAT_M"),  # repeats #1
         ("1", "N", "PAT_M"),  # nobody can get the data

@@ -249,6 +249,22 @@ def test_the_paper_s_numbers_agree_with_the_paper(path):
     assert agreed.ranks["ours"].to_list() == agreed.ranks["published"].to_list()
 
 
+def test_a_stand_in_is_beside_the_data_set_it_stands_in_for(path):
+    names = {"pat": "PAT_M", "tice": "TIcE", "extice": "ExTIcE"}
+    cells = {method: published.tables()["1", "B", column].mae for method, column in names.items()}
+    made = {("1", "vowels-network", method): same(mae) for method, mae in cells.items()}
+    write(path, made, repetitions=1, folds=1)
+    evaluations = frames.read(path).evaluations
+    errors = frames.errors(evaluations)
+    compared = beside_paper.beside_errors(errors)
+    assert dict(zip(compared["method"], compared["published"], strict=True)) == cells
+    assert beside_paper.agreement(compared, "1").spearman == pytest.approx(1)
+    chapter = beside_paper.paper_chapter(errors, frames.seconds(evaluations))
+    assert chapter.text[-1] == "vowels-network stands in for B and is compared with its cells."
+    # Of the nine columns that the paper has for B in #1, three were measured.
+    assert chapter.items[0].rows[0][1:4] == [9, 3, 3]
+
+
 def test_agreement_is_one_point_or_fifteen_percent(path):
     frame = frames.errors(frames.read(paper_file(path, shift=1.2)).evaluations)
     compared = beside_paper.beside_errors(frame)

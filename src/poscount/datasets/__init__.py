@@ -10,6 +10,7 @@ from poscount.datasets.directory import data_directory
 from poscount.datasets.example import Example, example_path, load_example
 from poscount.datasets.fetching import Fetched, fetch
 from poscount.datasets.loading import load, register, registered, unregister
+from poscount.datasets.vowels_network import sample_vowels_network
 
 __all__ = [
     "CATALOG",
@@ -25,5 +26,6 @@ __all__ = [
     "names",
     "register",
     "registered",
+    "sample_vowels_network",
     "unregister",
 ]

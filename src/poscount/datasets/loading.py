@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from poscount.container import write_whole
-from poscount.datasets import catalog, overlaps
+from poscount.datasets import catalog, overlaps, vowels_network
 from poscount.datasets.dataset import DataSet, read_content, reread_content
 from poscount.datasets.directory import data_directory, read_stored
 from poscount.errors import InputError
@@ -57,7 +57,8 @@ def load(name: str) -> DataSet:
         return content.data_set(name, title, positive or overlaps.POSITIVE, (), name)
     entry = catalog.find(base)
     if entry is not None:
-        content = read_stored(entry, data_directory())
+        generated = entry.key == vowels_network.NAME
+        content = vowels_network.generate() if generated else read_stored(entry, data_directory())
         negatives = entry.negatives if positive is None else ()
         chosen = positive or entry.positive
         key = entry.key if positive is None else f"{entry.key}:positive={positive}"

@@ -41,6 +41,9 @@ def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
             "which are fewer because each sub-class has a whole number of them."
         ],
     )
+    for stand_in in sorted(set(compared["dataset"]) & set(published.STAND_INS)):
+        letter = published.STAND_INS[stand_in]
+        chapter.text.append(f"{stand_in} stands in for {letter} and is compared with its cells.")
     if compared.empty:
         chapter.text.append("No cell of these results is in the paper's tables.")
     else:
@@ -156,21 +159,22 @@ def beside_seconds(times: pd.DataFrame) -> pd.DataFrame:
         parts = {f"{name}_quantify_only": ("quantify", row.quantify)}
         parts[str(name)] = ("fit and quantify", row.fit + row.quantify)
         for key, (part, ours) in parts.items():
-            theirs = published.seconds().get((row.dataset, key))
-            if theirs is not None and row.dataset in published.DATASETS:
+            theirs = published.seconds().get((published.name_in_paper(row.dataset) or "", key))
+            if theirs is not None:
                 rows.append((row.dataset, row.method, part, ours, theirs))
     return pd.DataFrame(rows, columns=["dataset", "method", "part", "seconds", "published"])
 
 
 def _agreement_table(compared: pd.DataFrame) -> ReportTable:
     rows: list[list[Any]] = []
+    letters = {published.name_in_paper(dataset) for dataset in compared["dataset"]}
     for table in [*sorted(compared["table"].unique()), None]:
         part = compared if table is None else compared[compared["table"] == table]
         names = set(part["table"])
         wanted = sum(
-            published.comparable(experiment, dataset, c) is not None
-            for experiment, dataset, c in published.tables()
-            if experiment in names
+            experiment in names and letter in letters
+            for experiment, letter, _ in published.tables()
+            if letter not in published.NOT_RUN.get(experiment, ())
         )
         within = int(part["within"].sum())
         name = "all" if table is None else table_label(table)
