@@ -7,25 +7,18 @@ overlap is drawn at random, and so are the numbers of features, positives and ro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
-from poscount.experience.tasks import MOST_LABELED, MOST_ROWS, Task
-
-Rows = Callable[[int, np.random.Generator], np.ndarray]
+from poscount.experience.tasks import Draw as Rows
+from poscount.experience.tasks import Limits, Task, endless
 
 
 def _size(rng: np.random.Generator, low: int, high: int) -> int:
     return round(math.exp(rng.uniform(math.log(low), math.log(high))))
 
 
-def _task(positives: Rows, negatives: Rows, rng: np.random.Generator) -> Task:
-    labeled = positives(_size(rng, 20 if rng.random() < 0.25 else 100, MOST_LABELED), rng)
-    return Task(labeled, positives, negatives, MOST_ROWS, MOST_ROWS)
-
-
-def shells(rng: np.random.Generator) -> Task:
+def shells(rng: np.random.Generator, limits: Limits) -> Task:
     """Spheres of random thickness around one centre: positives and negatives at other radii."""
     d = _size(rng, 2, 20)
     ours, theirs = rng.uniform(0.5, 3, size=2)
@@ -39,10 +32,10 @@ def shells(rng: np.random.Generator) -> Task:
 
         return rows
 
-    return _task(at(ours, thickness[0]), at(theirs, thickness[1]), rng)
+    return endless(at(ours, thickness[0]), at(theirs, thickness[1]), rng, limits)
 
 
-def boxes(rng: np.random.Generator) -> Task:
+def boxes(rng: np.random.Generator, limits: Limits) -> Task:
     """A checkerboard of two features, blurred, among features of noise: the fields alternate."""
     d = _size(rng, 2, 15)
     fields = int(rng.integers(2, 5))
@@ -61,10 +54,10 @@ def boxes(rng: np.random.Generator) -> Task:
 
         return rows
 
-    return _task(of(0), of(1), rng)
+    return endless(of(0), of(1), rng, limits)
 
 
-def gamma(rng: np.random.Generator) -> Task:
+def gamma(rng: np.random.Generator, limits: Limits) -> Task:
     """Skewed margins with another shape and scale for the negatives in some of the features."""
     d = _size(rng, 1, 40)
     shape, scale = rng.uniform(0.5, 5, size=(2, d))
@@ -75,10 +68,10 @@ def gamma(rng: np.random.Generator) -> Task:
         return lambda n, rng: rng.gamma(shape * of_shape, scale * of_scale, size=(n, d))
 
     one = np.ones(d)
-    return _task(with_factors(one, one), with_factors(*factors), rng)
+    return endless(with_factors(one, one), with_factors(*factors), rng, limits)
 
 
-def poisson(rng: np.random.Generator) -> Task:
+def poisson(rng: np.random.Generator, limits: Limits) -> Task:
     """Counts: the rates of the negatives differ in some features, and vary from row to row."""
     d = _size(rng, 2, 60)
     rate = rng.gamma(1.0, 3.0, size=d) + 0.05
@@ -93,10 +86,10 @@ def poisson(rng: np.random.Generator) -> Task:
 
         return rows
 
-    return _task(at(rate), at(rate * factor), rng)
+    return endless(at(rate), at(rate * factor), rng, limits)
 
 
-def moons(rng: np.random.Generator) -> Task:
+def moons(rng: np.random.Generator, limits: Limits) -> Task:
     """Two bent bands that hook into each other, among features of noise."""
     d = _size(rng, 2, 15)
     noise = rng.uniform(0.05, 0.5)
@@ -113,7 +106,7 @@ def moons(rng: np.random.Generator) -> Task:
 
         return rows
 
-    return _task(half(True), half(False), rng)
+    return endless(half(True), half(False), rng, limits)
 
 
 FAMILIES = {f.__name__: f for f in (shells, boxes, gamma, poisson, moons)}

@@ -16,6 +16,7 @@ ROOMS = [
     "counts",
     "constraints",
     "validation",
+    "calibration",
     "persistence",
     "intervals",
     "base",
@@ -33,6 +34,7 @@ ROOMS = [
     "diagnostics",
     "workflows",
     "experiments",
+    "experience",
     "interop",
     "web",
     "cli",
@@ -41,7 +43,16 @@ ROOMS = [
 # Front ends come in by these rooms; what else they need is behind the door of `workflows`.
 FRONT_ENDS = {"cli", "web"}
 OPEN_TO_FRONT_ENDS = {
-    *("workflows", "experiments", "datasets", "theory", "registry", "errors", "prevalence"),
+    *(
+        "workflows",
+        "experiments",
+        "experience",
+        "datasets",
+        "theory",
+        "registry",
+        "errors",
+        "prevalence",
+    ),
     *("cli", "web"),
 }
 

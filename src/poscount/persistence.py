@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from poscount import container
+from poscount.calibration.calibration import Calibration
 from poscount.errors import FileError
 
 FindClass = Callable[[str], type[BaseEstimator]]
@@ -76,6 +77,9 @@ def _encode_ours(
     # So is the unfitted scorer, from the fitted one.
     if "scorer_" in state:
         state.pop("scorer", None)
+    # A calibration that the caller gave is in the file once, as a part of the model.
+    if isinstance(state.get("calibration"), Calibration):
+        del state["calibration"]
     if "seed_" in state:
         # A generator is in another state now; the seed reproduces the model.
         state["random_state"] = state["seed_"]
@@ -114,11 +118,16 @@ def _decode_ours(kind: type[BaseEstimator], state: dict[str, Any]) -> BaseEstima
     parameters = estimator.get_params(deep=False)
     if "scorer_" in state and "scorer" in parameters:
         state["scorer"] = clone(state["scorer_"])
+    if "calibration" in parameters and "calibration" not in state:
+        # A file of a version without calibrations has none of either.
+        state["calibration"] = state.setdefault("calibration_", None) or "null"
     for name, value in state.items():
         # Besides parameters, only learned attributes can be set, which end in an underscore.
         if name not in parameters and not (name.endswith("_") and not name.startswith("_")):
             raise ValueError(f"it sets {name!r}, which is not an attribute of {kind.__name__}.")
         setattr(estimator, name, value)
+    if isinstance(estimator, Calibration):
+        estimator.check()
     return estimator
 
 

@@ -35,6 +35,8 @@ def _declared_methods() -> Iterator[tuple[str, str]]:
 
 METHODS = dict(_declared_methods())
 
+_CALIBRATION = "poscount.calibration.calibration:Calibration"
+
 # What the command line and the web page use when nobody says otherwise.
 DEFAULT_METHOD = "rcq"
 
@@ -121,7 +123,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
 
 
 def _class_named(name: str) -> type[BaseEstimator]:
-    places = [*METHODS.values(), *(place for place, _ in SCORERS.values())]
+    places = [*METHODS.values(), *(place for place, _ in SCORERS.values()), _CALIBRATION]
     for place in places:
         if place.startswith("poscount.") and place.endswith(f":{name}"):
             return _resolve(place)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
-from poscount.calibration.trees import Trees
+from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
 
 # Quantiles of the truth that are learned: the median, and the ends of 80 and 95 % intervals.
 QUANTILES = (0.025, 0.1, 0.5, 0.9, 0.975)
@@ -20,7 +20,7 @@ SMALLEST_DISTANCE = 0.005
 # An end that is closer to 0 or 1 than this share of the interval's width is put there.
 NEAR_END = 0.05
 SMALLEST_BOUND = 1e-6
-LARGEST_RATIO, LARGEST_VALUE = 5.0, 1e6
+LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 10.0
 # Columns that are no ratios; so are logarithms and differences.
 NO_RATIOS = ("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance")
 # Ratios that are looked at as they are, too.
@@ -87,21 +87,60 @@ class Calibration(BaseEstimator):
         # A clone of a quantifier is to use it, not to learn it again.
         return self
 
+    def check(self) -> None:
+        """Raise ValueError unless everything is as `answer` needs it: files may hold anything."""
+        columns = self.columns_
+        if not isinstance(columns, list) or not {"prevalence", "high"} <= set(columns):
+            raise ValueError("it does not name its columns.")
+        n_trees = self.feature_.shape[1] if self.feature_.ndim == 3 else 0
+        shape = (len(QUANTILES), n_trees, N_SPLITS)
+        for name, kind, expected in (
+            ("feature", np.uint8, shape),
+            ("threshold", np.float32, shape),
+            ("missing_right", np.bool_, shape),
+            ("leaf", np.float32, (*shape[:2], N_LEAVES)),
+            ("levels", np.float64, (len(self.levels_),)),
+            ("below", np.float64, (len(self.levels_),)),
+            ("above", np.float64, (len(self.levels_),)),
+            ("error", np.float64, (len(LEARNED_LEVELS),)),
+            ("least", np.float64, (len(columns),)),
+            ("most", np.float64, (len(columns),)),
+        ):
+            array = getattr(self, f"{name}_")
+            if array.dtype != kind or array.shape != expected or not array.size:
+                raise ValueError(f"{name} has the wrong type or shape.")
+            if np.isnan(array).any():
+                raise ValueError(f"{name} holds NaN.")
+        if self.feature_.max() >= n_features(columns):
+            raise ValueError("a tree looks at a column that there is not.")
+        # So that no sum overflows: an error is at most 1, as a share of a bound.
+        if np.abs(self.leaf_).max() > LARGEST_LEAF:
+            raise ValueError("a leaf adds too much.")
+        if not (np.diff(self.levels_, prepend=0, append=1) > 0).all():
+            raise ValueError("levels do not increase from 0 to 1.")
+        factors = np.concatenate([self.below_, self.above_, self.error_])
+        if not ((factors >= 0) & (factors <= LARGEST_VALUE)).all():
+            raise ValueError("a factor is negative or too large.")
+
     @property
     def trees(self) -> Trees:
         """The trees that predict the quantiles."""
         return Trees(self.feature_, self.threshold_, self.missing_right_, self.leaf_)
 
-    def answer(self, lines: np.ndarray, level: float) -> Answers:
+    def answer(self, lines: np.ndarray, names: Sequence[str], level: float) -> Answers:
         """Prevalences and intervals.
 
         Parameters
         ----------
         lines : ndarray of shape (n_samples, n_columns)
             What the regions say about each sample.
+        names : sequence of str
+            Names of these columns.
         level : float
             Of the intervals.
         """
+        # Those of its own time, in case that there are more by now.
+        lines = lines[:, [list(names).index(name) for name in self.columns_]]
         predicted = self.trees.predict(as_features(lines, self.columns_))
         learned = LearnedQuantiles(predicted, lines, self.columns_)
         low, high = learned.interval(level, self.levels_, self.below_, self.above_)
@@ -173,11 +212,10 @@ class LearnedQuantiles:
     ) -> np.ndarray:
         """Distance at a level: of the factors below it and above it, as if errors were normal."""
         z, at = ndtri((1 + level) / 2), ndtri((1 + levels) / 2)
-        known = [
-            self.distances(each)[side] * factor for each, factor in zip(levels, factors, strict=True)
-        ]
         # A higher level never has a narrower interval.
-        known = np.maximum.accumulate(known)
+        known = np.maximum.accumulate(
+            [self.distances(level)[side] * k for level, k in zip(levels, factors, strict=True)]
+        )
         if z <= at[0]:
             return known[0] * (z / at[0])
         if z >= at[-1]:
@@ -206,7 +244,7 @@ def n_features(columns: Sequence[str]) -> int:
 
 
 def as_features(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
-    """What the trees look at: every ratio as a multiple of the upper bound, and all else as it is."""
+    """What the trees look at: ratios as multiples of the upper bound, and all else as it is."""
     as_it_is = [
         name in NO_RATIOS or name in AS_THEY_ARE or name.startswith("log_") or "difference" in name
         for name in columns

@@ -6,25 +6,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-DEPTH = 3
+DEPTH = 4
 N_SPLITS, N_LEAVES = 2**DEPTH - 1, 2**DEPTH
 # Leaves add multiples of this, so that sums are exact in any order.
 UNIT = 2.0**-22
 
 
 class Trees(NamedTuple):
-    """Ensembles of trees of depth 3, each of which adds up to one prediction.
+    """Ensembles of trees of depth 4, each of which adds up to one prediction.
 
     Split 0 is the root, and the splits below split i are 2i + 1 and 2i + 2. A value that is above
     the threshold goes to the second of them; so does a missing one, where `missing_right` says so.
 
     Attributes
     ----------
-    feature : ndarray of uint8, shape (n_ensembles, n_trees, 7)
+    feature : ndarray of uint8, shape (n_ensembles, n_trees, 15)
         Column that each split looks at.
-    threshold : ndarray of float32, shape (n_ensembles, n_trees, 7)
-    missing_right : ndarray of bool, shape (n_ensembles, n_trees, 7)
-    leaf : ndarray of float32, shape (n_ensembles, n_trees, 8)
+    threshold : ndarray of float32, shape (n_ensembles, n_trees, 15)
+    missing_right : ndarray of bool, shape (n_ensembles, n_trees, 15)
+    leaf : ndarray of float32, shape (n_ensembles, n_trees, 16)
         What it adds.
     """
 
@@ -43,15 +43,15 @@ class Trees(NamedTuple):
         """
         n_ensembles, n_trees, _ = self.feature.shape
         columns = np.ascontiguousarray(lines.T, dtype=np.float32)
-        seen = columns[self.feature.ravel()]
-        right = seen > self.threshold.reshape(-1, 1)
-        right |= np.isnan(seen) & self.missing_right.reshape(-1, 1)
-        root, *below = right.reshape(-1, N_SPLITS, len(lines)).transpose(1, 0, 2)
-        second = np.where(root, below[1], below[0])
-        third = np.where(
-            root, np.where(second, below[5], below[4]), np.where(second, below[3], below[2])
-        )
-        at = 4 * root + 2 * second + third
-        at += N_LEAVES * np.arange(len(at))[:, np.newaxis]
-        added = self.leaf.ravel()[at].reshape(n_ensembles, n_trees, len(lines))
-        return added.sum(axis=1, dtype=np.float64).T
+        every_line = np.arange(len(lines))
+        tree = np.arange(n_ensembles * n_trees)[:, np.newaxis]
+        feature, threshold = self.feature.ravel(), self.threshold.ravel()
+        missing_right = self.missing_right.ravel()
+        node = np.zeros((len(tree), len(lines)), np.intp)
+        for _ in range(DEPTH):
+            split = N_SPLITS * tree + node
+            seen = columns[feature[split], every_line]
+            right = (seen > threshold[split]) | (np.isnan(seen) & missing_right[split])
+            node = 2 * node + 1 + right
+        added = self.leaf.ravel()[N_LEAVES * tree + node - N_SPLITS]
+        return added.reshape(n_ensembles, n_trees, -1).sum(axis=1, dtype=np.float64).T

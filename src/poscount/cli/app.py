@@ -9,10 +9,12 @@ import typer
 
 from poscount import __version__, registry, workflows
 from poscount.cli import datasets, reproduce
+from poscount.cli.calibrate import calibrate
 from poscount.cli.options import (
     Bootstrap,
     By,
     ByFile,
+    Calibration,
     Confidence,
     Data,
     Decimal,
@@ -88,6 +90,7 @@ def fit(
     features: Features = None,
     exclude: Exclude = None,
     confidence: Confidence = None,
+    calibration: Calibration = None,
     random_state: RandomState = 0,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
@@ -97,7 +100,12 @@ def fit(
     model = workflows.fit(
         positives,
         method,
-        options={"scorer": scorer, "confidence": confidence, "random_state": random_state},
+        options={
+            "scorer": scorer,
+            "confidence": confidence,
+            "calibration": calibration,
+            "random_state": random_state,
+        },
         features=names(features),
         exclude=names(exclude),
         csv_format=csv_format(delimiter, decimal, no_header),
@@ -147,6 +155,7 @@ def estimate(
     by: By = None,
     by_file: ByFile = False,
     confidence: Confidence = None,
+    calibration: Calibration = None,
     bootstrap: Bootstrap = None,
     random_state: RandomState = 0,
     output_format: OutputFormat = Format.table,
@@ -159,6 +168,7 @@ def estimate(
     options: dict[str, Any] = {
         "scorer": scorer,
         "confidence": confidence,
+        "calibration": calibration,
         "bootstrap": bootstrap,
         "random_state": random_state,
     }
@@ -332,5 +342,6 @@ def diagnose(
         typer.echo(found.told(lambda missing: f"Add --{missing.option}." if missing.option else ""))
 
 
+app.command()(calibrate)
 app.command()(reproduce.report)
 app.command(cls=MultiValueOption)(reproduce.reproduce)

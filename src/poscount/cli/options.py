@@ -65,6 +65,14 @@ Exclude = Annotated[
 Confidence = Annotated[
     float | None, typer.Option(help="Level of the interval; 0.95 by default.", show_default=False)
 ]
+Calibration = Annotated[
+    str | None,
+    typer.Option(
+        help="For rcq and trcq: experience (the default), null, or a file written by `poscount "
+        "calibrate`.",
+        show_default=False,
+    ),
+]
 Bootstrap = Annotated[
     int | None,
     typer.Option(

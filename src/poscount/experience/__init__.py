@@ -1,5 +1,7 @@
 """Learning from tasks whose truth is known how far RCQ and TRCQ are from it.
 
-Sources of labelled rows (`sources`), tasks drawn from them (`tasks`), a bank of what the methods said
-about these tasks (`bank`), and the calibration that is learned from it (`learning`).
+Sources of labelled rows (`sources`), which of them poscount's own calibrations are made from
+(`plan`), tasks drawn from them (`tasks`), a bank of what the methods said about these tasks
+(`bank`), the calibration that is learned from it (`learning`), and all of it in one call
+(`making`).
 """

@@ -1,8 +1,8 @@
 """A bank of what a method said about many tasks whose truth is known.
 
-The bank is a folder with one file for every hundred tasks of a source. Each task has a random stream
-of its own, so a bank that was interrupted goes on where it stopped, and the number of processes does
-not matter.
+The bank is a folder with one file for every hundred tasks of a source. Each task has a random
+stream of its own, so a bank that was interrupted goes on where it stopped, and the number of
+processes does not matter.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from poscount.experience.tasks import (
 from poscount.reusable.rcq import RCQ
 from poscount.reusable.region_profile import PROFILE
 from poscount.seeds import stream
-from poscount.transductive.trcq import BESIDE, MOST_ROWS, TRCQ
+from poscount.transductive.trcq import COLUMNS as TRCQ_COLUMNS
+from poscount.transductive.trcq import MOST_ROWS, TRCQ
 
 PART = 100
 FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
     "mixture": draw_mixture,
     "regression": draw_regression,
 }
-COLUMNS = {"RCQ": PROFILE, "TRCQ": [*PROFILE, *BESIDE]}
+COLUMNS = {"RCQ": PROFILE, "TRCQ": [*TRCQ_COLUMNS]}
 LIMITS = {
     "RCQ": Limits(n_labeled=5_000, n_rows=50_000, n_samples=2),
     # Learning from each sample takes a second.
@@ -130,20 +131,20 @@ def _make_part(folder: Path, method: str, source: Source | str, numbers: range, 
         found, _ = container.read(path, "bank")
         if {key: found.get(key) for key in meta} != meta:
             raise FileError(
-                "this part of the bank was made for another method, with another seed or by another "
-                "version: choose an empty folder.",
+                "this part of the bank was made for another method, with another seed or by "
+                "another version: choose an empty folder.",
                 file=str(path),
             )
         return
-    lines, truth, tasks = [np.empty((0, len(columns)))], [], []
+    lines: list[np.ndarray] = [np.empty((0, len(columns)))]
+    truth: list[float] = []
+    tasks: list[int] = []
     for number in numbers:
         task, samples = draw_task(source, method, seed, number)
-        try:
-            lines.append(_lines(method, task, samples, seed))
-        except TooFewPositives:
-            continue
-        truth += [sample.prevalence for sample in samples]
-        tasks += [number] * len(samples)
+        said = _lines(method, task, samples, seed)
+        lines.append(said)
+        truth += [sample.prevalence for sample in samples[: len(said)]]
+        tasks += [number] * len(said)
     arrays = {
         "lines": np.concatenate(lines),
         "truth": np.array(truth, np.float64),
@@ -152,19 +153,18 @@ def _make_part(folder: Path, method: str, source: Source | str, numbers: range, 
     container.write(path, "bank", meta, arrays)
 
 
-class TooFewPositives(Exception):
-    """The task cannot be answered by regions."""
-
-
 def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndarray:
-    if (task.labeled == task.labeled[0]).all():
-        raise TooFewPositives
-    rcq = RCQ(random_state=seed).fit(task.labeled)
+    """A line for each sample; none if the method refuses the positives, or has no regions."""
+    nothing = np.empty((0, len(COLUMNS[method])))
+    try:
+        rcq = RCQ(calibration="null", random_state=seed).fit(task.labeled)
+    except ValueError:  # such as: no column varies
+        return nothing
     if not rcq.regions.enough_positives:
-        raise TooFewPositives
+        return nothing
     if method == "RCQ":
         return rcq.profile(*(rcq.count(sample.rows) for sample in samples))
-    trcq = TRCQ(random_state=seed).fit(task.labeled)
+    trcq = TRCQ(calibration="null", random_state=seed).fit(task.labeled)
     return np.concatenate([trcq.profile(sample.rows) for sample in samples])
 
 

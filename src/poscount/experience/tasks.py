@@ -58,8 +58,8 @@ class Sample(NamedTuple):
 def draw_prevalence(rng: np.random.Generator) -> float:
     """A prevalence as users meet them: none, all, rare, nearly all, or anything.
 
-    0 in 12 % of the tasks, 1 in 10 %, log-uniform from .001 to .05 in 22 %, 1 minus that in 8 %, and
-    uniform in the other 48 %. What is learned from tasks takes this as its prior.
+    0 in 12 % of the tasks, 1 in 10 %, log-uniform from .001 to .05 in 22 %, 1 minus that in 8 %,
+    and uniform in the other 48 %. What is learned from tasks takes this as its prior.
     """
     kind = rng.random()
     if kind < 0.12:

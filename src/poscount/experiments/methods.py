@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from poscount import registry
+from poscount.datasets import CATALOG
 from poscount.scorers import fit_scorer, score
 from poscount.validation import InputSupport, Rows
 
@@ -136,14 +137,17 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (known.index(name) if name in known else 1000, name))
 
 
-def make(model: str, seed: int) -> Any:
-    """Unfitted quantifier of a `Method.model`, or the oracle."""
+def make(model: str, seed: int, data_set: str) -> Any:
+    """Unfitted quantifier of a `Method.model`, or the oracle, for a data set given by its key."""
     stem, _, text = model.partition(":")
     if stem == "bft":
         return BFT(random_state=seed)
     parameters = _parameters(text, model)
     if isinstance(parameters.get("scorer"), str):
         parameters["scorer"] = registry.scorer(parameters["scorer"])
+    if stem in ("rcq", "trcq") and data_set.partition(":")[0] in CATALOG:
+        # The shipped calibrations are learned from the paper's data sets, and none judges itself.
+        parameters.setdefault("calibration", "null")
     return registry.method(stem)(**parameters, random_state=seed)
 
 

@@ -136,7 +136,7 @@ def evaluate(dataset: DataSet, unit: Unit, seed: int) -> list[Evaluation]:
     name = "/".join(map(str, unit.place[1:]))
     # A seed of its own, so that results do not depend on the order of the work.
     model_seed = int(stream(seed, f"{name}/{unit.model}").integers(2**32))
-    model = methods.make(unit.model, model_seed)
+    model = methods.make(unit.model, model_seed, dataset.key)
     ask = model.quantify if hasattr(model, "quantify") else model.classify_and_count
     with warnings.catch_warnings():
         # Our own warnings are part of the answers; these are other libraries'.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,6 +25,7 @@ from poscount.prevalence import Caution, Estimate, Interval
 from poscount.reusable.pat import tail_ratios
 from poscount.reusable.region_counter import PAT_SHARES, RegionCounter
 from poscount.reusable.region_layout import CLUSTERINGS, N_SCORE_CELLS
+from poscount.reusable.region_profile import PROFILE
 from poscount.reusable.regions import (
     RegionBounds,
     RegionCounts,
@@ -54,11 +56,11 @@ class RCQ(RegionCounter):
     ----------
     confidence : float, default=0.95
         Level of the interval.
-    calibration : {"experience", "null"} or Calibration, default="experience"
+    calibration : {"experience", "null"}, path or Calibration, default="experience"
         How the prevalence and its interval follow from the counts. "experience" has learned from
-        thousands of tasks whose truth is known (`poscount.calibration`). "null" looks only at
-        what chance does to samples of positives alone, and its intervals fail under overlap. One
-        made of your own field's past by ``poscount calibrate`` can be given, too.
+        thousands of tasks whose truth is known (`poscount.calibration`). "null" looks only at what
+        chance does to samples of positives alone, and its intervals fail under overlap. The path
+        of a file that ``poscount calibrate`` has made of your own field's past is possible, too.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
@@ -126,7 +128,7 @@ class RCQ(RegionCounter):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
-        "calibration": [constraints.StrOptions({"experience", "null"}), Calibration],
+        "calibration": [str, Calibration],
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -287,6 +289,7 @@ class RCQ(RegionCounter):
         pat_cells: np.ndarray,
         calibration: Calibration | None,
         beside: np.ndarray | None = None,
+        names: Sequence[str] = PROFILE,
     ) -> list[Estimate]:
         """Estimate prevalences from counts in regions, which need not be those of this model.
 
@@ -302,6 +305,8 @@ class RCQ(RegionCounter):
             None for the null calibration.
         beside : ndarray of shape (n_samples, n_more), optional
             What the calibration looks at besides the regions.
+        names : sequence of str
+            Names of all columns that it looks at.
         """
         pat = np.median(tail_ratios(pat_cells, PAT_SHARES), axis=-1).tolist()
         of_model = model_cautions(
@@ -324,7 +329,7 @@ class RCQ(RegionCounter):
         answers = _by_null_calibration(found, self.confidence)
         if calibration is not None:
             lines = self._lines(regions, found, counts, pat_cells, differences, beside)
-            answers = calibration.answer(lines, self.confidence).beside(answers)
+            answers = calibration.answer(lines, names, self.confidence).beside(answers)
         return [
             self._estimate_by_regions(
                 regions, found, answers, i, n, pat[i], float(differences[i]), of_model

@@ -12,11 +12,14 @@ from sklearn.linear_model import LogisticRegression
 
 from poscount import constraints
 from poscount.base import TransductiveQuantifier
+from poscount.calibration.calibration import Calibration
+from poscount.calibration.files import chosen_calibration
 from poscount.checks import Evidence, sample_cautions
 from poscount.prevalence import Estimate
 from poscount.reusable.own_order import OwnOrder
 from poscount.reusable.rcq import RCQ
 from poscount.reusable.region_layout import LEARNED_QUANTILES
+from poscount.reusable.region_profile import PROFILE
 from poscount.reusable.regions import RegionCounts, Regions
 from poscount.seeds import stream
 from poscount.transductive.bbe import best_bin
@@ -41,6 +44,7 @@ FEWEST_DISTINCT = 20
 
 # What TRCQ knows besides RCQ's profile.
 BESIDE = ("learned_high", "learned_ratio", "rcq", "dedpul", "bbe", "skill")
+COLUMNS = (*PROFILE, *BESIDE)
 
 
 class _Seen(NamedTuple):
@@ -66,6 +70,8 @@ class TRCQ(TransductiveQuantifier):
     ----------
     confidence : float, default=0.95
         Level of the interval.
+    calibration : {"experience", "null"}, path or Calibration, default="experience"
+        As in `RCQ`; TRCQ's has been learned from tasks of its own.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of the classifiers and of all that RCQ draws.
 
@@ -73,6 +79,8 @@ class TRCQ(TransductiveQuantifier):
     ----------
     positives_ : ndarray of shape (n_labeled, n_features)
         The positives, in an order of their own.
+    calibration_ : Calibration or None
+        The calibration, as part of the model; None for "null".
     rcq_ : RCQ
         The model with the bands and the other cuts.
     seed_ : int
@@ -83,10 +91,11 @@ class TRCQ(TransductiveQuantifier):
     Notes
     -----
     `details` and warnings are those of `RCQ`. The exponent of the calibration is 3 instead of 2.
-    Further `details`: `learned_high` and `learned_ratio`, the smallest upper bound along the learned
-    score and its ratio; `rcq`, RCQ's prevalence of the same rows; `dedpul` and `bbe`, what `DEDPUL`
-    and `BBE` make of the scores of the logistic regression; and `skill`, by how much the better
-    classifier beats a guess (area under the ROC curve minus one half).
+    Further `details`: `learned_high` and `learned_ratio`, the smallest upper bound along the
+    learned score and its ratio; `rcq`, RCQ's prevalence of the same rows by the null calibration;
+    `dedpul` and `bbe`, what `DEDPUL` and `BBE` make of the scores of the logistic regression; and
+    `skill`, by how much the better classifier beats a guess (area under the ROC curve minus one
+    half).
 
     The order of rows and columns does not change the answer, nor does repeating the whole sample:
     then one copy is used, for the interval as well, because copies say nothing new. Of more than
@@ -109,16 +118,27 @@ class TRCQ(TransductiveQuantifier):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
+        "calibration": [str, Calibration],
         "random_state": ["random_state", np.random.Generator],
     }
 
-    def __init__(self, *, confidence: float = 0.95, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        confidence: float = 0.95,
+        calibration: str | Calibration = "experience",
+        random_state: Any = None,
+    ) -> None:
         self.confidence = confidence
+        self.calibration = calibration
         self.random_state = random_state
 
     def _learn(self, rows: Rows) -> None:
         super()._learn(rows)
-        self.rcq_ = RCQ(confidence=self.confidence, random_state=self.seed_).fit(rows.data)
+        self.calibration_ = chosen_calibration(self.calibration, "TRCQ")
+        self.rcq_ = RCQ(
+            confidence=self.confidence, calibration="null", random_state=self.seed_
+        ).fit(rows.data)
         # As RCQ orders them, because the learned bin of each is put beside its other bins.
         order = OwnOrder(self.positives_, self.seed_)
         self.positives_ = self.positives_[order.sorted_rows(self.positives_)]
@@ -128,7 +148,7 @@ class TRCQ(TransductiveQuantifier):
     ) -> Estimate:
         seen = self._look(positives, sample)
         estimate = self.rcq_.estimate_in_regions(
-            seen.regions, seen.counts, seen.pat_cells, self._calibration, seen.beside
+            seen.regions, seen.counts, seen.pat_cells, self.calibration_, seen.beside, COLUMNS
         )[0]
         details = {**estimate.details, **dict(zip(BESIDE, seen.beside[0].tolist(), strict=True))}
         used = seen.n_used if seen.n_used == MOST_ROWS else len(sample)

@@ -1,0 +1,59 @@
+"""What the calibrations that poscount comes with are made from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from poscount.datasets import data_directory, sample_vowels_network
+from poscount.experience.sources import BUNDLED, Source, bundled, read_table
+
+# Tasks of a source, where there are not 1,400: few rows, or classes that hardly differ, of which
+# there would be too many otherwise. A bank is a prior: what half of its tasks cannot tell apart,
+# no calibration will.
+N_TASKS = 1_400
+FEWER = {
+    "chess_krkp": 300,
+    "credit_approval": 250,
+    "dna_splice": 300,
+    "german_credit": 250,
+    "sklearn_breast_cancer": 700,
+    "sklearn_digits": 1_000,
+    "sklearn_iris": 200,
+    "sklearn_wine": 250,
+}
+FAMILIES = {"mixture": 6_000, "regression": 1_000}
+# TRCQ learns from every sample, which takes a second.
+SHARE_FOR_TRCQ = 0.2
+
+
+def sources() -> Iterator[Source]:
+    """All sources: the files in the data directory, scikit-learn's own, and B's stand-in."""
+    for path in sorted(Path(data_directory()).glob("*.csv.gz")):
+        yield read_table(path, "class")
+    yield from map(bundled, BUNDLED)
+    network = sample_vowels_network()
+    yield Source("vowels_network", "japanese_vowels", network.features, network.labels)
+
+
+def plan_of_tables(
+    paths: Iterable[str], label: str, n_tasks: int
+) -> Iterator[tuple[Source | str, int]]:
+    """Sources and numbers of tasks of a bank from tables of one's own.
+
+    A quarter as many synthetic tasks are added, for what the tables do not show.
+    """
+    tables = [read_table(path, label) for path in paths]
+    for table in tables:
+        yield table, math.ceil(n_tasks / len(tables))
+    yield "mixture", math.ceil(n_tasks / 4)
+
+
+def shipped_plan(method: str) -> Iterator[tuple[Source | str, int]]:
+    """Sources and numbers of tasks of the bank for "RCQ" or "TRCQ"."""
+    share = SHARE_FOR_TRCQ if method == "TRCQ" else 1.0
+    for source in sources():
+        yield source, round(share * FEWER.get(source.name, N_TASKS))
+    for name, n_tasks in FAMILIES.items():
+        yield name, round(share * n_tasks)
