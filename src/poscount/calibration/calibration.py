@@ -144,8 +144,12 @@ class Calibration(BaseEstimator):
         predicted = self.trees.predict(as_features(lines, self.columns_))
         learned = LearnedQuantiles(predicted, lines, self.columns_)
         low, high = learned.interval(level, self.levels_, self.below_, self.above_)
+        expected_error = learned.widths @ self.error_
+        value = learned.value_or_end(expected_error)
         outside = ((lines < self.least_) | (lines > self.most_)).any(axis=1)
-        return Answers(learned.value, low, high, learned.widths @ self.error_, outside)
+        return Answers(
+            value, np.minimum(low, value), np.maximum(high, value), expected_error, outside
+        )
 
 
 class LearnedQuantiles:
@@ -171,12 +175,22 @@ class LearnedQuantiles:
     def __init__(self, predicted: np.ndarray, lines: np.ndarray, columns: Sequence[str]) -> None:
         bound = upper_bounds(lines, columns)
         errors = np.sort(predicted, axis=1) * bound[:, np.newaxis]
-        absolute = np.clip(uncalibrated(lines, columns)[:, np.newaxis] + errors, 0, 1)
+        self._uncalibrated = uncalibrated(lines, columns)
+        absolute = np.clip(self._uncalibrated[:, np.newaxis] + errors, 0, 1)
         self.value = absolute[:, MEDIAN]
         self._smallest = SMALLEST_DISTANCE * bound
         self._below = self.value[:, np.newaxis] - absolute[:, [1, 0]]
         self._above = absolute[:, [3, 4]] - self.value[:, np.newaxis]
         self.widths = self._below + self._above
+
+    def value_or_end(self, expected_error: np.ndarray) -> np.ndarray:
+        """The value; or exactly 0 or 1 if the regions say so, and the value is hardly another.
+
+        No positives at all, and nothing but positives, are frequent truths, and no median is.
+        """
+        at_end = (self._uncalibrated == 0) | (self._uncalibrated == 1)
+        near = np.abs(self.value - self._uncalibrated) <= expected_error
+        return np.where(at_end & near, self._uncalibrated, self.value)
 
     def distances(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Learned distances of the ends from the value, of the level that is next to this one."""
