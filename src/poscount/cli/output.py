@@ -81,6 +81,13 @@ def print_plan(plan: Plan, form: str) -> None:
             "This is for PAT, if no negatives look like typical positives. It needs at least 10 "
             "positives, and more of them than features + 1."
         )
+        if plan.rcq_widths:
+            narrow, _, wide = plan.rcq_widths
+            print(
+                "RCQ, which needs no such assumption: half of its 95 % intervals at such sizes "
+                f"were {100 * narrow:.0f} to {100 * wide:.0f} points wide, on data sets that it "
+                "had not learned from."
+            )
 
 
 def print_csv(records: Sequence[Mapping[str, Any]]) -> None:

@@ -28,6 +28,9 @@ LEARNING_RATE = 0.08
 FEWEST_IN_LEAF = 60
 # Of the columns at each split.
 SHARE_OF_COLUMNS = 0.3
+# Sizes by which widths are told.
+LABELED_FROM, ROWS_FROM = [20, 50, 100, 200, 500, 1000, 2000], [30, 100, 300, 1000, 3000, 10000]
+FEWEST_WIDTHS = 20
 # Beyond the tasks of the bank on this side, nothing is known. On the other side, more positives and
 # more rows only take noise away.
 LIMITED_BELOW, LIMITED_ABOVE = ("log_positives", "log_rows"), ("log_features", "gap")
@@ -81,7 +84,35 @@ def judge(bank: Bank, predicted: np.ndarray, factors: Factors) -> dict[str, Any]
             float(((low <= bank.truth) & (bank.truth <= high)).mean()), 4
         )
     error = np.abs(learned.value - bank.truth).mean()
-    return {"coverage": coverage, "mean_absolute_error": round(float(error), 4)}
+    low, high = learned.interval(0.95, LEVELS, factors.below, factors.above)
+    return {
+        "coverage": coverage,
+        "mean_absolute_error": round(float(error), 4),
+        "widths": _widths(bank, high - low),
+    }
+
+
+def _widths(bank: Bank, width: np.ndarray) -> dict[str, Any]:
+    """Quartiles of the intervals' widths by number of positives and of rows, for planning."""
+    n_labeled, n_rows = (
+        np.exp(bank.lines[:, bank.columns.index(name)]).round()
+        for name in ("log_positives", "log_rows")
+    )
+    usual = (bank.truth >= 0.05) & (bank.truth <= 0.95)
+
+    rows, columns = (
+        np.searchsorted(sizes, values, side="right") - 1
+        for sizes, values in ((LABELED_FROM, n_labeled), (ROWS_FROM, n_rows))
+    )
+
+    def quartiles(row: int, column: int) -> list[float] | None:
+        here = width[usual & (rows == row) & (columns == column)]
+        if len(here) < FEWEST_WIDTHS:
+            return None
+        return np.quantile(here, [0.25, 0.5, 0.75]).round(4).tolist()
+
+    table = [[quartiles(i, j) for j in range(len(ROWS_FROM))] for i in range(len(LABELED_FROM))]
+    return {"n_labeled_from": LABELED_FROM, "n_rows_from": ROWS_FROM, "quartiles": table}
 
 
 def _contents(bank: Bank) -> dict[str, Any]:

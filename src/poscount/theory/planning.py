@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from poscount.calibration.files import shipped
 from poscount.intervals import half_width, pat_variance
 from poscount.theory.arguments import checked_counts, checked_shares
 from poscount.theory.pat_error import MEAN_ABSOLUTE_NORMAL, expected_error
@@ -27,6 +30,9 @@ class Plan:
         Coverage of that interval.
     prevalence : float
         The share of positives planned for.
+    rcq_widths : tuple of three floats, or None
+        Quartiles of the widths of RCQ's 95 % intervals at such sizes, in tasks from data sets that
+        its calibration was not learned from; None if there were too few.
     """
 
     n_labeled: int
@@ -35,6 +41,7 @@ class Plan:
     half_width: float
     confidence: float
     prevalence: float
+    rcq_widths: tuple[float, float, float] | None
 
 
 def plan(
@@ -131,7 +138,21 @@ def plan(
         half_width=float(half_width(p, positives, rows, confidence)),
         confidence=float(confidence),
         prevalence=p,
+        rcq_widths=_rcq_widths(positives, rows),
     )
+
+
+def _rcq_widths(n_labeled: int, n_unlabeled: int) -> tuple[float, float, float] | None:
+    """Quartiles of RCQ's widths in experience, at sizes like these; more count as the most."""
+    known = json.loads(shipped("RCQ").provenance_)["widths"]
+    places = [
+        bisect.bisect_right(known[sizes], n) - 1
+        for sizes, n in (("n_labeled_from", n_labeled), ("n_rows_from", n_unlabeled))
+    ]
+    if min(places) < 0:
+        return None
+    found = known["quartiles"][places[0]][places[1]]
+    return tuple(found) if found else None
 
 
 def _cheapest_n_unlabeled(error: float, p: float) -> int:
