@@ -421,7 +421,7 @@ def _all_methods(source: object, number: int, rcq: Calibration, trcq: Calibratio
     from sklearn.model_selection import cross_val_score
 
     warnings.simplefilter("ignore")
-    task, (sample, *_) = draw_task(source, "TRCQ", 0, number)
+    task, (sample, *_) = draw_task(source, LIMITS["TRCQ"], 0, number)
     rng = stream(FRESH_SEED, f"overlap {source.name} {number}")
     sides = [
         task.positives(min(1000, task.most_positives), rng),

@@ -122,7 +122,7 @@ def test_none_and_all_are_reachable(kind):
     for p in (0.0, 1.0):
         positives, sample = blobs(2, p, apart=8.0)
         answer = kind(random_state=0).fit(positives).quantify(sample)
-        assert float(answer) == pytest.approx(p, abs=0.02)
+        assert float(answer) == pytest.approx(p, abs=0.03)
         assert p in answer.interval
 
 

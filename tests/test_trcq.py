@@ -110,7 +110,7 @@ def test_the_rule_is_the_plain_one_with_more_cuts(task):
     assert answer.details["region"]["high"] == pytest.approx(u, abs=1e-12)
     g = answer.details["null_ratio"]
     stretched = e * (1 + (1 / g - 1) * min(1, e / g) ** 3)
-    assert answer == pytest.approx(min(1, stretched), abs=1e-12)
+    assert answer.details["uncalibrated"] == pytest.approx(min(1, stretched), abs=1e-12)
 
 
 def test_the_learned_score_is_cut_at_its_quantiles(task, model):
@@ -133,7 +133,7 @@ def test_same_seed_same_answer(task, model):
 
 def test_the_interval_and_the_warnings_are_its_own(task, model):
     assert isinstance(model, TransductiveQuantifier)
-    assert set(model.get_params()) == {"confidence", "random_state"}
+    assert set(model.get_params()) == {"calibration", "confidence", "random_state"}
     answer = model.quantify(task[1])
     assert answer.interval.level == 0.95
     # Half of the positives have no negatives near them, and PAT cannot know that.
@@ -232,9 +232,8 @@ def test_scales(any_task, scale):
 def test_absurd_values_are_far_away():
     positives, sample = TASKS["oblique"]
     far = np.vstack([sample, np.full((5, 6), 1e300), np.full((5, 6), -1e300)])
-    assert float(quantify(positives, far)) == pytest.approx(
-        float(quantify(positives, sample)), abs=0.05
-    )
+    one, two = (quantify(positives, rows).details["uncalibrated"] for rows in (far, sample))
+    assert one == pytest.approx(two, abs=0.05)
 
 
 def test_a_feature_that_only_the_sample_varies_in():
@@ -295,8 +294,9 @@ def test_a_large_sample_is_subsampled():
 
 def test_details(task, model):
     details = model.quantify(task[1]).details
-    assert details["learned"] == details["region"]["where"].startswith("learned score")
-    rcq = RCQ(random_state=0).fit(task[0]).quantify(task[1])
+    learned = details["region"]["where"].startswith("learned score")
+    assert learned == (details["learned_high"] == details["region"]["high"])
+    rcq = RCQ(calibration="null", random_state=0).fit(task[0]).quantify(task[1])
     assert details["rcq"] == pytest.approx(float(rcq), abs=1e-9)
     # Other folds and balanced weights, but the same scores in principle.
     for method in (DEDPUL, BBE):
@@ -307,5 +307,4 @@ def test_details(task, model):
 def test_few_positives_have_details_too():
     positives, sample = TASKS["clusters"]
     details = quantify(positives[:15], sample).details
-    assert details["learned"] is False
-    assert {"pat", "rcq", "dedpul", "bbe"} <= set(details)
+    assert {"pat", "rcq", "dedpul", "bbe", "skill"} <= set(details)

@@ -23,6 +23,8 @@ SMALLEST_BOUND = 1e-6
 LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 10.0
 # Columns that are no ratios; so are logarithms and differences.
 NO_RATIOS = ("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance")
+# Of the region with the smallest upper bound.
+OF_REGION = ("region_share", "region_ratio", "region_low")
 # Ratios that are looked at as they are, too.
 AS_THEY_ARE = ("prevalence", "ratio", "gap", "high", "pat")
 
@@ -259,6 +261,13 @@ def n_features(columns: Sequence[str]) -> int:
 
 def as_features(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
     """What the trees look at: ratios as multiples of the upper bound, and all else as it is."""
+    names = list(columns)
+    lines = lines.copy()
+    for i, name in enumerate(names):
+        bound = "high" if name in OF_REGION else name.removesuffix("_ratio")
+        if bound != name and bound in names:
+            # Without any bound, no region is the one with the smallest.
+            lines[np.isnan(lines[:, names.index(bound)]), i] = np.nan
     as_it_is = [
         name in NO_RATIOS or name in AS_THEY_ARE or name.startswith("log_") or "difference" in name
         for name in columns

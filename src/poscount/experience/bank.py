@@ -82,10 +82,9 @@ class Bank:
 
 
 def draw_task(
-    source: Source | str, method: str, seed: int, number: int
+    source: Source | str, limits: Limits, seed: int, number: int
 ) -> tuple[Task, list[Sample]]:
     """A task and its samples, by its number."""
-    limits = LIMITS[method]
     name = source if isinstance(source, str) else source.name
     rng = stream(seed, f"{name} {number}")
     task = (
@@ -116,13 +115,22 @@ def make_bank(
     """
     folder.mkdir(parents=True, exist_ok=True)
     Parallel(n_jobs=n_jobs, verbose=verbose)(
-        delayed(_make_part)(folder, method, source, range(start, min(start + PART, n_tasks)), seed)
+        delayed(_make_part)(
+            folder, method, LIMITS[method], source, range(start, min(start + PART, n_tasks)), seed
+        )
         for source, n_tasks in sources
         for start in range(0, n_tasks, PART)
     )
 
 
-def _make_part(folder: Path, method: str, source: Source | str, numbers: range, seed: int) -> None:
+def _make_part(
+    folder: Path,
+    method: str,
+    limits: Limits,
+    source: Source | str,
+    numbers: range,
+    seed: int,
+) -> None:
     name, kin = (source, source) if isinstance(source, str) else (source.name, source.kin)
     path = folder / f"{name}-{numbers.start:05d}-{numbers.stop:05d}.bank"
     columns = COLUMNS[method]
@@ -140,7 +148,7 @@ def _make_part(folder: Path, method: str, source: Source | str, numbers: range, 
     truth: list[float] = []
     tasks: list[int] = []
     for number in numbers:
-        task, samples = draw_task(source, method, seed, number)
+        task, samples = draw_task(source, limits, seed, number)
         said = _lines(method, task, samples, seed)
         lines.append(said)
         truth += [sample.prevalence for sample in samples[: len(said)]]
