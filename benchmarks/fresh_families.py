@@ -109,4 +109,49 @@ def moons(rng: np.random.Generator, limits: Limits) -> Task:
     return endless(half(True), half(False), rng, limits)
 
 
-FAMILIES = {f.__name__: f for f in (shells, boxes, gamma, poisson, moons)}
+def spirals(rng: np.random.Generator, limits: Limits) -> Task:
+    """Two arms of a spiral, of random width, among features of noise."""
+    d = _size(rng, 2, 10)
+    turns, width = rng.uniform(0.5, 1.5), rng.uniform(0.05, 0.5)
+
+    def arm(start: float) -> Rows:
+        def rows(n: int, rng: np.random.Generator) -> np.ndarray:
+            way = np.sqrt(rng.random(n))
+            angle = start + 2 * math.pi * turns * way
+            block = rng.normal(size=(n, d))
+            block[:, 0] = 3 * way * np.cos(angle) + width * rng.normal(size=n)
+            block[:, 1] = 3 * way * np.sin(angle) + width * rng.normal(size=n)
+            return block
+
+        return rows
+
+    return endless(arm(0.0), arm(math.pi), rng, limits)
+
+
+def bernoulli(rng: np.random.Generator, limits: Limits) -> Task:
+    """Yes and no in every feature, by other shares for the negatives in some of them."""
+    d = _size(rng, 6, 60)
+    ours = rng.uniform(0.05, 0.95, size=d)
+    theirs = np.where(rng.random(d) < rng.uniform(0.2, 1), rng.uniform(0.05, 0.95, size=d), ours)
+
+    def by(shares: np.ndarray) -> Rows:
+        return lambda n, rng: (rng.random((n, d)) < shares).astype(np.float64)
+
+    return endless(by(ours), by(theirs), rng, limits)
+
+
+def simplex(rng: np.random.Generator, limits: Limits) -> Task:
+    """Shares that add up to one."""
+    d = _size(rng, 3, 20)
+    ours = rng.gamma(1.0, 2.0, size=d) + 0.2
+    theirs = ours * np.exp(rng.normal(size=d) * rng.uniform(0.3, 1.5))
+
+    def dirichlet(weights: np.ndarray) -> Rows:
+        return lambda n, rng: rng.dirichlet(weights, size=n)
+
+    return endless(dirichlet(ours), dirichlet(theirs), rng, limits)
+
+
+FIRST_ROUND = {f.__name__: f for f in (shells, boxes, gamma, poisson, moons)}
+SECOND_ROUND = {f.__name__: f for f in (spirals, bernoulli, simplex)}
+FAMILIES = {**FIRST_ROUND, **SECOND_ROUND}

@@ -169,7 +169,7 @@ def test_nothing_alike_is_zero(task, model):
 
 
 def test_the_layout_without_learned_cuts_is_rcq(task):
-    rcq = RCQ(random_state=0).fit(task[0])
+    rcq = RCQ(calibration="null", random_state=0).fit(task[0])
     regions = Regions(region_layout(6), rcq.binned_, rcq.cuts_, rcq.feature_names, seed=0)
     table = rcq.count(task[1]).cells[:-52].reshape(1, 8, -1)
     counts = regions.read_tables(table, np.array([600]))

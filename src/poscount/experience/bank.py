@@ -21,7 +21,9 @@ from poscount.experience.tasks import (
     Limits,
     Sample,
     Task,
+    draw_margins,
     draw_mixture,
+    draw_parity,
     draw_real,
     draw_regression,
     draw_samples,
@@ -36,6 +38,8 @@ PART = 100
 FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
     "mixture": draw_mixture,
     "regression": draw_regression,
+    "margins": draw_margins,
+    "parity": draw_parity,
 }
 COLUMNS = {"RCQ": PROFILE, "TRCQ": [*TRCQ_COLUMNS]}
 LIMITS = {

@@ -210,6 +210,49 @@ def draw_regression(rng: np.random.Generator, limits: Limits) -> Task:
     return task if enough else draw_regression(rng, limits)
 
 
+def draw_margins(rng: np.random.Generator, limits: Limits) -> Task:
+    """Negatives differ from positives in some features, by scale, shift or both, and by chance."""
+    d = _log_uniform(rng, 1, 40)
+    differs = rng.random(d) < rng.uniform(0.1, 1)
+    strength = rng.uniform(0.2, 1.5)
+    scale = np.where(differs, np.exp(strength * rng.normal(size=d) * 0.7), 1.0)
+    shift = np.where(differs & (rng.random(d) < 0.5), strength * rng.normal(size=d), 0.0)
+    mixing = np.eye(d) + rng.uniform(0, 0.5) * rng.normal(size=(d, d)) / math.sqrt(d)
+    skewed = rng.random(d) < rng.choice([0.0, 0.5, 1.0])
+    coarse = rng.random(d) < rng.choice([0.0, 0.0, 0.7])
+
+    def with_margins(scale: np.ndarray, shift: np.ndarray) -> Draw:
+        def draw(n: int, rng: np.random.Generator) -> np.ndarray:
+            rows = rng.normal(size=(n, d)) @ mixing * scale + shift
+            rows = np.where(skewed, np.exp(np.clip(rows, -20, 20)), rows)
+            return np.where(coarse, np.round(2 * rows), rows)
+
+        return draw
+
+    return endless(with_margins(np.ones(d), np.zeros(d)), with_margins(scale, shift), rng, limits)
+
+
+def draw_parity(rng: np.random.Generator, limits: Limits) -> Task:
+    """The signs of two or three features together decide the class, and no feature alone does."""
+    d = _log_uniform(rng, 2, 12)
+    k = min(d, int(rng.integers(2, 4)))
+    gap, wrong = rng.uniform(0, 1.5), rng.uniform(0, 0.3)
+
+    def of(parity: int) -> Draw:
+        def draw(n: int, rng: np.random.Generator) -> np.ndarray:
+            rows = rng.normal(size=(n, d))
+            signs = rng.integers(2, size=(n, k))
+            # Some of the negatives are where the positives are.
+            odd = (signs.sum(axis=1) % 2 != parity) & (rng.random(n) >= wrong * parity)
+            signs[odd, 0] = 1 - signs[odd, 0]
+            rows[:, :k] = (2 * signs - 1) * (np.abs(rows[:, :k]) + gap)
+            return rows
+
+        return draw
+
+    return endless(of(0), of(1), rng, limits)
+
+
 def _direction(rng: np.random.Generator, d: int) -> np.ndarray:
     direction = rng.normal(size=d)
     return direction / np.linalg.norm(direction)
