@@ -23,7 +23,7 @@ FEWER = {
     "sklearn_iris": 200,
     "sklearn_wine": 250,
 }
-FAMILIES = {"mixture": 5_000, "regression": 1_000, "margins": 2_000, "parity": 600}
+FAMILIES = {"mixture": 5_000, "regression": 1_000, "margins": 600, "parity": 200}
 # TRCQ learns from every sample, which takes a second.
 SHARE_FOR_TRCQ = 0.2
 

@@ -217,7 +217,7 @@ class RCQ(RegionCounter):
 
         Parameters
         ----------
-        counts : Counts
+        *counts : Counts
             Of the samples, by this model, which needs at least 20 positives.
 
         Returns
@@ -387,7 +387,9 @@ class RCQ(RegionCounter):
             interval=interval,
             gap=gap,
             core_excess=excess,
-            regions=RegionEvidence(p, pat, gap, difference, self.core_freedom_, disagreement),
+            regions=RegionEvidence(
+                float(answers.value[i]), pat, gap, difference, self.core_freedom_, disagreement
+            ),
             unlike_experience=bool(answers.outside[i]),
         )
         return Estimate(
