@@ -31,7 +31,7 @@ from joblib import Parallel, delayed
 from fresh_families import FAMILIES as FRESH
 from fresh_families import FIRST_ROUND, SECOND_ROUND
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
-from poscount.calibration.calibration import Calibration, as_features
+from poscount.calibration.calibration import Answers, Calibration, as_features
 from poscount.datasets import load
 from poscount.experience import bank as banks
 from poscount.experience import learning
@@ -67,7 +67,13 @@ def before(lines: np.ndarray, columns: list[str]) -> Judged:
 
 
 def after(calibration: Calibration, lines: np.ndarray) -> Judged:
-    found = [calibration.answer(lines, calibration.columns_, level) for level in LEVELS]
+    columns = calibration.columns_
+    p, ratio, gap = (column(lines, columns, name) for name in ("prevalence", "ratio", "gap"))
+    found = []
+    for level in LEVELS:
+        ends = interval_from_gap(ratio, p, gap, level)
+        null = Answers(p, *ends, np.full(len(p), np.nan), np.zeros(len(p), bool))
+        found.append(calibration.answer(lines, columns, level).beside(null))
     return Judged(
         found[0].value, np.array([a.low for a in found]), np.array([a.high for a in found])
     )

@@ -50,11 +50,14 @@ class Answers(NamedTuple):
     expected_error: np.ndarray
     outside: np.ndarray
 
-    def beside(self, other: Answers) -> Answers:
-        """The same, with intervals that hold those of another calibration, too, where outside."""
-        low = np.where(self.outside, np.minimum(self.low, other.low), self.low)
-        high = np.where(self.outside, np.maximum(self.high, other.high), self.high)
-        return self._replace(low=low, high=high)
+    def beside(self, null: Answers) -> Answers:
+        """The same, with intervals that reach as high as those of the null calibration.
+
+        That is right wherever one region is free of negatives, which no experience rules out.
+        Outside of experience they reach as low, too.
+        """
+        low = np.where(self.outside, np.minimum(self.low, null.low), self.low)
+        return self._replace(low=low, high=np.maximum(self.high, null.high))
 
 
 class Calibration(BaseEstimator):
@@ -219,9 +222,7 @@ class LearnedQuantiles:
             self._stretched(side, level, levels, factors)
             for side, factors in ((0, below), (1, above))
         )
-        low, high = self.value - down, self.value + up
-        near = NEAR_END * (high - low)
-        return np.where(low < near, 0.0, low), np.where(high > 1 - near, 1.0, high)
+        return put_to_ends(self.value - down, self.value + up)
 
     def _stretched(
         self, side: int, level: float, levels: np.ndarray, factors: np.ndarray
@@ -239,6 +240,12 @@ class LearnedQuantiles:
         i = int(np.searchsorted(at, z, side="right"))
         part = (z - at[i - 1]) / (at[i] - at[i - 1])
         return known[i - 1] + part * (known[i] - known[i - 1])
+
+
+def put_to_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Put an end of an interval to 0 or 1 if it is next to it."""
+    near = NEAR_END * (high - low)
+    return np.where(low < near, 0.0, low), np.where(high > 1 - near, 1.0, high)
 
 
 def uncalibrated(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:

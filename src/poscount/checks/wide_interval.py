@@ -38,5 +38,5 @@ WIDE_INTERVAL = Check(
     title="Precision",
     quantity="width of the interval",
     false_alarm_rate=0.019,
-    cannot_detect="errors that come from overlap or drift: the interval covers chance alone",
+    cannot_detect="drift; and overlap, unless the method has learned from tasks that have it",
 )

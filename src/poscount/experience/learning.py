@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from poscount.calibration.calibration import (
     Calibration,
     LearnedQuantiles,
     as_features,
+    put_to_ends,
     uncalibrated,
     upper_bounds,
 )
@@ -187,15 +189,31 @@ def fit_factors(bank: Bank, quantiles: np.ndarray) -> Factors:
     """
     learned = LearnedQuantiles(quantiles, bank.lines, bank.columns)
     error = bank.truth - learned.value
-    factors = [
-        [
-            np.quantile(sign * error / learned.distances(level)[side], (1 + level) / 2)
-            for level in LEVELS
-        ]
-        for side, sign in enumerate((-1, 1))
-    ]
-    below, above = np.maximum(factors, 0)
-    return Factors(below, above, nnls(learned.widths, np.abs(error))[0])
+    below, above = [], []
+    for level in LEVELS:
+        down, up = learned.distances(level)
+        share = (1 + level) / 2
+        above.append(max(0.0, float(np.quantile(error / up, share))))
+        # Ends next to 0 are put there, which holds many truths of 0, so this is no quantile.
+        high = learned.value + above[-1] * up
+
+        def misses(factor: float, down: np.ndarray = down, high: np.ndarray = high) -> float:
+            low, _ = put_to_ends(learned.value - factor * down, high)
+            return float((bank.truth < low).mean())
+
+        below.append(_smallest_factor(misses, 1 - share))
+    return Factors(np.array(below), np.array(above), nnls(learned.widths, np.abs(error))[0])
+
+
+def _smallest_factor(misses: Callable[[float], float], most: float) -> float:
+    """The smallest factor that misses at most this share, up to a thousandth."""
+    low, high = 0.0, 1.0
+    while misses(high) > most:
+        low, high = high, 2 * high
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        low, high = (middle, high) if misses(middle) > most else (low, middle)
+    return high
 
 
 def as_trees(ensembles: list[Any]) -> Trees:
