@@ -11,6 +11,7 @@ Then, each command printing a table in Markdown:
     python benchmarks/calibration.py ablation bank-rcq      # columns, size of the bank, its parts
     python benchmarks/calibration.py fresh bank-rcq         # families that are in no bank
     python benchmarks/calibration.py experiment-1 bank-rcq  # the paper's, each set by the others
+    python benchmarks/calibration.py overlap bank-rcq       # by how far the classes are apart
     python benchmarks/calibration.py growth bank-rcq        # error and coverage as n grows
     python benchmarks/calibration.py peers bank-rcq --trcq bank-trcq   # all methods
 
@@ -37,6 +38,7 @@ from poscount.experience import bank as banks
 from poscount.experience import learning
 from poscount.experience.bank import LIMITS, Bank, draw_task, read_bank
 from poscount.experience.plan import sources
+from poscount.experience.sources import Source
 from poscount.experience.tasks import Limits, Task, draw_samples
 from poscount.experiments import protocols
 from poscount.reusable.regions import interval_from_gap
@@ -391,7 +393,7 @@ def growth(bank: Bank, n_jobs: int) -> None:
     print_rows(rows, HEAD)
 
 
-def _grown(network: object, n_labeled: int, n_rows: int, number: int) -> tuple[np.ndarray, float]:
+def _grown(network: Source, n_labeled: int, n_rows: int, number: int) -> tuple[np.ndarray, float]:
     """One speaker against one other, whose rows are without limit."""
     rng = stream(FRESH_SEED, f"growth {number}")
     kinds = rng.permutation(np.unique(network.classes))
@@ -408,6 +410,31 @@ def _grown(network: object, n_labeled: int, n_rows: int, number: int) -> tuple[n
     )
     model = RCQ(calibration="null", random_state=0).fit(ours[:n_labeled])
     return model.profile(model.count(sample)), n_positive / len(sample)
+
+
+def overlap(bank: Bank, n_jobs: int, n_tasks: int = 50) -> None:
+    """Some tasks of each source, apart by how well boosting tells their classes apart."""
+    real, new = LeftOut(bank, n_jobs).answers()
+    old = before(real.lines, real.columns)
+    area = np.full(len(real.truth), np.nan)
+    for source in sources():
+        areas = Parallel(n_jobs=n_jobs)(
+            delayed(_separation_of)(source, number) for number in range(n_tasks)
+        )
+        for number, found in enumerate(areas):
+            area[(real.source == source.name) & (real.task == number)] = found
+    kinds = {
+        "AUC >= .95": area >= STRONG_OVERLAP,
+        "strong overlap, AUC < .95": area < STRONG_OVERLAP,
+        "of these AUC .8 to .95": (area >= 0.8) & (area < STRONG_OVERLAP),
+        "of these AUC < .8": area < 0.8,
+    }
+    print_rows([compared(name, real.truth, kept, old, new) for name, kept in kinds.items()], HEAD)
+
+
+def _separation_of(source: Source, number: int) -> float:
+    task, _ = draw_task(source, LIMITS["RCQ"], 0, number)
+    return separation(task, stream(FRESH_SEED, f"overlap {source.name} {number}"))
 
 
 def peers(bank: Bank, n_jobs: int, n_tasks: int = 40) -> None:
@@ -443,7 +470,7 @@ def peers(bank: Bank, n_jobs: int, n_tasks: int = 40) -> None:
         )
 
 
-def _all_methods(source: object, number: int, rcq: Calibration, trcq: Calibration) -> tuple:
+def _all_methods(source: Source, number: int, rcq: Calibration, trcq: Calibration) -> tuple:
     warnings.simplefilter("ignore")
     task, (sample, *_) = draw_task(source, LIMITS["TRCQ"], 0, number)
     area = separation(task, stream(FRESH_SEED, f"overlap {source.name} {number}"))
@@ -477,6 +504,7 @@ COMMANDS = {
     "fresh": fresh,
     "experiment-1": experiment_1,
     "growth": growth,
+    "overlap": overlap,
     "peers": peers,
 }
 

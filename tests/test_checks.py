@@ -118,7 +118,7 @@ def test_statistics_of_an_answer():
     excess = (uncapped - 1) / np.sqrt(0.8 * (1 / N_LABELED + 1 / N_UNLABELED))
     assert answer.details["core_excess"] == pytest.approx(excess)
     assert answer.details["disagreement"] == pytest.approx(
-        (uncapped - answer) / answer.details["gap"]
+        (uncapped - answer.details["uncalibrated"]) / answer.details["gap"]
     )
 
 

@@ -16,6 +16,8 @@ LIBRARIES = {
 }
 # All blocks that are not run, and why: one more is a decision, not an accident.
 NOT_RUN = {
+    ("docs/rcq.md", "it takes minutes."),
+    ("docs/rcq-calibration.md", "the bank takes fifteen minutes."),
     ("README.md", "CI itself runs it"),
     ("docs/reproduction/README.md", "it takes many hours."),
     ("docs/reproduction/vowels-network.md", "it takes hours."),

@@ -149,7 +149,7 @@ def test_names_of_methods():
     names = [method.name for method in experiment_methods.select(["all", "scorers", "pat"])]
     assert len(set(names)) == len(names)
     assert {"pat", "pat-shrunk", "rcq", "km1-published"} <= set(names)
-    method = experiment_methods.make("en:gamma=auto,held_out=False", 7)
+    method = experiment_methods.make("en:gamma=auto,held_out=False", 7, "L")
     assert (method.gamma, method.held_out, method.random_state) == ("auto", False, 7)
 
 

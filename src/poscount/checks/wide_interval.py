@@ -9,13 +9,16 @@ NOTICE, WARNING = 0.24, 0.4
 # RCQ warns by its gap, the distance from its ratio to its smallest upper bound. The mean error was
 # 2 points for gaps of .05 to .08, 5 for .12 to .16 and 6 for .20 to .30.
 WIDEST_GAP = 0.12
+# Of its interval by the null calibration, in gaps.
+WIDTH_BY_CHANCE = 1.75
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:
     interval, gap = evidence.interval, evidence.gap
     if isinstance(interval, Missing):
         return interval
-    width = interval.width
+    # RCQ's interval also covers what overlap may do, which more rows do not cure.
+    width = interval.width if gap is None else min(1.0, WIDTH_BY_CHANCE * gap)
     statistic, limit = (width, NOTICE) if gap is None else (gap, WIDEST_GAP)
     caution = statistic if statistic > limit else None
     severity = severity_above(width, NOTICE, WARNING)
@@ -36,7 +39,7 @@ WIDE_INTERVAL = Check(
     code=CODE,
     look=_look,
     title="Precision",
-    quantity="width of the interval",
+    quantity="width of the interval by chance alone",
     false_alarm_rate=0.019,
-    cannot_detect="drift; and overlap, unless the method has learned from tasks that have it",
+    cannot_detect="errors that come from overlap or drift: the interval covers chance alone",
 )

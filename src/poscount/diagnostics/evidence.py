@@ -85,6 +85,7 @@ def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Ga
         scorer=scorer,
         largest_tie=getattr(model, "largest_tie_", NO_TIES),
         interval=answer.interval or no_interval,
+        gap=answer.details.get("gap"),
         core_excess=_core_excess(answer, view),
         regions=view if isinstance(view, Missing) else _region_evidence(view),
         warned=frozenset(caution.code for caution in answer.warnings),
