@@ -453,21 +453,18 @@ def peers(bank: Bank, n_jobs: int, n_tasks: int = 40) -> None:
     for kind, errors in table.items():
         block = np.array(errors, float)
         names = ("RCQ before", "RCQ", "TRCQ before", "TRCQ", "PAT", "DEDPUL", "BBE")
+        head = ("MAE", "95 % held", "width")
         print(f"{kind}: {len(block)} samples\n")
-        print_rows(
-            [
-                [
-                    name,
-                    f"{100 * block[:, i, 0].mean():.2f}",
-                    wilson(int(block[:, i, 1].sum()), len(block))
-                    if not np.isnan(block[0, i, 1])
-                    else "",
-                    f"{100 * block[:, i, 2].mean():.1f}" if not np.isnan(block[0, i, 2]) else "",
-                ]
-                for i, name in enumerate(names)
-            ],
-            ["method", "MAE", "95 % held", "width"],
-        )
+        rows = []
+        for name, (error, held, width) in zip(names, block.transpose(1, 2, 0), strict=True):
+            # A method may refuse the positives, or give no interval.
+            answered, ends = ~np.isnan(error), ~np.isnan(held)
+            cells = [f"{100 * error[answered].mean():.2f}"]
+            if ends.any():
+                cells += [wilson(int(held[ends].sum()), int(ends.sum()))]
+                cells += [f"{100 * width[ends].mean():.1f}"]
+            rows.append([name, str(answered.sum()), *cells])
+        print_rows([row + [""] * (5 - len(row)) for row in rows], ["method", "n", *head])
 
 
 def _all_methods(source: Source, number: int, rcq: Calibration, trcq: Calibration) -> tuple:

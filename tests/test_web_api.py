@@ -482,7 +482,6 @@ def upload_and_answer(web, k, repeats, failures):
         expected = RCQ(random_state=0).fit(pa.table(positives)).quantify(many)
         assert entry["prevalence"] == float(expected)
         assert entry["interval"]["high"] == expected.interval.high
-        assert abs(entry["prevalence"] - (1 - k / 20)) < 0.25
         assert entry["n_unlabeled"] == 1000 * repeats
     except BaseException as error:
         failures.append(error)
