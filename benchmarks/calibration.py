@@ -250,7 +250,7 @@ def ablation(bank: Bank, n_jobs: int) -> None:
     rows.append(
         _summary("synthetic tasks alone", judged_on.truth, answer.value, answer.low, answer.high)
     )
-    masked = Bank(bank.method, np.where(only_basic, bank.lines, np.nan), *_rest(bank))
+    masked = Bank(bank.method, np.where(only_basic, bank.lines, 0.0), *_rest(bank))
     found = LeftOut(masked, n_jobs)
     real_bank, new = found.answers()
     at = LEVELS.index(0.95)
