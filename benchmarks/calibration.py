@@ -440,7 +440,7 @@ def _separation_of(source: Source, number: int) -> float:
 def peers(bank: Bank, n_jobs: int, n_tasks: int = 40) -> None:
     """All methods on samples of TRCQ's tasks, apart by how strongly the classes overlap."""
     left = LeftOut(bank, n_jobs)
-    left_trcq = LeftOut(read_bank(ARGUMENTS.trcq), n_jobs)
+    left_trcq = LeftOut(read_bank(sorted(ARGUMENTS.trcq.glob("*.bank"))), n_jobs)
     table: dict[str, list] = {"strong overlap": [], "other tasks": []}
     for source in sources():
         rcq = left.without(source.kin)
@@ -514,4 +514,5 @@ if __name__ == "__main__":
     parser.add_argument("--trcq", type=Path, help="TRCQ's bank, for `peers`")
     parser.add_argument("--jobs", type=int, default=-1)
     ARGUMENTS = parser.parse_args()
-    COMMANDS[ARGUMENTS.command](read_bank(ARGUMENTS.bank), ARGUMENTS.jobs)
+    bank = read_bank(sorted(ARGUMENTS.bank.glob("*.bank")))
+    COMMANDS[ARGUMENTS.command](bank, ARGUMENTS.jobs)

@@ -15,8 +15,10 @@ from poscount import RCQ, TRCQ, container
 from poscount.calibration.calibration import QUANTILES, Calibration
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.calibration.trees import DEPTH, N_LEAVES, N_SPLITS, Trees
+from poscount.cli import main
 from poscount.errors import FileError
 from poscount.experience import bank as banks
+from poscount.experience import learning
 from poscount.experience.bank import make_bank, read_bank
 from poscount.experience.learning import as_trees
 from poscount.experience.sources import Source, read_table
@@ -293,19 +295,14 @@ def some_source(seed=0):
 @pytest.mark.parametrize("number", range(20))
 def test_samples_have_the_prevalence_that_is_told(number):
     source = some_source()
-    # The class can be read from a sixth feature that tasks with all columns keep.
-    tagged = source._replace(features=np.column_stack([source.features, source.classes]))
+    # Every feature tells the class, so whichever columns are drawn, rows can be counted.
+    named = source._replace(features=np.repeat(source.classes[:, np.newaxis], 5, axis=1) * 1.0)
     rng = stream(0, f"test {number}")
-    task = draw_real(tagged, rng, SMALL)
-    kinds = set(np.unique(task.labeled[:, -1]).tolist())
+    task = draw_real(named, rng, SMALL)
     for sample in draw_samples(task, rng, SMALL):
         assert 0 < len(sample.rows) <= 300
-        if task.labeled.shape[1] == 6 and kinds <= {0.0, 1.0, 2.0, 3.0}:
-            share = np.isin(sample.rows, list(kinds)).any(axis=1).mean()
-            assert share >= sample.prevalence
-        assert (sample.prevalence * len(sample.rows)) == pytest.approx(
-            round(sample.prevalence * len(sample.rows))
-        )
+        share = np.isin(sample.rows[:, 0], np.unique(task.labeled[:, 0])).mean()
+        assert sample.prevalence == pytest.approx(share)
 
 
 def test_no_row_is_learned_from_and_counted():
@@ -344,16 +341,27 @@ def equal(one, two):
 
 def test_a_bank_can_be_interrupted_and_does_not_depend_on_processes(tmp_path, quick):
     plan = [(some_source(), 10), ("mixture", 4)]
-    make_bank(tmp_path / "whole", "RCQ", plan)
-    whole = read_bank(tmp_path / "whole")
+    made = make_bank(tmp_path / "whole", "RCQ", plan)
+    whole = read_bank(made)
     assert whole.method == "RCQ"
     assert len(whole.truth) > 20
     make_bank(tmp_path / "parts", "RCQ", plan[:1])
     sorted((tmp_path / "parts").iterdir())[0].unlink()
-    make_bank(tmp_path / "parts", "RCQ", plan, n_jobs=2)
-    assert equal(read_bank(tmp_path / "parts"), whole)
-    make_bank(tmp_path / "other", "RCQ", plan, seed=1)
-    assert not equal(read_bank(tmp_path / "other"), whole)
+    assert equal(read_bank(make_bank(tmp_path / "parts", "RCQ", plan, n_jobs=2)), whole)
+    assert not equal(read_bank(make_bank(tmp_path / "other", "RCQ", plan, seed=1)), whole)
+
+
+def test_what_else_is_in_the_folder_is_not_read(tmp_path, quick):
+    make_bank(tmp_path, "RCQ", [("mixture", 4), ("parity", 4)])
+    files = make_bank(tmp_path, "RCQ", [("mixture", 3)])
+    assert set(read_bank(files).source) == {"mixture"}
+    assert set(read_bank(files).task) <= {0, 1, 2}
+
+
+def test_another_table_of_the_same_name_is_noticed(tmp_path, quick):
+    make_bank(tmp_path, "RCQ", [(some_source(0), 4)])
+    with pytest.raises(FileError, match="other data"):
+        make_bank(tmp_path, "RCQ", [(some_source(1), 4)])
 
 
 def test_a_bank_of_another_seed_is_not_completed(tmp_path, quick):
@@ -362,14 +370,14 @@ def test_a_bank_of_another_seed_is_not_completed(tmp_path, quick):
         make_bank(tmp_path, "RCQ", [("mixture", 4)], seed=1)
 
 
-def test_no_bank(tmp_path):
-    with pytest.raises(FileError, match="no bank"):
-        read_bank(tmp_path)
+def test_no_bank():
+    with pytest.raises(ValueError, match="no bank"):
+        read_bank([])
 
 
 def test_words_and_gaps_in_tables(tmp_path):
     path = tmp_path / "history.csv"
-    path.write_text("a,b,kind\n" + "1,x,p\n,y,n\n3,x,p\n" * 10)
+    path.write_text("a,b,kind\n" + "1,x,p\n,y,n\n3,x,p\n" * 40)
     source = read_table(path, "kind")
     # The mean instead of the gap, and a column for each word.
     assert source.features[:3].tolist() == [[1, 1, 0], [2, 0, 1], [3, 1, 0]]
@@ -377,6 +385,50 @@ def test_words_and_gaps_in_tables(tmp_path):
     assert source.kin == "history"
     with pytest.raises(poscount.InputError, match="no such column"):
         read_table(path, "class")
+    # A user's column is never dropped for its name.
+    path.write_text("sex,kind\n" + "1,p\n0,n\n" * 60)
+    assert read_table(path, "kind").features.shape == (120, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a,kind\n" + "1,p\n" * 99, "no task"),
+        ("a,kind\n1,p\n2,n\n", "no task"),
+        ("kind\np\n", "no column"),
+    ],
+)
+def test_tables_without_a_task(tmp_path, text, fault):
+    path = tmp_path / "history.csv"
+    path.write_text(text)
+    with pytest.raises(poscount.InputError, match=fault):
+        read_table(path, "kind")
+
+
+def test_the_command_makes_one_from_a_table_of_one_s_own(tmp_path, quick, monkeypatch, capsys):
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(3, size=600)
+    rows = rng.normal(size=(600, 2)) + 3 * kinds[:, np.newaxis]
+    lines = [f"{a},{b},k{kind}" for (a, b), kind in zip(rows, kinds, strict=True)]
+    (tmp_path / "history.csv").write_text("\n".join(["a,b,kind", *lines]))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(learning, "N_TREES", 5)
+    command = "calibrate history.csv --label kind --tasks 100 -o own.npz --n-jobs 1"
+    monkeypatch.setattr("sys.argv", ["poscount", *command.split()])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code in (0, None)
+    assert "learned from 125 tasks" in capsys.readouterr().out
+    own = read_calibration(tmp_path / "own.npz")
+    assert json.loads(own.provenance_)["tasks"] == {"history": 100, "mixture": 25}
+    answer = RCQ(calibration=str(tmp_path / "own.npz"), random_state=0).fit(rows[kinds == 0])
+    assert 0 <= answer.quantify(rows) <= 1
+
+
+def test_a_column_of_another_time_is_named():
+    foreign = spoilt("columns_", lambda x: ["strange", *x[1:]])
+    with pytest.raises(ValueError, match="'strange', which this poscount does not know"):
+        foreign.answer(np.ones((1, len(foreign.columns_))), shipped("RCQ").columns_, 0.95)
 
 
 def test_the_paper_s_data_sets_do_not_judge_themselves():

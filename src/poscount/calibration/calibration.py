@@ -144,6 +144,12 @@ class Calibration(BaseEstimator):
         level : float
             Of the intervals.
         """
+        unknown = sorted(set(self.columns_) - set(names))
+        if unknown:
+            raise ValueError(
+                f"The calibration looks at {unknown[0]!r}, which this poscount does not know: make "
+                "it again with `poscount calibrate`."
+            )
         # Those of its own time, in case that there are more by now.
         lines = lines[:, [list(names).index(name) for name in self.columns_]]
         predicted = self.trees.predict(as_features(lines, self.columns_))

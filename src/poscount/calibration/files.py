@@ -37,7 +37,7 @@ def read_calibration(path: str | os.PathLike[str]) -> Calibration:
         for name in _ARRAYS:
             setattr(calibration, f"{name}_", arrays[name])
         calibration.check()
-    except (KeyError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FileError(
             f"it does not hold a usable calibration: {error}", file=str(path)
         ) from error

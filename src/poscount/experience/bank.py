@@ -7,7 +7,7 @@ processes does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,7 +104,7 @@ def make_bank(
     seed: int = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
-) -> None:
+) -> list[Path]:
     """Make a bank, or what is missing of it.
 
     Parameters
@@ -116,9 +116,14 @@ def make_bank(
     seed : int
     n_jobs, verbose
         As in joblib.
+
+    Returns
+    -------
+    list of Path
+        Its files; the folder may hold others, of other sources.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    Parallel(n_jobs=n_jobs, verbose=verbose)(
+    return Parallel(n_jobs=n_jobs, verbose=verbose)(
         delayed(_make_part)(
             folder, method, LIMITS[method], source, range(start, min(start + PART, n_tasks)), seed
         )
@@ -134,20 +139,29 @@ def _make_part(
     source: Source | str,
     numbers: range,
     seed: int,
-) -> None:
+) -> Path:
     name, kin = (source, source) if isinstance(source, str) else (source.name, source.kin)
     path = folder / f"{name}-{numbers.start:05d}-{numbers.stop:05d}.bank"
     columns = COLUMNS[method]
-    meta = {"method": method, "source": name, "kin": kin, "seed": seed, "columns": columns}
+    # A table that has changed, or another one of this name, is another source.
+    content = {} if isinstance(source, str) else {"x": source.features, "y": source.classes}
+    meta = {
+        "method": method,
+        "source": name,
+        "kin": kin,
+        "content": container.digest({}, content),
+        "seed": seed,
+        "columns": columns,
+    }
     if path.exists():
         found, _ = container.read(path, "bank")
         if {key: found.get(key) for key in meta} != meta:
             raise FileError(
-                "this part of the bank was made for another method, with another seed or by "
-                "another version: choose an empty folder.",
+                "this part of the bank was made for another method, with another seed, from other "
+                "data or by another version: choose an empty folder.",
                 file=str(path),
             )
-        return
+        return path
     lines: list[np.ndarray] = [np.empty((0, len(columns)))]
     truth: list[float] = []
     tasks: list[int] = []
@@ -163,6 +177,7 @@ def _make_part(
         "task": np.array(tasks, np.int64),
     }
     container.write(path, "bank", meta, arrays)
+    return path
 
 
 def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndarray:
@@ -180,16 +195,16 @@ def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndar
     return np.concatenate([trcq.profile(sample.rows) for sample in samples])
 
 
-def read_bank(folder: Path) -> Bank:
-    """All parts of a bank."""
+def read_bank(files: Sequence[Path]) -> Bank:
+    """The bank that these files hold."""
     parts, methods = [], set()
-    for path in sorted(folder.glob("*.bank")):
+    for path in files:
         meta, arrays = container.read(path, "bank")
         n = len(arrays["truth"])
         names = (np.full(n, meta[key]) for key in ("source", "kin"))
         parts.append((arrays["lines"], arrays["truth"], *names, arrays["task"]))
         methods.add(meta["method"])
     if len(methods) != 1:
-        raise FileError("there is no bank of one method in this folder.", file=str(folder))
+        raise ValueError("These files are no bank of one method.")
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Bank(methods.pop(), *columns)

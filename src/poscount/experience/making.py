@@ -52,9 +52,9 @@ def make_calibration(
         The provenance: what it was made from, and how well it does on sources that were left out.
     """
     plan = plan_of_tables(tables, label, n_tasks) if tables else shipped_plan(method)
-    make_bank(Path(folder), method, list(plan), seed, n_jobs, verbose)
+    files = make_bank(Path(folder), method, list(plan), seed, n_jobs, verbose)
     made_by = {"poscount": poscount.__version__, "commit": _commit(), "seed": seed}
-    calibration = learn(read_bank(Path(folder)), made_by, n_jobs)
+    calibration = learn(read_bank(files), made_by, n_jobs)
     write_calibration(calibration, output)
     return json.loads(calibration.provenance_)
 

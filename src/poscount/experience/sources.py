@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from poscount.errors import InputError
 
-# Columns of the paper's data sets that are other labels, or say who made a row.
-LEFT_OUT = {"sex", "genus", "species", "author"}
 # Categories with fewer rows get no column of their own.
 FEWEST_ROWS = 5
+# For a task: some to learn from and some to count, and some others among them.
+FEWEST_POSITIVES, FEWEST_NEGATIVES = 50, 30
 BUNDLED = ("digits", "breast_cancer", "iris", "wine")
 
 
@@ -36,7 +36,7 @@ class Source(NamedTuple):
     classes: np.ndarray
 
 
-def read_table(path: str | os.PathLike[str], label: str) -> Source:
+def read_table(path: str | os.PathLike[str], label: str, left_out: Collection[str] = ()) -> Source:
     """Read a CSV file, compressed or not, in which one column is the class.
 
     Words become one column for each that is frequent enough; missing numbers become the mean.
@@ -46,6 +46,8 @@ def read_table(path: str | os.PathLike[str], label: str) -> Source:
     path : path
     label : str
         The column of the class.
+    left_out : collection of str
+        Columns that are no features.
     """
     try:
         from pyarrow import csv
@@ -55,9 +57,23 @@ def read_table(path: str | os.PathLike[str], label: str) -> Source:
     if label not in table.column_names:
         raise InputError("the file has no such column.", file=str(path), column=label)
     name = Path(path).name.split(".")[0]
-    used = [column for column in table.column_names if column not in {label, *LEFT_OUT}]
+    used = [column for column in table.column_names if column not in {label, *left_out}]
     columns = [part for column in used for part in _as_numbers(table[column])]
-    _, classes = np.unique(table[label].to_numpy().astype(str), return_inverse=True)
+    if not columns:
+        raise InputError(
+            "the file has no column besides the class that could tell.", file=str(path)
+        )
+    kinds, classes, sizes = np.unique(
+        table[label].to_numpy().astype(str), return_inverse=True, return_counts=True
+    )
+    fair = (sizes >= FEWEST_POSITIVES) & (len(classes) - sizes >= FEWEST_NEGATIVES)
+    if not fair.any():
+        raise InputError(
+            f"no class has {FEWEST_POSITIVES} rows and {FEWEST_NEGATIVES} of other classes beside "
+            f"it, so there is no task to learn from ({len(kinds)} class(es), {len(classes)} rows).",
+            file=str(path),
+            column=label,
+        )
     return Source(name, name, np.column_stack(columns), classes)
 
 

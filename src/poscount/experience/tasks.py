@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.experience.sources import Source
+from poscount.experience.sources import FEWEST_NEGATIVES, FEWEST_POSITIVES, Source
 
 FEWEST_LABELED, FEWEST_ROWS = 20, 30
 # Of tasks with all columns, with one to three, with all other classes as negatives, and with a
@@ -108,7 +108,7 @@ def draw_real(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
         n_negative = others if rng.random() < ALL_OTHERS else int(rng.integers(1, others + 1))
         positive = np.isin(source.classes, order[:n_positive])
         negative = np.isin(source.classes, order[n_positive : n_positive + n_negative])
-        if positive.sum() >= 2.5 * FEWEST_LABELED and negative.sum() >= FEWEST_ROWS:
+        if positive.sum() >= FEWEST_POSITIVES and negative.sum() >= FEWEST_NEGATIVES:
             break
     n_features = source.features.shape[1]
     kind = rng.random()
