@@ -74,7 +74,8 @@ def after(calibration: Calibration, lines: np.ndarray) -> Judged:
     found = []
     for level in LEVELS:
         ends = interval_from_gap(ratio, p, gap, level)
-        null = Answers(p, *ends, np.full(len(p), np.nan), np.zeros(len(p), bool))
+        unknown = np.full(len(p), np.nan)
+        null = Answers(p, *ends, unknown, unknown, np.zeros(len(p), bool))
         found.append(calibration.answer(lines, columns, level).beside(null))
     return Judged(
         found[0].value, np.array([a.low for a in found]), np.array([a.high for a in found])
