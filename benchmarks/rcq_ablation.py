@@ -167,8 +167,8 @@ def main() -> None:
             model = RCQ(random_state=0).fit(positives[:n_labeled])
             counted = [model.count(sample.rows) for sample in samples]
             found = answers(model, model.count_in_regions(*counted), arguments.variants)
-            _, pat_cells = model.split_cells(np.array([counts.cells for counts in counted]))
-            pat = np.median(tail_ratios(pat_cells, PAT_SHARES), axis=-1)
+            _, beside = model.split_cells(np.array([counts.cells for counts in counted]))
+            pat = np.median(tail_ratios(beside.pat_cells, PAT_SHARES), axis=-1)
             found["PAT, same score"] = np.minimum(1, pat)
             truth = np.array([sample.truth for sample in samples])
             for variant, values in found.items():

@@ -84,8 +84,8 @@ def test_agrees_with_the_plain_one(task):
     regions = model.regions
     p, bound, in_positives, in_sample, region = region_counting.quantify(positives, sample, seed=3)
     assert regions.in_positives.tolist() == in_positives
-    table = model.count(sample).cells[:-52].reshape(8, -1)
-    assert regions.layout.in_cuts(table).ravel()[regions.indices].tolist() == in_sample
+    tables, _ = model.split_cells(model.count(sample).cells[np.newaxis])
+    assert regions.layout.in_cuts(tables[0]).ravel()[regions.indices].tolist() == in_sample
     answer = model.quantify(sample)
     assert answer.details["uncalibrated"] == pytest.approx(p, abs=1e-12)
     told = answer.details["region"]
@@ -203,8 +203,10 @@ def test_more_features_than_are_cut():
     model = RCQ(random_state=0).fit(rng.normal(size=(100, 60)))
     assert len(model.features_) == 40
     assert sorted(set(model.features_)) == model.features_.tolist()
-    # 8 score cells, 40 features with five bins and nine clusters, and PAT's 52 cells.
-    assert model.count(rng.normal(size=(5, 60))).cells.shape == (8 * (40 * 5 + 9) + 52,)
+    # 8 score cells, 40 features with five bins and nine clusters, PAT's 52 cells, 3 of far rows,
+    # and 9 outside of the range of each feature.
+    n_cells = 8 * (40 * 5 + 9) + 52 + 3 + 60 * 9
+    assert model.count(rng.normal(size=(5, 60))).cells.shape == (n_cells,)
 
 
 def test_words():
@@ -575,10 +577,8 @@ def test_rows_are_placed_alike_in_one_go_and_in_parts():
     rng = np.random.default_rng(3)
     model = RCQ(random_state=0).fit(rng.normal(size=(200, 3)))
     rows = rng.normal(size=(9000, 3)) * 1.5  # more than are placed at a time
-    binned, pat_cells = model.place(rows)
     parts = [model.place(rows[start : start + 1000]) for start in range(0, 9000, 1000)]
-    assert np.array_equal(binned, np.vstack([part for part, _ in parts]))
-    assert np.array_equal(pat_cells, sum(cells for _, cells in parts))
+    assert np.array_equal(model.place(rows), np.vstack(parts))
 
 
 def test_why_pat_s_rule_was_used_is_told():

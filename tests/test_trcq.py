@@ -172,7 +172,7 @@ def test_nothing_alike_is_zero(task, model):
 def test_the_layout_without_learned_cuts_is_rcq(task):
     rcq = RCQ(calibration="null", random_state=0).fit(task[0])
     regions = Regions(region_layout(6), rcq.binned_, rcq.cuts_, rcq.feature_names, seed=0)
-    table = rcq.count(task[1]).cells[:-52].reshape(1, 8, -1)
+    table, _ = rcq.split_cells(rcq.count(task[1]).cells[np.newaxis])
     counts = regions.read_tables(table, np.array([600]))
     assert regions.find(counts).prevalence[0] == float(rcq.quantify(task[1]))
 

@@ -23,7 +23,7 @@ from poscount.counts import Counts
 from poscount.intervals import half_width
 from poscount.prevalence import Caution, Estimate, Interval
 from poscount.reusable.pat import tail_ratios
-from poscount.reusable.region_counter import PAT_SHARES, RegionCounter
+from poscount.reusable.region_counter import PAT_SHARES, CountsBeside, RegionCounter
 from poscount.reusable.region_layout import CLUSTERINGS, N_SCORE_CELLS
 from poscount.reusable.region_profile import PROFILE
 from poscount.reusable.regions import (
@@ -83,6 +83,12 @@ class RCQ(RegionCounter):
         them. So a model file tells roughly where each positive lies.
     calibration_ : Calibration or None
         The calibration, as part of the model; None for "null".
+    far_ : ndarray of shape (3,)
+        Scores of rows that are as far away as the farthest positive, or twice or four times as far.
+    limits_ : ndarray of shape (n_features, 8)
+        Limits outside of each feature's range (`poscount.reusable.feature_ranges`).
+    zeros_ : ndarray of int, shape (n_features,)
+        Positives whose value is exactly 0.
     core_freedom_ : float
         How many independent cuts the cuts of the features are worth, for the warning
         "core-differs".
@@ -93,8 +99,9 @@ class RCQ(RegionCounter):
 
     Notes
     -----
-    A sample is seen through 8 score cells times (5 bins of each cut feature and 9 clusters), and
-    the 52 cells of PAT along the same score: at most 14 kB, which add up.
+    A sample is seen through 8 score cells times (5 bins of each cut feature and 9 clusters), the 52
+    cells of PAT along the same score, 3 counts of rows far away, and 9 of rows outside of the
+    range of each feature: at most 14 kB and 72 bytes a feature, which add up.
 
     With fewer than 20 positives, or if no region holds between 8 and 90 % of them, RCQ uses PAT's
     rule with the same score, and the warning "few-positives-for-rcq" says so: without overlap,
@@ -226,27 +233,25 @@ class RCQ(RegionCounter):
             With the columns of `poscount.reusable.region_profile.PROFILE`.
         """
         counted = self.count_in_regions(*counts)
-        _, pat_cells = self.split_cells(np.array([each.cells for each in counts]))
-        return self.profile_in_regions(self.regions, counted, pat_cells)
+        _, beside = self.split_cells(np.array([each.cells for each in counts]))
+        return self.profile_in_regions(self.regions, counted, beside)
 
     def profile_in_regions(
         self,
         regions: Regions,
         counts: RegionCounts,
-        pat_cells: np.ndarray,
-        beside: np.ndarray | None = None,
+        beside: CountsBeside,
+        more: np.ndarray | None = None,
     ) -> np.ndarray:
         """The same as `profile`, for regions that need not be those of this model.
 
         Parameters
         ----------
-        regions, counts, pat_cells
+        regions, counts, beside, more
             As in `estimate_in_regions`.
-        beside : ndarray of shape (n_samples, n_more), optional
-            Further columns.
         """
         difference = self._core_difference(regions, counts)
-        return self._lines(regions, regions.find(counts), counts, pat_cells, difference, beside)
+        return self._lines(regions, regions.find(counts), counts, beside, difference, more)
 
     def _core_difference(self, regions: Regions, counts: RegionCounts) -> np.ndarray:
         return core_difference(*regions.core(counts.in_cuts), *regions.core_of_positives)
@@ -256,39 +261,38 @@ class RCQ(RegionCounter):
         regions: Regions,
         found: RegionEstimates,
         counts: RegionCounts,
-        pat_cells: np.ndarray,
+        beside: CountsBeside,
         difference: np.ndarray,
-        beside: np.ndarray | None,
+        more: np.ndarray | None,
     ) -> np.ndarray:
         lines = regions.profile.lines(
             found,
-            counts.n_rows,
+            counts,
+            beside,
             self.n_features_in_,
-            tail_ratios(pat_cells, PAT_SHARES),
+            tail_ratios(beside.pat_cells, PAT_SHARES),
             difference,
             self.core_freedom_,
             *regions.in_whole_cuts(counts.in_cuts),
         )
-        return lines if beside is None else np.column_stack([lines, beside])
+        return lines if more is None else np.column_stack([lines, more])
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
         estimates = []
         for start in range(0, len(cells), GROUPS_AT_ONCE):
             part = slice(start, start + GROUPS_AT_ONCE)
-            tables, pat_cells = self.split_cells(cells[part])
+            tables, beside = self.split_cells(cells[part])
             counts = self.regions.read_tables(tables, n_rows[part])
-            estimates += self.estimate_in_regions(
-                self.regions, counts, pat_cells, self.calibration_
-            )
+            estimates += self.estimate_in_regions(self.regions, counts, beside, self.calibration_)
         return estimates
 
     def estimate_in_regions(
         self,
         regions: Regions,
         counts: RegionCounts,
-        pat_cells: np.ndarray,
+        beside: CountsBeside,
         calibration: Calibration | None,
-        beside: np.ndarray | None = None,
+        more: np.ndarray | None = None,
         names: Sequence[str] = PROFILE,
     ) -> list[Estimate]:
         """Estimate prevalences from counts in regions, which need not be those of this model.
@@ -299,16 +303,16 @@ class RCQ(RegionCounter):
             Of the same positives.
         counts : RegionCounts
             Rows of the samples in them.
-        pat_cells : ndarray of shape (n_samples, 52)
-            Rows of the samples in PAT's cells.
+        beside : CountsBeside
+            What else was counted of the samples.
         calibration : Calibration or None
             None for the null calibration.
-        beside : ndarray of shape (n_samples, n_more), optional
-            What the calibration looks at besides the regions.
+        more : ndarray of shape (n_samples, n_more), optional
+            What the calibration looks at besides all that.
         names : sequence of str
             Names of all columns that it looks at.
         """
-        pat = np.median(tail_ratios(pat_cells, PAT_SHARES), axis=-1).tolist()
+        pat = np.median(tail_ratios(beside.pat_cells, PAT_SHARES), axis=-1).tolist()
         of_model = model_cautions(
             Evidence(
                 n_labeled=self.n_labeled_,
@@ -328,7 +332,7 @@ class RCQ(RegionCounter):
         differences = self._core_difference(regions, counts)
         answers = _by_null_calibration(found, self.confidence)
         if calibration is not None:
-            lines = self._lines(regions, found, counts, pat_cells, differences, beside)
+            lines = self._lines(regions, found, counts, beside, differences, more)
             answers = calibration.answer(lines, names, self.confidence).beside(answers)
         return [
             self._estimate_by_regions(
@@ -415,7 +419,7 @@ class RCQ(RegionCounter):
         """
         rows = self._sample(sample, allow_empty=False)
         value = float(self._quantify(rows))
-        cells = np.concatenate([_joint_cell(self.place(block)[0]) for block in rows.blocks()])
+        cells = np.concatenate([_joint_cell(self.place(block)) for block in rows.blocks()])
         n_cells = N_SCORE_CELLS * CLUSTERINGS[-1]
         shares, sample_shares = (
             np.bincount(x, minlength=n_cells) / len(x) for x in (_joint_cell(self.binned_), cells)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,12 @@ from poscount import container
 from poscount.base import CountingQuantifier
 from poscount.checks.core_differs import core_freedom
 from poscount.checks.tied_scores import largest_tie
+from poscount.reusable.feature_ranges import (
+    N_COLUMNS,
+    OutsideCounts,
+    count_outside,
+    learn_limits,
+)
 from poscount.reusable.own_order import OwnOrder
 from poscount.reusable.region_layout import (
     BANDS,
@@ -44,10 +50,30 @@ _IS_CELL_EDGE = np.isin(EDGE_QUANTILES.round(2), SCORE_QUANTILES)
 # Score cell of the rows between two neighbouring edges.
 _CELL = np.concatenate([[0], np.cumsum(_IS_CELL_EDGE)]).astype(np.uint8)
 _N_BELOW = len(EDGE_QUANTILES) - len(PAT_QUANTILES)
+# A row is far if it is farther away than the farthest positive, or twice or four times as far.
+FAR = (1.0, 2.0, 4.0)
+
+
+class CountsBeside(NamedTuple):
+    """What is counted of samples besides the regions.
+
+    Attributes
+    ----------
+    pat_cells : ndarray of shape (n_samples, 52)
+        Rows in PAT's cells.
+    far : ndarray of shape (n_samples, 3)
+        Rows farther away than the farthest positive, by the factors `FAR`.
+    outside : OutsideCounts
+        Rows outside of the range of each feature.
+    """
+
+    pat_cells: np.ndarray
+    far: np.ndarray
+    outside: OutsideCounts
 
 
 class RegionCounter(CountingQuantifier):
-    """Counts rows by score cell and by the bins of many partitions, and in PAT's cells as well.
+    """Counts rows by score cell and by the bins of many partitions, and what lies outside.
 
     The attributes are those of `RCQ`, which turns the counts into prevalences.
     """
@@ -60,6 +86,9 @@ class RegionCounter(CountingQuantifier):
         self.scorer_, training_scores = fit_scorer(Mahalanobis("ledoit-wolf"), ordered, self.seed_)
         self.edges_ = np.quantile(training_scores, EDGE_QUANTILES)
         self.largest_tie_ = largest_tie(training_scores, self.edges_)
+        self.far_ = training_scores.min() * np.array(FAR)
+        self.limits_ = learn_limits(block)
+        self.zeros_ = np.count_nonzero(block == 0, axis=0)
         self._place_partitions(ordered.data)
         self._put_columns_back(order.columns)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]
@@ -118,49 +147,75 @@ class RegionCounter(CountingQuantifier):
             "directions": self.directions_,
             "offsets": self.offsets_,
             "binned": self.binned_,
+            "far": self.far_,
+            "limits": self.limits_,
         }
         meta = {"method": type(self).__name__, "features": names.tolist(), "seed": self.seed_}
         return container.digest(meta, arrays)
 
-    def _bins(self, block: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Bins of all partitions, a chunk of rows at a time: shape (n_partitions, n_rows)."""
+    def _bins(self, block: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """A chunk of rows at a time: their features, and their bins in all partitions.
+
+        Features are of shape (n_features, n_rows), bins of shape (n_partitions, n_rows).
+        """
         whole = len(self.features_) == block.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
             for rows, product in products(block, self.scorer_.location_, self.directions_):
                 # Each column contiguous, so that the comparisons run along memory.
-                columns = block[rows] if whole else block[rows][:, self.features_]
-                columns = np.ascontiguousarray(columns.T, dtype=np.float64)
-                above = (columns > threshold[:, np.newaxis] for threshold in self.cuts_.T)
-                features = next(above).view(np.uint8)
+                columns = np.ascontiguousarray(block[rows].T, dtype=np.float64)
+                cut = columns if whole else columns[self.features_]
+                above = (cut > threshold[:, np.newaxis] for threshold in self.cuts_.T)
+                bins = next(above).view(np.uint8)
                 for more in above:
-                    features += more.view(np.uint8)
-                yield rows, np.vstack([features, *_nearest(product - self.offsets_[:, np.newaxis])])
+                    bins += more.view(np.uint8)
+                clusters = _nearest(product - self.offsets_[:, np.newaxis])
+                yield rows, columns, np.vstack([bins, *clusters])
 
     @property
     def _n_cells(self) -> int:
-        return N_SCORE_CELLS * self._layout.n_columns + len(PAT_SHARES)
+        return self._ends[-1] + self.n_features_in_ * N_COLUMNS
+
+    @property
+    def _ends(self) -> tuple[int, int, int]:
+        """Where the cells of the regions end, and PAT's, and those of far rows."""
+        in_regions = N_SCORE_CELLS * self._layout.n_columns
+        return in_regions, in_regions + len(PAT_SHARES), in_regions + len(PAT_SHARES) + len(FAR)
 
     def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
-        n_entries = self._n_cells - len(PAT_SHARES)
-        flat = counted.reshape(-1)
-        starts = np.zeros(len(block), np.intp) if groups is None else groups * self._n_cells
-        between = np.searchsorted(self.edges_, score(self.scorer_, block))
-        np.add.at(flat, starts + n_entries + _pat_cells(between), 1)
+        starts = None if groups is None else groups * self._n_cells
+        self._add_rows(block, starts, counted.reshape(-1))
+
+    def _add_rows(self, block: Any, starts: np.ndarray | None, flat: np.ndarray) -> None:
+        """Add rows to counts; `starts` tells where those of each row's group start in `flat`."""
+        in_regions, pat_end, far_end = self._ends
+        scores = score(self.scorer_, block)
+        between = np.searchsorted(self.edges_, scores)
+        lowest = np.flatnonzero(between == 0)
+        far = [lowest[scores[lowest] < limit] for limit in self.far_.tolist()]
+        if starts is None:
+            flat[in_regions:pat_end] += np.bincount(_pat_cells(between), minlength=len(PAT_SHARES))
+            flat[pat_end:far_end] += [len(rows) for rows in far]
+        else:
+            np.add.at(flat, starts + in_regions + _pat_cells(between), 1)
+            for i, rows in enumerate(far):
+                np.add.at(flat, starts[rows] + pat_end + i, 1)
         first = _CELL[between].astype(np.uint16) * np.uint16(self._layout.n_columns)
         column = self._layout.offsets.astype(np.uint16)[:, np.newaxis]
-        for rows, bins in self._bins(block):
-            entries = first[rows] + (column + bins)
-            if groups is None:
-                flat[:n_entries] += np.bincount(entries.ravel(), minlength=n_entries)
+        for chunk, columns, bins in self._bins(block):
+            entries = first[chunk] + (column + bins)
+            if starts is None:
+                flat[:in_regions] += np.bincount(entries.ravel(), minlength=in_regions)
+                count_outside(columns, self.limits_, None, flat[far_end:])
             else:
-                np.add.at(flat, starts[rows] + entries, 1)
+                np.add.at(flat, starts[chunk] + entries, 1)
+                count_outside(columns, self.limits_, starts[chunk] + far_end, flat)
 
     @property
     def _layout(self) -> RegionLayout:
         return region_layout(len(self.features_))
 
-    def split_cells(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Split counts of this model into tables of a `RegionLayout` and counts in PAT's cells.
+    def split_cells(self, cells: np.ndarray) -> tuple[np.ndarray, CountsBeside]:
+        """Split counts of this model into tables of a `RegionLayout` and what is beside them.
 
         Parameters
         ----------
@@ -169,12 +224,13 @@ class RegionCounter(CountingQuantifier):
         Returns
         -------
         tables : ndarray of shape (n_samples, n_score_cells, n_columns)
-        pat_cells : ndarray of shape (n_samples, 52)
+        beside : CountsBeside
         """
-        tables, pat_cells = np.split(cells, [-len(PAT_SHARES)], axis=1)
-        return tables.reshape(len(cells), N_SCORE_CELLS, -1), pat_cells
+        tables, pat_cells, far, outside = np.split(cells, self._ends, axis=1)
+        beside = CountsBeside(pat_cells, far, OutsideCounts.of_cells(outside))
+        return tables.reshape(len(cells), N_SCORE_CELLS, -1), beside
 
-    def place(self, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def place(self, block: np.ndarray) -> np.ndarray:
         """Place rows in the partitions, one by one.
 
         Parameters
@@ -184,19 +240,16 @@ class RegionCounter(CountingQuantifier):
 
         Returns
         -------
-        binned : ndarray of uint8, shape (n_rows, 1 + n_partitions)
+        ndarray of uint8, shape (n_rows, 1 + n_partitions)
             Score cell and bins of each row, as in `binned_`.
-        pat_cells : ndarray of shape (52,)
-            Number of rows in each of PAT's cells.
         """
         with one_blas_thread():
             between = np.searchsorted(self.edges_, score(self.scorer_, block))
-        pat_cells = np.bincount(_pat_cells(between), minlength=len(PAT_SHARES))
-        return self._with_bins(_CELL[between], block), pat_cells
+        return self._with_bins(_CELL[between], block)
 
     def _with_bins(self, cells: np.ndarray, block: Any) -> np.ndarray:
         with one_blas_thread():
-            bins = np.concatenate([bins for _, bins in self._bins(block)], axis=1)
+            bins = np.concatenate([bins for _, _, bins in self._bins(block)], axis=1)
         return np.vstack([cells, bins]).T.copy()
 
 

@@ -16,7 +16,8 @@ from poscount.reusable.region_layout import (
 )
 
 if TYPE_CHECKING:
-    from poscount.reusable.regions import RegionEstimates
+    from poscount.reusable.region_counter import CountsBeside
+    from poscount.reusable.regions import RegionCounts, RegionEstimates
 
 # Regions are looked at by their share of the positives.
 SHARE_LIMITS = (SMALLEST_SHARE, 0.15, 0.3, 0.5, LARGEST_SHARE)
@@ -36,6 +37,7 @@ PROFILE = [
     *("log_positives", "log_rows", "log_features", "core_difference", "log_core_freedom"),
     *("difference", "largest_difference", "mean_distance", "score_difference"),
     *("pat", *(f"pat_{i}" for i in range(len(PAT_POINTS)))),
+    *("above_.05", "above_.1", "inside", "near_1", "near_2", "near_4"),
     *(f"log_regions{k}" for k in range(len(SHARE_LIMITS) - 1)),
     *(f"share{k}_{name}" for k in range(len(SHARE_LIMITS) - 1) for name in _OF_SHARE),
     *(f"{kind}_{name}" for kind in ("whole", "features", "clusters") for name in _OF_SHARE[:2]),
@@ -80,7 +82,8 @@ class RegionProfile:
     def lines(
         self,
         found: RegionEstimates,
-        n_rows: np.ndarray,
+        counts: RegionCounts,
+        beside: CountsBeside,
         n_features: int,
         pat_curve: np.ndarray,
         core_difference: np.ndarray,
@@ -93,7 +96,8 @@ class RegionProfile:
         Parameters
         ----------
         found : RegionEstimates
-        n_rows : ndarray of int, shape (n_samples,)
+        counts : RegionCounts
+        beside : CountsBeside
         n_features : int
         pat_curve : ndarray of shape (n_samples, 51)
             PAT's ratio at each of its thresholds.
@@ -104,7 +108,7 @@ class RegionProfile:
         positives_in_cuts : ndarray of shape (n_cuts,)
             The same for the positives.
         """
-        decision = found.decision
+        decision, n_rows = found.decision, counts.n_rows
         # C order, so that a group gets the bits that it gets alone.
         ratio, low, high = (np.ascontiguousarray(values) for values in decision.bounds)
         near = (decision.region_high + found.gap / 2)[:, np.newaxis]
@@ -121,6 +125,7 @@ class RegionProfile:
             np.abs(pat_curve * _PASSED - _PASSED).max(axis=1)
             / np.sqrt(1 / self._n_labeled + 1 / n_rows),
             *(np.median(pat_curve, axis=1), *pat_curve[:, PAT_POINTS].T),
+            *_inside(counts, beside),
             *(np.full(len(high), np.log1p(len(used))) for used in self._by_share),
         ]
         for used in self._by_share:
@@ -158,6 +163,22 @@ def _distance(
     yield (squares / variance).mean(axis=1)
     yield (squares / variance).max(axis=1)
     yield np.sqrt(np.maximum((squares - variance).mean(axis=1), 0))
+
+
+def _inside(counts: RegionCounts, beside: CountsBeside) -> Iterator[np.ndarray]:
+    """Shares of samples that are not clearly outside of the positives: none can be larger.
+
+    Rows that score above the .05 and .1 quantiles of the positives, as multiples of .95 and .9;
+    rows in the range of the feature that most rows are outside of; and rows no farther away than
+    the farthest positive, or twice or four times as far.
+    """
+    all_rows, n_rows = counts.in_cuts[:, :, 0], counts.n_rows
+    shell, upper_half = (BANDS.index(band) for band in ((1, 5), (5, 8)))
+    yield (all_rows[:, shell] + all_rows[:, upper_half]) / n_rows / 0.95
+    yield all_rows[:, BANDS.index((2, 8))] / n_rows / 0.9
+    outside = beside.outside.below + beside.outside.above
+    yield 1 - outside[..., 0].max(axis=1) / n_rows
+    yield from (1 - beside.far.T / n_rows)
 
 
 class _Smallest(NamedTuple):

@@ -18,6 +18,7 @@ from poscount.checks import Evidence, sample_cautions
 from poscount.prevalence import Estimate
 from poscount.reusable.own_order import OwnOrder
 from poscount.reusable.rcq import RCQ
+from poscount.reusable.region_counter import CountsBeside
 from poscount.reusable.region_layout import LEARNED_QUANTILES
 from poscount.reusable.region_profile import PROFILE
 from poscount.reusable.regions import RegionCounts, Regions
@@ -50,8 +51,8 @@ COLUMNS = (*PROFILE, *BESIDE)
 class _Seen(NamedTuple):
     regions: Regions
     counts: RegionCounts
-    pat_cells: np.ndarray
-    beside: np.ndarray
+    beside: CountsBeside
+    more: np.ndarray
     n_used: int
 
 
@@ -148,9 +149,9 @@ class TRCQ(TransductiveQuantifier):
     ) -> Estimate:
         seen = self._look(positives, sample)
         estimate = self.rcq_.estimate_in_regions(
-            seen.regions, seen.counts, seen.pat_cells, self.calibration_, seen.beside, COLUMNS
+            seen.regions, seen.counts, seen.beside, self.calibration_, seen.more, COLUMNS
         )[0]
-        details = {**estimate.details, **dict(zip(BESIDE, seen.beside[0].tolist(), strict=True))}
+        details = {**estimate.details, **dict(zip(BESIDE, seen.more[0].tolist(), strict=True))}
         used = seen.n_used if seen.n_used == MOST_ROWS else len(sample)
         evidence = Evidence(n_labeled=self.n_labeled_, n_rows=len(sample), n_rows_used=used)
         warnings = (*estimate.warnings, *sample_cautions(evidence, ()))
@@ -166,17 +167,19 @@ class TRCQ(TransductiveQuantifier):
         in_positives, in_sample = learned_bins(ranks)
         plain = self.rcq_.regions
         regions = plain.with_learned_score(in_positives, EXPONENT)
-        binned, pat_cells = self.rcq_.place(sample)
+        binned = self.rcq_.place(sample)
+        whole = Rows(sample, None, self.rcq_._input_support())
+        _, beside = self.rcq_.split_cells(self.rcq_._count(whole, None, 1))
         counts = regions.count_rows(np.column_stack([binned, in_sample]))
         by_logistic = scores[0]
-        beside = [
+        more = [
             *_of_learned_cuts(regions, counts),
             plain.find(plain.count_rows(binned)).prevalence[0],
             estimate_from_scores(*by_logistic).value,
             best_bin(*by_logistic).ratio,
             _skill(ranks).max(),
         ]
-        return _Seen(regions, counts, pat_cells[np.newaxis], np.array([beside]), len(sample))
+        return _Seen(regions, counts, beside, np.array([more]), len(sample))
 
     def profile(self, sample: Any) -> np.ndarray:
         """What the regions say about a sample, as one line: what a calibration learns from.
@@ -188,7 +191,7 @@ class TRCQ(TransductiveQuantifier):
         """
         rows = self._matrix(self._sample(sample, allow_empty=False))
         seen = self._look(self.positives_, rows)
-        return self.rcq_.profile_in_regions(seen.regions, seen.counts, seen.pat_cells, seen.beside)
+        return self.rcq_.profile_in_regions(seen.regions, seen.counts, seen.beside, seen.more)
 
     def _subsample(self, sample: np.ndarray) -> np.ndarray:
         """Rows at equal distances in their own order, from a random one on."""
