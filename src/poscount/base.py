@@ -104,7 +104,7 @@ class Quantifier(BaseEstimator):
         -------
         frame of the caller's kind
             One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
-            `count`, `n` and `warnings` (their codes).
+            `count`, `n`, `verdict` (its grade) and `warnings` (their codes).
         """
         groups, answers = self._answers_by_group(frame, by)
         columns = as_columns(answers)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from poscount.verdict import Verdict, verdict
+
+Severity = Literal["note", "doubt", "do not use"]
 
 
 def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: int) -> float:
@@ -125,11 +129,17 @@ class Caution:
         What was seen and what to do about it, for people.
     value : float or None
         The statistic that triggered it.
+    severity : {"note", "doubt", "do not use"}
+        Whether the answer takes it into account, should be doubted, or should not be used.
+    reason : str
+        A few words for the verdict.
     """
 
     code: str
     sentence: str
     value: float | None = None
+    severity: Severity = "note"
+    reason: str = ""
 
     def __str__(self) -> str:
         return f"{self.code}: {self.sentence}"
@@ -231,6 +241,11 @@ class Prevalence(float):
         return float(self) * self.n_unlabeled
 
     @property
+    def verdict(self) -> Verdict:
+        """How far it may be off, in one line."""
+        return verdict(self.details.get("likely_error"), self.warnings)
+
+    @property
     def label_frequency(self) -> float:
         """Share of all positives that carry a label, c = P(labelled | positive)."""
         return label_frequency(float(self), self.n_labeled, self.n_unlabeled)
@@ -270,6 +285,7 @@ class Prevalence(float):
             "label_frequency": self.label_frequency,
             "joint_prior": self.joint_prior,
             "method": self.method,
+            "verdict": asdict(self.verdict),
             "warnings": [asdict(caution) for caution in self.warnings],
         }
 
@@ -303,5 +319,6 @@ def as_columns(prevalences: Sequence[Prevalence]) -> dict[str, list[Any]]:
         "high": [p.interval.high if p.interval else missing for p in prevalences],
         "count": [p.count for p in prevalences],
         "n": [p.n_unlabeled for p in prevalences],
+        "verdict": [p.verdict.grade for p in prevalences],
         "warnings": [" ".join(caution.code for caution in p.warnings) for p in prevalences],
     }

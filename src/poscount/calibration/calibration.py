@@ -15,6 +15,8 @@ from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
 QUANTILES = (0.025, 0.1, 0.5, 0.9, 0.975)
 MEDIAN = 2
 LEARNED_LEVELS = (0.8, 0.95)
+# Level of the interval whose farther end is the likely error.
+LIKELY = 0.8
 # No end is closer to the value, as a share of the upper bound.
 SMALLEST_DISTANCE = 0.005
 # An end that is closer to 0 or 1 than this share of the interval's width is put there.
@@ -40,6 +42,8 @@ class Answers(NamedTuple):
         Ends of the interval.
     expected_error : ndarray
         Mean absolute error of the value in such tasks.
+    likely_error : ndarray
+        What 80 of 100 of them were not farther off than.
     outside : ndarray of bool
         Whether the sample is unlike all tasks that were learned from.
     """
@@ -48,6 +52,7 @@ class Answers(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     expected_error: np.ndarray
+    likely_error: np.ndarray
     outside: np.ndarray
 
     def beside(self, null: Answers) -> Answers:
@@ -157,10 +162,11 @@ class Calibration(BaseEstimator):
         low, high = learned.interval(level, self.levels_, self.below_, self.above_)
         expected_error = learned.widths @ self.error_
         value = learned.value_or_end(expected_error)
+        ends = learned.interval(LIKELY, self.levels_, self.below_, self.above_)
+        likely_error = np.max([np.abs(value - end) for end in ends], axis=0)
         outside = ((lines < self.least_) | (lines > self.most_)).any(axis=1)
-        return Answers(
-            value, np.minimum(low, value), np.maximum(high, value), expected_error, outside
-        )
+        low, high = np.minimum(low, value), np.maximum(high, value)
+        return Answers(value, low, high, expected_error, likely_error, outside)
 
 
 class LearnedQuantiles:

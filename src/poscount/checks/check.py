@@ -10,6 +10,7 @@ import numpy as np
 
 from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
 from poscount.prevalence import Caution, Interval
+from poscount.prevalence import Severity as CautionSeverity
 from poscount.scorers import Mahalanobis
 from poscount.validation import Rows
 
@@ -146,6 +147,8 @@ class Outcome(NamedTuple):
         As in `Finding`.
     caution : float or None
         The statistic of the warning that the prevalence carries; None if it carries none.
+    reason : str
+        For the verdict, if it names a column; otherwise that of the check.
     """
 
     severity: Severity
@@ -154,6 +157,7 @@ class Outcome(NamedTuple):
     sentence: str
     advice: str = ""
     caution: float | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,10 @@ class Check:
     caution_rate : float
         Share of samples with nothing wrong whose prevalence is warned, as measured; 0 if it was
         never seen.
+    caution_severity : {"note", "doubt", "do not use"}
+        Of the warning.
+    reason : str
+        The warning in a few words, for the verdict.
     title, quantity, false_alarm_rate, cannot_detect
         As in `Finding`; left out where a check warns of something that is not in the report.
     """
@@ -176,6 +184,8 @@ class Check:
     code: str
     look: Callable[[Evidence], Outcome | Missing]
     caution_rate: float = 0.0
+    caution_severity: CautionSeverity = "note"
+    reason: str = ""
     title: str = ""
     quantity: str = ""
     false_alarm_rate: float = 0.0
@@ -192,7 +202,9 @@ class Check:
             parts.append(
                 f"About 1 in {one_in} samples with nothing wrong triggers this warning too."
             )
-        return Caution(self.code, " ".join(filter(None, parts)), float(seen.caution))
+        sentence = " ".join(filter(None, parts))
+        reason = seen.reason or self.reason
+        return Caution(self.code, sentence, float(seen.caution), self.caution_severity, reason)
 
     def finding(self, evidence: Evidence) -> Finding | Unchecked:
         """The entry in the report."""

@@ -112,6 +112,7 @@ def _look(evidence: Evidence) -> Outcome | Missing:
 CORE_DIFFERS = Check(
     code="core-differs",
     look=_look,
+    reason="negatives look like part of the positives, or the positives have changed",
     caution_rate=1 / 30,
     title="Spread of the typical rows",
     quantity="difference between the cores of the sample and of the positives",

@@ -41,6 +41,7 @@ def _look(evidence: Evidence) -> Outcome | Missing:
 OVERLAP = Check(
     code="overlap",
     look=_look,
+    reason="negatives look like typical positives",
     caution_rate=1 / 100,
     title="Crowding among the typical rows",
     quantity="excess of rows in the core, in standard deviations",

@@ -28,6 +28,7 @@ def _look(evidence: Evidence) -> Outcome | Missing:
 PAT_DISAGREES = Check(
     code="pat-disagrees",
     look=_look,
+    reason="negatives look like part of the positives, or the positives have changed",
     caution_rate=1 / 20,
     title="Agreement of PAT and RCQ",
     quantity="distance from RCQ up to PAT in units of RCQ's uncertainty",

@@ -15,4 +15,6 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     return Outcome("notice", 1.0, None, sentence, caution=1.0)
 
 
-UNLIKE_EXPERIENCE = Check(code="unlike-experience", look=_look)
+UNLIKE_EXPERIENCE = Check(
+    code="unlike-experience", look=_look, reason="nothing like it was ever seen"
+)

@@ -38,6 +38,7 @@ def _look(evidence: Evidence) -> Outcome | Missing:
 WIDE_INTERVAL = Check(
     code=CODE,
     look=_look,
+    reason="there are too few rows or too few positives",
     title="Precision",
     quantity="width of the interval by chance alone",
     false_alarm_rate=0.019,

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from poscount import workflows
+from poscount.verdict import IF, MEANINGS
 
 if TYPE_CHECKING:
     from poscount.prevalence import Prevalence
@@ -112,7 +113,7 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequ
 
 
 def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None = None) -> None:
-    """Print a table for people, and every warning once."""
+    """Print a table for people, and every warning once, for the group that it is worst for."""
     level = next((r.prevalence.interval.level for r in results if r.prevalence.interval), None)
     heads = ["prevalence", f"{100 * level:g} % interval" if level else "interval"]
     heads += [*(["truth"] if truth else []), "positives", "rows"]
@@ -120,13 +121,25 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
     for i, (group, p) in enumerate(results):
         shares = [f"{p:.3f}", _interval(p), *([f"{truth[i]:.3f}"] if truth else [])]
         numbers = [*shares, f"{p.count:.0f}", str(p.n_unlabeled)]
-        rows.append([*map(str, group.values()), *numbers, results[i].codes])
-    print_table([*results[0].group, *heads, "warnings"], rows, right=heads)
-    cautions = {c.code: c for result in results for c in result.prevalence.warnings}
-    for caution in cautions.values():
-        print(f"warning, {caution}")
+        rows.append([*map(str, group.values()), *numbers, p.verdict.grade, results[i].codes])
+    print_table([*results[0].group, *heads, "verdict", "warnings"], rows, right=heads)
     first = results[0].prevalence
+    if len(results) == 1:
+        print(first.verdict)
+    else:
+        grades = {result.prevalence.verdict.grade for result in results}
+        meanings = [f"{grade}: {MEANINGS[grade]}" for grade in MEANINGS if grade in grades]
+        print(f"Verdicts, {IF}: {'; '.join(meanings)}.")
+    for caution, worst, warned in workflows.warnings_of(results):
+        print(f"warning{_where(worst, len(warned))}, {caution}")
     print(f"{first.method}, {first.n_labeled} positives, seed {results[0].seed}")
+
+
+def _where(worst: Result, n_warned: int) -> str:
+    if not worst.group:
+        return ""
+    label = ", ".join(f"{name} {value}" for name, value in worst.group.items())
+    return f" for {label}" if n_warned == 1 else f" for {n_warned} groups, such as {label}"
 
 
 def _interval(p: Prevalence) -> str:

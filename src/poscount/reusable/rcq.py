@@ -378,7 +378,8 @@ class RCQ(RegionCounter):
             "null_ratio": float(found.null_ratio[i]),
             "gap": gap,
             "uncalibrated": p,
-            "expected_error": float(answers.expected_error[i]),
+            "expected_error": _number(answers.expected_error[i]),
+            "likely_error": _number(answers.likely_error[i]),
             "bound": max(float(answers.value[i]), min(1.0, region.high)),
             "pat": pat,
             "core_difference": difference,
@@ -432,7 +433,12 @@ def _by_null_calibration(found: RegionEstimates, level: float) -> Answers:
     ratio, p, gap = found.decision.ratio, found.prevalence, found.gap
     low, high = interval_from_gap(ratio, p, gap, level)
     unknown = np.full(len(p), np.nan)
-    return Answers(p, low, high, unknown, np.zeros(len(p), bool))
+    return Answers(p, low, high, unknown, unknown, np.zeros(len(p), bool))
+
+
+def _number(value: np.floating) -> float | None:
+    """As a float; None if it is not known."""
+    return None if np.isnan(value) else float(value)
 
 
 def _joint_cell(binned: np.ndarray) -> np.ndarray:

@@ -6,32 +6,48 @@ of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from poscount import __version__
+from poscount.verdict import MEANINGS
 from poscount.web import reproduction_code, schemas
 from poscount.web.tasks import EstimateTask
-from poscount.workflows import Result, is_reusable, picture_element, whole_page
+from poscount.workflows import Result, is_reusable, picture_element, warnings_of, whole_page
 
-_MEANING = [
+_MEANING = (
     "The number is the share of positives among the unlabeled rows: 30 % of 1,000 rows means that "
-    "about 300 of them are positive. It does not say which ones.",
+    "about 300 of them are positive. It does not say which ones."
+)
+_BY_CHANCE = (
     "The interval shows how far chance alone could have moved the number, given how many positives "
-    "and unlabeled rows there are.",
-]
-_DOUBTS = [
+    "and unlabeled rows there are."
+)
+_BY_EXPERIENCE = (
+    "The interval and the verdict come from experience: thousands of samples whose true share is "
+    "known, and what the method said about them. They hold if the labelled positives are like "
+    "those among the unlabeled rows."
+)
+_CHANGED = (
     "Do not trust it if the labelled positives differ from the positives among the unlabeled rows, "
     "for example because they come from another instrument, season or place, or were chosen in "
-    "another way. The number is then usually too low.",
+    "another way. The number is then usually too low."
+)
+_LOOKALIKES = (
     "Do not trust it if something else looks just like a typical positive in all selected columns: "
     "it is counted as positive, and the number is too high. Adding columns that tell the two apart "
-    "helps.",
-    "The interval does not cover these two problems: it is about chance only.",
+    "helps."
+)
+_CHANCE_ONLY = "The interval does not cover these two problems: it is about chance only."
+_CHANGED_IS_NOT_COVERED = (
+    "The interval covers the second problem as far as experience goes, and not the first."
+)
+_CHECK = (
     "If you can, check one sample by hand, or compare with another method. If two methods differ "
-    "by more than their intervals, at least one of them is wrong.",
-]
+    "by more than their intervals, at least one of them is wrong."
+)
 
 _CSS = """
 body { max-width: 60rem; } .big { font-size: 1.3rem; } .wide { overflow-x: auto; }
@@ -70,14 +86,20 @@ def answer_of(
     named = None if tuple(features) == task.default_features else features
     first = results[0].prevalence
     headline = _headline(results)
+    by_experience = first.details.get("likely_error") is not None
     return schemas.Answer(
         headline=headline,
+        verdict=_verdict(results),
         label_title=", ".join(results[0].group) or "sample",
         results=[_entry(result, truth[i] if truth else None) for i, result in enumerate(results)],
         truth=truth is not None,
         warnings=_warnings(results),
-        meaning=_MEANING,
-        doubts=_DOUBTS,
+        meaning=[_MEANING, _BY_EXPERIENCE if by_experience else _BY_CHANCE],
+        doubts=[
+            *(_CHANGED, _LOOKALIKES),
+            _CHANGED_IS_NOT_COVERED if by_experience else _CHANCE_ONLY,
+            _CHECK,
+        ],
         made=(
             f"{first.method}, fitted on {first.n_labeled:,} positives with the columns "
             f"{', '.join(features)}; seed {model.seed_}."
@@ -147,20 +169,29 @@ def _sentence(result: Result) -> str:
 
 
 def _warnings(results: Sequence[Result]) -> list[schemas.WarningInfo]:
-    """Collect the warnings: each code once, in the words of its worst case, with all its labels."""
-    found: dict[str, schemas.WarningInfo] = {}
-    worst: dict[str, float] = {}
-    for result in results:
-        for caution in result.prevalence.warnings:
-            kind = found.setdefault(
-                caution.code, schemas.WarningInfo(code=caution.code, sentence="", where=[])
-            )
-            kind.where.append(_label(result))
-            value = abs(caution.value or 0.0)
-            if value >= worst.get(caution.code, 0.0):
-                worst[caution.code] = value
-                kind.sentence = caution.sentence[:1].upper() + caution.sentence[1:]
-    return list(found.values())
+    return [
+        schemas.WarningInfo(
+            code=caution.code,
+            sentence=caution.sentence[:1].upper() + caution.sentence[1:],
+            where=[_label(result) for result in warned],
+            worst=_label(worst),
+        )
+        for caution, worst, warned in warnings_of(results)
+    ]
+
+
+def _verdict(results: Sequence[Result]) -> str:
+    """The verdict on one sample, or how many groups have which."""
+    verdicts = [result.prevalence.verdict for result in results]
+    if len(verdicts) == 1:
+        return verdicts[0].sentence
+    numbers = Counter(verdict.grade for verdict in verdicts)
+    told = [
+        f"{numbers[grade]} of {len(verdicts)} groups {grade} ({meaning})"
+        for grade, meaning in MEANINGS.items()
+        if numbers[grade]
+    ]
+    return f"Verdict: {'; '.join(told)}."
 
 
 # The file to keep
@@ -170,13 +201,22 @@ def report_html(answer: schemas.Answer, png: bytes | None) -> str:
     """Write an answer as one HTML page that needs no other file."""
     rows = "".join(f"<tr>{_cells(entry, answer.truth)}</tr>\n" for entry in answer.results)
     truth = ["truth"] if answer.truth else []
-    heads = [answer.label_title, "share", "interval", *truth, "positives", "rows", "warnings"]
+    heads = [
+        answer.label_title,
+        "share",
+        "interval",
+        *truth,
+        "positives",
+        "rows",
+        "verdict",
+        "warnings",
+    ]
     noticed = [
         f"<strong>{escape(kind.sentence)}</strong> ({escape(', '.join(kind.where))})"
         for kind in answer.warnings
     ]
     parts = [
-        f'<p class="big">{escape(answer.headline)}</p>\n',
+        f'<p class="big">{escape(answer.headline)}</p>\n<p>{escape(answer.verdict)}</p>\n',
         '<div class="wide" tabindex="0"><table>\n',
         f"<tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr>\n{rows}</table></div>\n",
         picture_element(png, answer.picture) if png and answer.picture else "",
@@ -199,6 +239,7 @@ def _cells(entry: schemas.ResultEntry, with_truth: bool) -> str:
         *([_percent(entry.truth)] if with_truth and entry.truth is not None else []),
         f"{entry.count:,.0f}",
         f"{entry.n_unlabeled:,}",
+        entry.verdict.grade,
         " ".join(caution.code for caution in entry.warnings) or "none",
     ]
     return "".join(f"<td>{escape(cell)}</td>" for cell in cells)

@@ -149,6 +149,15 @@ class CautionInfo(BaseModel):
     code: str
     sentence: str
     value: float | None
+    severity: str
+    reason: str
+
+
+class VerdictInfo(BaseModel):
+    """How far a number may be off."""
+
+    grade: str
+    sentence: str
 
 
 class ResultEntry(BaseModel):
@@ -165,16 +174,18 @@ class ResultEntry(BaseModel):
     label_frequency: float
     joint_prior: float
     method: str
+    verdict: VerdictInfo
     warnings: list[CautionInfo]
     truth: float | None
 
 
 class WarningInfo(BaseModel):
-    """A warning, and the labels of the samples that have it."""
+    """A warning in the words of its worst case, and the labels of the samples that have it."""
 
     code: str
     sentence: str
     where: list[str]
+    worst: str
 
 
 class Answer(BaseModel):
@@ -182,6 +193,7 @@ class Answer(BaseModel):
 
     headline: str
     label_title: str
+    verdict: str
     results: list[ResultEntry]
     truth: bool
     warnings: list[WarningInfo]

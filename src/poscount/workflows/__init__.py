@@ -27,6 +27,7 @@ _PLACES = {
     "merge": "poscount.workflows.estimates",
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
+    "warnings_of": "poscount.workflows.results",
     "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
 }
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
     from poscount.workflows.estimates import Watch, count, fit, is_reusable, merge, quantify
     from poscount.workflows.inspection import FileLimits, inspect_file
-    from poscount.workflows.results import Result, draw, write_csv
+    from poscount.workflows.results import Result, draw, warnings_of, write_csv
 
 __all__ = [
     "CsvFormat",
@@ -56,6 +57,7 @@ __all__ = [
     "merge",
     "picture_element",
     "quantify",
+    "warnings_of",
     "whole_page",
     "write_csv",
 ]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from poscount.prevalence import Prevalence
+from poscount.prevalence import Caution, Prevalence
 
 # Columns of the result, whose names a grouping column cannot have.
 RESERVED = (
     *("prevalence", "interval", "low", "high", "level", "count", "n_labeled", "n_unlabeled"),
-    *("label_frequency", "joint_prior", "method", "warnings", "seed"),
+    *("label_frequency", "joint_prior", "method", "verdict", "warnings", "seed"),
 )
 
 
@@ -38,16 +38,39 @@ class Result(NamedTuple):
         return {**self.group, **self.prevalence.to_dict(), "seed": self.seed}
 
 
+class WarningOfResults(NamedTuple):
+    """A warning that some results have: its worst case, and which results those are."""
+
+    caution: Caution
+    worst: Result
+    results: list[Result]
+
+
+def warnings_of(results: Iterable[Result]) -> list[WarningOfResults]:
+    """Collect the warnings of results, each code once, in the words of its worst case."""
+    found: dict[str, list[tuple[Caution, Result]]] = {}
+    for result in results:
+        for caution in result.prevalence.warnings:
+            found.setdefault(caution.code, []).append((caution, result))
+    return [
+        WarningOfResults(
+            *max(cases, key=lambda case: abs(case[0].value or 0.0)), [result for _, result in cases]
+        )
+        for cases in found.values()
+    ]
+
+
 def write_csv(results: Sequence[Result], file: IO[str]) -> None:
     """Write a header, and one line for each result."""
     writer = csv.writer(file, lineterminator="\n")
     heads = ["prevalence", "low", "high", "level", "count", "n_unlabeled", "n_labeled", "method"]
-    writer.writerow([*results[0].group, *heads, "warnings", "seed"])
+    writer.writerow([*results[0].group, *heads, "verdict", "warnings", "seed"])
     for result in results:
         group, p = result
         ends = (p.interval.low, p.interval.high, p.interval.level) if p.interval else ("", "", "")
         numbers = [p, *ends, p.count, p.n_unlabeled, p.n_labeled, p.method]
-        writer.writerow([*group.values(), *numbers, result.codes, result.seed])
+        grade = p.verdict.grade
+        writer.writerow([*group.values(), *numbers, grade, result.codes, result.seed])
 
 
 def draw(

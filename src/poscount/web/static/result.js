@@ -14,6 +14,8 @@ const NAMES = {
 
 export function showResult(answer, downloads, base) {
   say("headline", answer.headline);
+  say("verdict", answer.verdict);
+  byId("verdict").dataset.grade = worstGrade(answer.results);
   showTable(answer);
   showPicture(answer, base);
   showWarnings(answer);
@@ -27,8 +29,14 @@ export function showResult(answer, downloads, base) {
   byId("result-title").focus();
 }
 
+const GRADES = ["good", "fair", "unknown", "rough", "unsure", "do not use"];
+
+function worstGrade(results) {
+  return GRADES[Math.max(...results.map((entry) => GRADES.indexOf(entry.verdict.grade)))];
+}
+
 function showTable(answer) {
-  const heads = [answer.label_title, "share", "interval", "positives", "rows", "warnings"];
+  const heads = [answer.label_title, "share", "interval", "positives", "rows", "verdict", "warnings"];
   if (answer.truth) {
     heads.splice(3, 0, "truth");
   }
@@ -51,6 +59,7 @@ function cells(entry, withTruth) {
     ...(withTruth ? [percent(entry.truth)] : []),
     whole(entry.count),
     whole(entry.n_unlabeled),
+    entry.verdict.grade,
     entry.warnings.map((warning) => warning.code).join(", ") || "none",
   ];
 }
@@ -71,9 +80,13 @@ function showWarnings({ results, warnings }) {
   say("warnings-title", everywhere === 1 ? "Warnings:" : "Warnings for single groups:");
   fillList(
     "warnings",
-    warnings.map(({ sentence, where }) => {
-      const places = where.length === everywhere ? "everywhere" : where.join(", ");
-      return everywhere === 1 ? sentence : `${sentence} (${places})`;
+    warnings.map(({ sentence, where, worst }) => {
+      if (everywhere === 1) {
+        return sentence;
+      }
+      const others = where.filter((label) => label !== worst);
+      const more = others.length ? ` (also: ${others.join(", ")})` : "";
+      return `${worst}: ${sentence}${more}`;
     }),
   );
 }

@@ -1,0 +1,76 @@
+"""The verdict: how far an answer may be off, in one line on top of its warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from poscount.prevalence import Caution
+
+Grade = Literal["good", "fair", "rough", "unsure", "do not use", "unknown"]
+# In points: up to which likely error an answer is good, fair or rough.
+LIMITS: tuple[tuple[Grade, float], ...] = (("good", 3), ("fair", 8), ("rough", 15))
+# What the grades mean, in a few words.
+MEANINGS: dict[Grade, str] = {
+    "good": "probably within 3 points",
+    "fair": "probably within 8 points",
+    "rough": "could be off by up to 15 points",
+    "unsure": "could be off by more than 15 points",
+    "do not use": "see the warnings",
+    "unknown": "the method does not predict how far it may be off",
+}
+IF = "if the labelled positives are like those in the sample"
+OTHERS = "answers that looked like this one were, too"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to expect of an answer.
+
+    Attributes
+    ----------
+    grade : {"good", "fair", "rough", "unsure", "do not use", "unknown"}
+        By the likely error: at most 3, 8 or 15 points, or more. "do not use" if a warning says so;
+        "unknown" for methods that do not predict their error.
+    sentence : str
+        The same for people, with the reason.
+    """
+
+    grade: Grade
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def verdict(likely_error: float | None, cautions: Sequence[Caution]) -> Verdict:
+    """Judge an answer by its likely error and its warnings.
+
+    Parameters
+    ----------
+    likely_error : float or None
+        What 80 of 100 answers that looked like this one were not farther off than.
+    cautions : sequence of Caution
+
+    Examples
+    --------
+    >>> print(verdict(0.021, []))
+    Probably within 3 points, if the labelled positives are like those in the sample.
+    """
+    beginnings: tuple[tuple[str, Grade, str], ...] = (
+        ("do not use", "do not use", "Do not use this number"),
+        ("doubt", "unsure", "Doubtful"),
+    )
+    for severity, grade, beginning in beginnings:
+        reasons = [c.reason for c in cautions if c.severity == severity]
+        if reasons:
+            return Verdict(grade, f"{beginning}: {'; '.join(dict.fromkeys(reasons))}.")
+    if likely_error is None:
+        return Verdict("unknown", "This method does not predict how far it may be off.")
+    grade = next((grade for grade, most in LIMITS if 100 * likely_error <= most), "unsure")
+    if grade in ("good", "fair"):
+        return Verdict(grade, f"{MEANINGS[grade].capitalize()}, {IF}.")
+    because = [c.reason for c in cautions if c.reason] or [OTHERS]
+    return Verdict(grade, f"{MEANINGS[grade].capitalize()}: {because[0]}.")
