@@ -5,11 +5,11 @@
     python benchmarks/attacks.py plain bank-rcq --split reporting     # nothing spoilt
 
 The split, written before anything was measured. Thresholds are chosen on the *tuning* split alone:
-seed 100, and positives from the classes at odd places of each set's sorted classes. What is reported
-comes from the *reporting* split: seed 1, and positives from the classes at even places. Both use the
-same ten sets, because there are no other ten; every set is judged by a calibration learned without
-it and its kin. `plain` draws tasks as the bank does, from all its sources but with seed 100 or 1
-instead of the bank's 0, and of all kinds of sizes, columns and overlaps.
+seed 100, and positives from the classes at odd places of each set's sorted classes. What is
+reported comes from the *reporting* split: seed 1, and positives from the classes at even places.
+Both use the same ten sets, because there are no other ten; every set is judged by a calibration
+learned without it and its kin. `plain` draws tasks as the bank does, from all its sources but with
+seed 100 or 1 instead of the bank's 0, and of all kinds of sizes, columns and overlaps.
 
 About 300 positives to learn from and 1,000 rows in a sample, fewer where a set has fewer.
 A warning counts as one unless its code is wide-interval, which is about precision alone.

@@ -9,6 +9,7 @@ import numpy as np
 
 from poscount import container
 from poscount.base import CountingQuantifier
+from poscount.checks.copies import copied_share
 from poscount.checks.core_differs import core_freedom
 from poscount.checks.tied_scores import largest_tie
 from poscount.reusable.feature_ranges import (
@@ -89,6 +90,7 @@ class RegionCounter(CountingQuantifier):
         self.far_ = training_scores.min() * np.array(FAR)
         self.limits_ = learn_limits(block)
         self.zeros_ = np.count_nonzero(block == 0, axis=0)
+        self.copied_ = copied_share(ordered, self.seed_)
         self._place_partitions(ordered.data)
         self._put_columns_back(order.columns)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]

@@ -1,0 +1,235 @@
+"""What the columns of a sample say, each by itself: evidence that a sample is of another make.
+
+Everything here follows from counts, for many samples at once. The checks look at a few numbers of
+each sample, and at its columns only if there is something to say about them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# If more of the positives have one value, or lie in one bin, a column has no scale of its own.
+MOST_ALIKE = 0.9
+# Positives on one side of a cut, for it to be compared.
+SMALLEST_SHARE, LARGEST_SHARE = 0.08, 0.9
+# Of columns, for statements about all of them, or all but two.
+FEWEST_COLUMNS = 4
+# Of the sample: inside of a column's range, beyond 64 standard deviations, and in a bin by itself.
+HARDLY_INSIDE, SOME_FAR, MANY_FAR, FILLED = 0.05, 0.01, 0.2, 0.01
+FEWEST_ROWS = 3
+# Rows in the next nearer bin, as a share of those in a bin, for it to stand by itself.
+MOST_NEARER = 0.05
+# Places in the last axis of `ColumnEvidence.outside`.
+FAR = 2
+
+
+class PositiveColumns(NamedTuple):
+    """What is known of the columns of the positives.
+
+    Attributes
+    ----------
+    ranges : ndarray of shape (n_features, 2)
+        Smallest and largest value, with a standard deviation to spare.
+    zeros : ndarray of shape (n_features,)
+        Share of exact zeros.
+    judged : ndarray of bool, shape (n_features,)
+        Whether the column varies enough to say what is far from its values.
+    cut : ndarray of int, shape (n_cut,)
+        Columns that are cut into bins.
+    below : ndarray of shape (n_cut, n_cuts)
+        Share of the positives at or below each cut.
+    signs : ndarray of shape (n_cut,)
+        Of the means.
+    """
+
+    ranges: np.ndarray
+    zeros: np.ndarray
+    judged: np.ndarray
+    cut: np.ndarray
+    below: np.ndarray
+    signs: np.ndarray
+
+
+class ColumnEvidence(NamedTuple):
+    """What the columns of one sample say.
+
+    Attributes
+    ----------
+    positives : PositiveColumns
+    inside : ndarray of shape (n_features,)
+        Share of the sample in the range of the positives, with a standard deviation to spare.
+    outside : ndarray of shape (n_features, 2, 4)
+        Shares below and above the range: farther than 1, 8, 64 and 512 standard deviations, but not
+        farther than the next of these.
+    by_itself : ndarray of bool, shape (n_features, 2, 4)
+        Whether such a bin is filled although the next nearer one is empty, in a column with other
+        rows inside of the range.
+    other_scale : ndarray of bool, shape (n_features,)
+        Whether the rows of a column are not where the positives are, or many are very far away.
+    more_zeros : float
+        Three of four columns have at least this share of zeros more than the positives.
+    at_most : ndarray of shape (n_cut, 2)
+        Largest share of positives in the sample, by rows at the lower end of each cut column and by
+        those at its upper end.
+    by_columns, by_all_but_two : float
+        The smallest of these shares; and the third smallest, of columns.
+    by_one_end : float
+        The smallest share if all columns are judged by one end only.
+    end : int
+        Which one, as a place in `ENDS`.
+    """
+
+    positives: PositiveColumns
+    inside: np.ndarray
+    outside: np.ndarray
+    by_itself: np.ndarray
+    other_scale: np.ndarray
+    more_zeros: float
+    at_most: np.ndarray
+    by_columns: float
+    by_all_but_two: float
+    by_one_end: float
+    end: int
+
+
+# What has happened to a sample that looks all right at this end of all columns.
+ENDS = (
+    "smaller than those of the positives",
+    "larger than those of the positives",
+    "closer to zero than those of the positives",
+    "farther from zero than those of the positives",
+)
+
+
+def largest_shares(
+    below: np.ndarray, n_rows: np.ndarray, positives_below: np.ndarray
+) -> np.ndarray:
+    """Largest share of positives in samples, by each column and each of its ends.
+
+    If a share m of the positives is at or below a cut, and a share s of the sample, at most s / m
+    of the sample are positives.
+
+    Parameters
+    ----------
+    below : ndarray of shape (n_samples, n_cut, n_cuts)
+        Rows at or below each cut.
+    n_rows : ndarray of int, shape (n_samples,)
+    positives_below : ndarray of shape (n_cut, n_cuts)
+        Share of the positives.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_cut, 2)
+        By the lower end and by the upper end, up to 1.
+
+    Examples
+    --------
+    >>> below = np.array([[[10, 30]]])
+    >>> largest_shares(below, np.array([100]), np.array([[0.2, 0.8]])).tolist()
+    [[[0.375, 0.875]]]
+    """
+    share = below / n_rows[:, np.newaxis, np.newaxis]
+    ends = []
+    for of_sample, of_positives in ((share, positives_below), (1 - share, 1 - positives_below)):
+        used = (of_positives >= SMALLEST_SHARE) & (of_positives <= LARGEST_SHARE)
+        ratio = of_sample / np.where(used, of_positives, 1.0)
+        ends.append(np.where(used, ratio, 1.0).min(axis=-1, initial=1.0))
+    return np.stack(ends, axis=-1)
+
+
+def varying_columns(below: np.ndarray, cut: np.ndarray, zeros: np.ndarray) -> np.ndarray:
+    """Which columns vary enough to be judged: neither one bin nor zero holds nearly all positives.
+
+    Parameters
+    ----------
+    below : ndarray of shape (n_cut, n_cuts)
+        Share of the positives at or below each cut.
+    cut : ndarray of int, shape (n_cut,)
+        Columns that are cut.
+    zeros : ndarray of shape (n_features,)
+        Share of zeros.
+
+    Examples
+    --------
+    >>> below = np.array([[0.2, 0.6], [0.95, 0.95]])
+    >>> varying_columns(below, np.array([0, 1]), np.array([0.0, 0.1, 0.98])).tolist()
+    [True, False, False]
+    """
+    judged = zeros <= MOST_ALIKE
+    bins = np.diff(below, prepend=0.0, append=1.0, axis=1)
+    judged[cut] &= bins.max(axis=1) <= MOST_ALIKE
+    return judged
+
+
+def column_evidence(
+    positives: PositiveColumns,
+    farther: np.ndarray,
+    zeros: np.ndarray,
+    below: np.ndarray,
+    n_rows: np.ndarray,
+) -> list[ColumnEvidence]:
+    """Look at the columns of samples, one by one.
+
+    Parameters
+    ----------
+    positives : PositiveColumns
+    farther : ndarray of shape (n_samples, n_features, 2, 4)
+        Rows below and above the range by more than 1, 8, 64 and 512 standard deviations.
+    zeros : ndarray of shape (n_samples, n_features)
+        Rows that are exactly 0.
+    below : ndarray of shape (n_samples, n_cut, n_cuts)
+        Rows at or below each cut.
+    n_rows : ndarray of int, shape (n_samples,)
+
+    Returns
+    -------
+    list of ColumnEvidence
+        One of each sample.
+    """
+    n = np.maximum(n_rows, 1)
+    judged = positives.judged
+    shares = farther / n[:, np.newaxis, np.newaxis, np.newaxis]
+    inside = 1 - shares[..., 0].sum(axis=-1)
+    outside = -np.diff(shares, append=0.0, axis=-1)
+    fewest = np.maximum(FILLED, FEWEST_ROWS / n)[:, np.newaxis, np.newaxis, np.newaxis]
+    # The nearest bin has no neighbour that is counted.
+    by_itself = np.zeros(outside.shape, bool)
+    by_itself[..., 1:] = outside[..., :-1] <= MOST_NEARER * outside[..., 1:]
+    # A column that is nowhere inside is in other units, not filled with a code.
+    by_itself &= outside >= fewest
+    by_itself &= (judged & (inside >= HARDLY_INSIDE))[..., np.newaxis, np.newaxis]
+    very_far = shares[..., FAR].sum(axis=-1)
+    coded = by_itself.any(axis=(-1, -2))
+    other_scale = judged & ((inside < HARDLY_INSIDE) | ((very_far > MANY_FAR) & ~coded))
+    added = (zeros / n[:, np.newaxis] - positives.zeros)[:, judged]
+    enough = added.shape[1] >= FEWEST_COLUMNS
+    more_zeros = np.quantile(added, 0.25, axis=1) if enough else np.zeros(len(n))
+    at_most = largest_shares(below, n, positives.below)
+    fit = _fit(at_most, positives.signs)
+    return [
+        ColumnEvidence(
+            positives, inside[i], outside[i], by_itself[i], other_scale[i], more, at_most[i], *of_i
+        )
+        for i, (more, of_i) in enumerate(zip(more_zeros.tolist(), fit, strict=True))
+    ]
+
+
+def _fit(at_most: np.ndarray, signs: np.ndarray) -> list[tuple[float, float, float, int]]:
+    if at_most.shape[1] < FEWEST_COLUMNS:
+        return [(0.0, 0.0, 0.0, 0)] * len(at_most)
+    low, high = at_most[..., 0], at_most[..., 1]
+    of_columns = np.partition(np.minimum(low, high), 2, axis=1)
+    away = signs > 0
+    # If all values have become smaller, the upper ends have lost rows, and the lower ends tell.
+    ends = np.array([low, high, np.where(away, low, high), np.where(away, high, low)]).min(axis=2)
+    return list(
+        zip(
+            of_columns[:, :2].min(axis=1).tolist(),
+            of_columns[:, 2].tolist(),
+            ends.max(axis=0).tolist(),
+            ends.argmax(axis=0).tolist(),
+            strict=True,
+        )
+    )

@@ -1,0 +1,61 @@
+"""A column in other units: hardly any row of the sample is where the positives are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.checks.columns import FAR, HARDLY_INSIDE, SOME_FAR, ColumnEvidence
+from poscount.errors import join_names
+
+
+def _look(evidence: Evidence) -> Outcome | Missing:
+    columns = evidence.columns
+    if isinstance(columns, Missing):
+        return columns
+    least = float(columns.inside.min(initial=1.0, where=columns.positives.judged))
+    strange = np.flatnonzero(columns.other_scale).tolist()
+    if not strange:
+        sentence = "In every column, rows of the sample are in the range of the positives."
+        return Outcome("ok", least, HARDLY_INSIDE, sentence)
+    names = [evidence.feature_names[j] for j in strange]
+    sentence = " ".join(_where(evidence, columns, j) for j in strange[:2])
+    if len(strange) > 1:
+        sentence += f" Such columns are {join_names(names)}."
+    advice = (
+        "Check whether these columns are in other units than in the positives, or were exchanged."
+        if len(strange) > 1
+        else "Check whether this column is in other units, or from another sensor, than in the "
+        "positives."
+    )
+    very_far = columns.outside[strange, :, FAR:].sum(axis=(-1, -2)).max() > SOME_FAR
+    return Outcome(
+        "warning",
+        least,
+        HARDLY_INSIDE,
+        sentence,
+        advice,
+        caution=len(strange),
+        caution_severity="do not use" if very_far else "doubt",
+        reason=f"{join_names(names)} {'is' if len(names) == 1 else 'are'} not like in the "
+        "positives: in other units?",
+    )
+
+
+def _where(evidence: Evidence, columns: ColumnEvidence, j: int) -> str:
+    low, high = columns.positives.ranges[j]
+    return (
+        f"Column {evidence.feature_names[j]} is between {low:.4g} and {high:.4g} in the positives, "
+        f"with a standard deviation to spare, but only in {100 * columns.inside[j]:.1f} % of the "
+        "sample."
+    )
+
+
+OTHER_UNITS = Check(
+    code="other-units",
+    look=_look,
+    caution_severity="do not use",
+    title="Units of the columns",
+    quantity="share of the sample in the positives' range, in the column where it is smallest",
+    cannot_detect="other units that leave most values within the range of the positives",
+)
