@@ -18,6 +18,8 @@ SMALLEST_SHARE, LARGEST_SHARE = 0.08, 0.9
 FEWEST_COLUMNS = 4
 # Of the sample: inside of a column's range, beyond 64 standard deviations, and in a bin by itself.
 HARDLY_INSIDE, SOME_FAR, MANY_FAR, FILLED = 0.05, 0.01, 0.2, 0.01
+# Codes for missing values in more rows than these are in some columns, not in most of them.
+MANY = 0.1
 FEWEST_ROWS = 3
 # Rows in the next nearer bin, as a share of those in a bin, for it to stand by itself.
 MOST_NEARER = 0.05
@@ -104,20 +106,21 @@ ENDS = (
 
 
 def largest_shares(
-    below: np.ndarray, n_rows: np.ndarray, positives_below: np.ndarray
+    below: np.ndarray, outside: np.ndarray, positives_below: np.ndarray
 ) -> np.ndarray:
     """Largest share of positives in samples, by each column and each of its ends.
 
     If a share m of the positives is at or below a cut, and a share s of the sample, at most s / m
-    of the sample are positives.
+    of the sample are positives. Rows that are outside of the range do not count for s.
 
     Parameters
     ----------
     below : ndarray of shape (n_samples, n_cut, n_cuts)
-        Rows at or below each cut.
-    n_rows : ndarray of int, shape (n_samples,)
+        Share of the sample at or below each cut.
+    outside : ndarray of shape (n_samples, n_cut, 2)
+        Share of the sample below and above the range.
     positives_below : ndarray of shape (n_cut, n_cuts)
-        Share of the positives.
+        Share of the positives at or below each cut.
 
     Returns
     -------
@@ -126,15 +129,17 @@ def largest_shares(
 
     Examples
     --------
-    >>> below = np.array([[[10, 30]]])
-    >>> largest_shares(below, np.array([100]), np.array([[0.2, 0.8]])).tolist()
-    [[[0.375, 0.875]]]
+    >>> below, outside = np.array([[[0.25, 0.5]]]), np.array([[[0.0, 0.25]]])
+    >>> largest_shares(below, outside, np.array([[0.25, 0.75]])).round(2).tolist()
+    [[[0.67, 0.67]]]
     """
-    share = below / n_rows[:, np.newaxis, np.newaxis]
     ends = []
-    for of_sample, of_positives in ((share, positives_below), (1 - share, 1 - positives_below)):
+    for of_sample, beyond, of_positives in (
+        (below, outside[..., 0], positives_below),
+        (1 - below, outside[..., 1], 1 - positives_below),
+    ):
         used = (of_positives >= SMALLEST_SHARE) & (of_positives <= LARGEST_SHARE)
-        ratio = of_sample / np.where(used, of_positives, 1.0)
+        ratio = (of_sample - beyond[..., np.newaxis]) / np.where(used, of_positives, 1.0)
         ends.append(np.where(used, ratio, 1.0).min(axis=-1, initial=1.0))
     return np.stack(ends, axis=-1)
 
@@ -197,16 +202,21 @@ def column_evidence(
     # The nearest bin has no neighbour that is counted.
     by_itself = np.zeros(outside.shape, bool)
     by_itself[..., 1:] = outside[..., :-1] <= MOST_NEARER * outside[..., 1:]
-    # A column that is nowhere inside is in other units, not filled with a code.
     by_itself &= outside >= fewest
+    # A column that is nowhere inside is in other units, not filled with a code. And many rows that
+    # are far away in most columns are negatives.
     by_itself &= (judged & (inside >= HARDLY_INSIDE))[..., np.newaxis, np.newaxis]
-    very_far = shares[..., FAR].sum(axis=-1)
-    coded = by_itself.any(axis=(-1, -2))
-    other_scale = judged & ((inside < HARDLY_INSIDE) | ((very_far > MANY_FAR) & ~coded))
+    of_columns = (outside * by_itself).max(axis=(-1, -2), initial=0.0)
+    by_itself[(of_columns > MANY) & _most(of_columns > MANY, judged)] = False
+    many_far = judged & (shares[..., FAR].sum(axis=-1) > MANY_FAR)
+    many_far &= ~by_itself.any(axis=(-1, -2)) & ~_most(many_far, judged)
+    other_scale = judged & (inside < HARDLY_INSIDE) | many_far
     added = (zeros / n[:, np.newaxis] - positives.zeros)[:, judged]
     enough = added.shape[1] >= FEWEST_COLUMNS
     more_zeros = np.quantile(added, 0.25, axis=1) if enough else np.zeros(len(n))
-    at_most = largest_shares(below, n, positives.below)
+    at_most = largest_shares(
+        below / n[:, np.newaxis, np.newaxis], shares[..., 0][:, positives.cut], positives.below
+    )
     fit = _fit(at_most, positives.signs)
     return [
         ColumnEvidence(
@@ -214,6 +224,11 @@ def column_evidence(
         )
         for i, (more, of_i) in enumerate(zip(more_zeros.tolist(), fit, strict=True))
     ]
+
+
+def _most(which: np.ndarray, judged: np.ndarray) -> np.ndarray:
+    """Whether these are most of the columns of a sample, as a column vector."""
+    return 2 * which.sum(axis=1, keepdims=True) > np.count_nonzero(judged)
 
 
 def _fit(at_most: np.ndarray, signs: np.ndarray) -> list[tuple[float, float, float, int]]:

@@ -41,13 +41,13 @@ def _look(evidence: Evidence) -> Outcome | Missing:
         sentence += " and others." if len(names) > MOST_NAMES else "."
     very_far = bool(filled[..., FAR:].any())
     return Outcome(
-        "warning",
+        "warning" if very_far else "notice",
         largest,
         FILLED,
         sentence,
         ADVICE,
         caution=largest,
-        caution_severity="do not use" if very_far else "doubt",
+        caution_severity="do not use" if very_far else "note",
         reason=f"column {names[0]} has a code for missing values",
     )
 

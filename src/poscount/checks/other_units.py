@@ -29,6 +29,8 @@ def _look(evidence: Evidence) -> Outcome | Missing:
         "positives."
     )
     very_far = columns.outside[strange, :, FAR:].sum(axis=(-1, -2)).max() > SOME_FAR
+    # Negatives may be far away in most columns.
+    few = 2 * len(strange) <= np.count_nonzero(columns.positives.judged)
     return Outcome(
         "warning",
         least,
@@ -36,7 +38,7 @@ def _look(evidence: Evidence) -> Outcome | Missing:
         sentence,
         advice,
         caution=len(strange),
-        caution_severity="do not use" if very_far else "doubt",
+        caution_severity="do not use" if very_far and few else "doubt",
         reason=f"{join_names(names)} {'is' if len(names) == 1 else 'are'} not like in the "
         "positives: in other units?",
     )

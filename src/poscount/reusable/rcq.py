@@ -331,7 +331,7 @@ class RCQ(RegionCounter):
             )
         )
         n_rows = counts.n_rows.tolist()
-        seen = self._evidence(regions, counts, beside)
+        seen = self._evidence_of(regions, counts, beside)
         if not regions.enough_positives:
             return [
                 self._estimate_by_pat(uncapped, n, evidence, of_model)
@@ -350,21 +350,25 @@ class RCQ(RegionCounter):
             for i, (n, evidence) in enumerate(zip(n_rows, seen, strict=True))
         ]
 
-    def _evidence(
+    def evidence(self, counts: Counts) -> Evidence:
+        """What the checks can see of a sample before its prevalence is known, from its counts."""
+        counted = self.count_in_regions(counts)
+        _, beside = self.split_cells(counts.cells[np.newaxis])
+        return next(self._evidence_of(self.regions, counted, beside))
+
+    def _evidence_of(
         self, regions: Regions, counts: RegionCounts, beside: CountsBeside
     ) -> Iterator[Evidence]:
-        """What the warnings of each sample look at, before its prevalence is known."""
         names = self.feature_names
-        columns = self.column_evidence(regions, counts, beside)
+        columns = self._column_evidence(regions, counts, beside)
         for of_columns, core in zip(columns, regions.core_shares(counts).tolist(), strict=True):
             yield Evidence(
                 n_labeled=self.n_labeled_, feature_names=names, columns=of_columns, core_share=core
             )
 
-    def column_evidence(
+    def _column_evidence(
         self, regions: Regions, counts: RegionCounts, beside: CountsBeside
     ) -> list[ColumnEvidence]:
-        """What the columns of each sample say, by themselves; parameters as before."""
         below, positives_below = regions.below(counts.in_cuts)
         share = positives_below / self.n_labeled_
         zeros = self.zeros_ / self.n_labeled_
