@@ -10,7 +10,8 @@ from answers import assert_same_answer
 from poscount import BBE, EN
 from poscount.base import TransductiveQuantifier
 from poscount.intervals import bootstrap_interval
-from poscount.prevalence import Caution, Estimate, Interval
+from poscount.prevalence import Estimate, Interval
+from poscount.verdict import Caution
 
 
 @pytest.fixture(scope="module")

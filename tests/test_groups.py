@@ -39,7 +39,9 @@ def test_groups_equal_single_answers(model, make_frame, sample, nights):
     assert [row["night"] for row in told(result)] == ["mon", "tue", "wed"]
     for row in told(result):
         alone = model.quantify(make_frame(sample[nights == row["night"]]))
-        assert list(row) == ["night", "prevalence", "low", "high", "count", "n", "warnings"]
+        names = ["night", "prevalence", "low", "high", "count", "n", "verdict", "warnings"]
+        assert list(row) == names
+        assert row["verdict"] == alone.verdict.grade
         assert row["prevalence"] == alone
         assert (row["low"], row["high"]) == (alone.interval.low, alone.interval.high)
         assert (row["count"], row["n"]) == (alone.count, alone.n_unlabeled)

@@ -182,9 +182,9 @@ def test_to_dict_survives_json(p):
     told = json.loads(json.dumps(p.to_dict()))
     assert told["prevalence"] == 0.3125
     assert told["interval"] == {"low": 0.25, "high": 0.375, "level": 0.95}
-    assert told["warnings"] == [
-        {"code": "wide-interval", "sentence": "too few rows.", "value": 0.5}
-    ]
+    (caution,) = told["warnings"]
+    assert (caution["code"], caution["sentence"]) == ("wide-interval", "too few rows.")
+    assert (caution["value"], caution["severity"]) == (0.5, "note")
     assert told["count"] == 500
 
 

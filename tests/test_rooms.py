@@ -9,6 +9,7 @@ from import_walk import FRONT_DOORS, SOURCE, imported_rooms, parsed, room_of, so
 
 ROOMS = [
     "errors",
+    "verdict",
     "prevalence",
     "seeds",
     "threads",
@@ -52,6 +53,7 @@ OPEN_TO_FRONT_ENDS = {
         "registry",
         "errors",
         "prevalence",
+        "verdict",
     ),
     *("cli", "web"),
 }

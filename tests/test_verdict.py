@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from poscount import PAT, RCQ, TRCQ
-from poscount.prevalence import Caution
-from poscount.verdict import MEANINGS, verdict
+from poscount.verdict import MEANINGS, Caution, verdict
 
 RNG = np.random.default_rng(0)
 POSITIVES = RNG.normal(size=(400, 4))

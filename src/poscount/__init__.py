@@ -15,7 +15,8 @@ _PLACES = {
     "Mahalanobis": "poscount.scorers.mahalanobis",
     "Prevalence": "poscount.prevalence",
     "Interval": "poscount.prevalence",
-    "Caution": "poscount.prevalence",
+    "Caution": "poscount.verdict",
+    "Verdict": "poscount.verdict",
     "Counts": "poscount.counts",
     "GroupedCounts": "poscount.counts",
     "InputError": "poscount.errors",
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from poscount.errors import FileError as FileError
     from poscount.errors import InputError as InputError
     from poscount.interop.contamination import estimate_contamination as estimate_contamination
-    from poscount.prevalence import Caution as Caution
     from poscount.prevalence import Interval as Interval
     from poscount.prevalence import Prevalence as Prevalence
     from poscount.prevalence import joint_prior as joint_prior
@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from poscount.transductive.ranfoce import RanFocE as RanFocE
     from poscount.transductive.tice import TIcE as TIcE
     from poscount.transductive.trcq import TRCQ as TRCQ
+    from poscount.verdict import Caution as Caution
+    from poscount.verdict import Verdict as Verdict
 
 
 def _places() -> dict[str, str]:

@@ -18,7 +18,7 @@ from poscount import constraints, persistence
 from poscount.counts import Counts, GroupedCounts, Skipped
 from poscount.errors import InputError, join_names, require_rows
 from poscount.intervals import bootstrap_interval, estimate_from_halves
-from poscount.prevalence import Caution, Estimate, Interval, Prevalence, as_columns
+from poscount.prevalence import Estimate, Interval, Prevalence, as_columns
 from poscount.seeds import seed_of, stream
 from poscount.threads import sum_over_blocks
 from poscount.validation import (
@@ -31,6 +31,7 @@ from poscount.validation import (
     learn_rows,
     sample_rows,
 )
+from poscount.verdict import Caution
 
 
 class Quantifier(BaseEstimator):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from poscount.verdict import Verdict, verdict
-
-Severity = Literal["note", "doubt", "do not use"]
+from poscount.verdict import Caution, Verdict, verdict
 
 
 def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: int) -> float:
@@ -115,34 +113,6 @@ class Interval:
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
-
-
-@dataclass(frozen=True, slots=True)
-class Caution:
-    """A reason not to take an estimate at face value.
-
-    Attributes
-    ----------
-    code : str
-        Short stable name, for programs.
-    sentence : str
-        What was seen and what to do about it, for people.
-    value : float or None
-        The statistic that triggered it.
-    severity : {"note", "doubt", "do not use"}
-        Whether the answer takes it into account, should be doubted, or should not be used.
-    reason : str
-        A few words for the verdict.
-    """
-
-    code: str
-    sentence: str
-    value: float | None = None
-    severity: Severity = "note"
-    reason: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.code}: {self.sentence}"
 
 
 class Estimate(NamedTuple):

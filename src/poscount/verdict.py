@@ -1,14 +1,12 @@
-"""The verdict: how far an answer may be off, in one line on top of its warnings."""
+"""The warnings of an answer, and the verdict on top of them: how far it may be off."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from poscount.prevalence import Caution
-
+Severity = Literal["note", "doubt", "do not use"]
 Grade = Literal["good", "fair", "rough", "unsure", "do not use", "unknown"]
 # In points: up to which likely error an answer is good, fair or rough.
 LIMITS: tuple[tuple[Grade, float], ...] = (("good", 3), ("fair", 8), ("rough", 15))
@@ -23,6 +21,34 @@ MEANINGS: dict[Grade, str] = {
 }
 IF = "if the labelled positives are like those in the sample"
 OTHERS = "answers that looked like this one were, too"
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """A reason not to take an estimate at face value.
+
+    Attributes
+    ----------
+    code : str
+        Short stable name, for programs.
+    sentence : str
+        What was seen and what to do about it, for people.
+    value : float or None
+        The statistic that triggered it.
+    severity : {"note", "doubt", "do not use"}
+        Whether the answer takes it into account, should be doubted, or should not be used.
+    reason : str
+        A few words for the verdict.
+    """
+
+    code: str
+    sentence: str
+    value: float | None = None
+    severity: Severity = "note"
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.sentence}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from poscount.checks.subsampled import SUBSAMPLED
 from poscount.checks.tied_scores import TIED_SCORES
 from poscount.checks.unlike_experience import UNLIKE_EXPERIENCE
 from poscount.checks.wide_interval import WIDE_INTERVAL
-from poscount.prevalence import Caution
+from poscount.verdict import Caution
 
 # Of the model alone, made once for many samples; and of each sample.
 MODEL_CHECKS = (

@@ -10,10 +10,11 @@ import numpy as np
 
 from poscount.checks.columns import ColumnEvidence
 from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
-from poscount.prevalence import Caution, Interval
-from poscount.prevalence import Severity as CautionSeverity
+from poscount.prevalence import Interval
 from poscount.scorers import Mahalanobis
 from poscount.validation import Rows
+from poscount.verdict import Caution
+from poscount.verdict import Severity as CautionSeverity
 
 if TYPE_CHECKING:
     from poscount.checks.second_sample import Comparison

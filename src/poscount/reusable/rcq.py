@@ -26,7 +26,7 @@ from poscount.checks.core_differs import core_difference
 from poscount.checks.overlap import core_excess
 from poscount.counts import Counts
 from poscount.intervals import half_width
-from poscount.prevalence import Caution, Estimate, Interval
+from poscount.prevalence import Estimate, Interval
 from poscount.reusable.pat import tail_ratios
 from poscount.reusable.region_counter import PAT_SHARES, CountsBeside, RegionCounter
 from poscount.reusable.region_layout import CLUSTERINGS, N_SCORE_CELLS
@@ -40,6 +40,7 @@ from poscount.reusable.regions import (
 )
 from poscount.reusable.score_quantifier import posterior_of_cells
 from poscount.validation import Rows
+from poscount.verdict import Caution
 
 __all__ = ["RCQ"]
 

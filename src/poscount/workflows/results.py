@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from poscount.prevalence import Caution, Prevalence
+from poscount.prevalence import Prevalence
+from poscount.verdict import Caution
 
 # Columns of the result, whose names a grouping column cannot have.
 RESERVED = (
