@@ -27,7 +27,7 @@ from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
 from poscount.checks.other_units import OTHER_UNITS
 from poscount.checks.overlap import OVERLAP
 from poscount.checks.pat_disagrees import PAT_DISAGREES
-from poscount.checks.repeated_columns import REPEATED_COLUMNS
+from poscount.checks.repeated_columns import REPEATED_COLUMNS, SINGULAR_COVARIANCE
 from poscount.checks.repeated_values import REPEATED_VALUES
 from poscount.checks.second_sample import SECOND_SAMPLE
 from poscount.checks.subsampled import SUBSAMPLED
@@ -41,6 +41,7 @@ MODEL_CHECKS = (
     FEW_POSITIVES_FOR_RCQ,
     REPEATED_POSITIVES,
     FEW_POSITIVES,
+    SINGULAR_COVARIANCE,
     TIED_SCORES,
 )
 SAMPLE_CHECKS = (

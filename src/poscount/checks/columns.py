@@ -206,8 +206,10 @@ def column_evidence(
     # A column that is nowhere inside is in other units, not filled with a code. And many rows that
     # are far away in most columns are negatives.
     by_itself &= (judged & (inside >= HARDLY_INSIDE))[..., np.newaxis, np.newaxis]
-    of_columns = (outside * by_itself).max(axis=(-1, -2), initial=0.0)
-    by_itself[(of_columns > MANY) & _most(of_columns > MANY, judged)] = False
+    beyond = shares.sum(axis=-2)
+    for k in range(1, outside.shape[-1]):
+        nearest = _most(judged & (beyond[..., k - 1] > MANY), judged)[..., np.newaxis]
+        by_itself[..., k] &= (outside[..., k] <= MANY) | ~nearest
     many_far = judged & (shares[..., FAR].sum(axis=-1) > MANY_FAR)
     many_far &= ~by_itself.any(axis=(-1, -2)) & ~_most(many_far, judged)
     other_scale = judged & (inside < HARDLY_INSIDE) | many_far

@@ -16,8 +16,8 @@ from poscount.checks.columns import ENDS, ColumnEvidence
 from poscount.checks.finding import Severity
 
 # How far the bounds may be above the estimate: of all columns; and of one end, or all but two.
-NOTICE, WARNING = 0.2, 0.3
-NOTICE_OF_SOME, WARNING_OF_SOME = 0.35, 0.5
+NOTICE, WARNING = 0.15, 0.3
+NOTICE_OF_SOME, WARNING_OF_SOME = 0.3, 0.5
 SAME = "prepared in the same way as the positives: same units, same order, same sensors"
 
 

@@ -325,7 +325,6 @@ class RCQ(RegionCounter):
             Evidence(
                 n_labeled=self.n_labeled_,
                 feature_names=self.feature_names,
-                scorer=self.scorer_,
                 largest_tie=self.largest_tie_,
                 copied=self.copied_,
                 answered_by_pat=not regions.enough_positives,
