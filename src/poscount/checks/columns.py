@@ -36,8 +36,10 @@ class PositiveColumns(NamedTuple):
         Smallest and largest value, with a standard deviation to spare.
     zeros : ndarray of shape (n_features,)
         Share of exact zeros.
+    varying : ndarray of bool, shape (n_features,)
+        Whether the column is not constant.
     judged : ndarray of bool, shape (n_features,)
-        Whether the column varies enough to say what is far from its values.
+        Whether it varies enough to say what is far from its values.
     cut : ndarray of int, shape (n_cut,)
         Columns that are cut into bins.
     below : ndarray of shape (n_cut, n_cuts)
@@ -48,6 +50,7 @@ class PositiveColumns(NamedTuple):
 
     ranges: np.ndarray
     zeros: np.ndarray
+    varying: np.ndarray
     judged: np.ndarray
     cut: np.ndarray
     below: np.ndarray
@@ -144,7 +147,7 @@ def largest_shares(
     return np.stack(ends, axis=-1)
 
 
-def varying_columns(below: np.ndarray, cut: np.ndarray, zeros: np.ndarray) -> np.ndarray:
+def has_a_scale(below: np.ndarray, cut: np.ndarray, zeros: np.ndarray) -> np.ndarray:
     """Which columns vary enough to be judged: neither one bin nor zero holds nearly all positives.
 
     Parameters
@@ -159,7 +162,7 @@ def varying_columns(below: np.ndarray, cut: np.ndarray, zeros: np.ndarray) -> np
     Examples
     --------
     >>> below = np.array([[0.2, 0.6], [0.95, 0.95]])
-    >>> varying_columns(below, np.array([0, 1]), np.array([0.0, 0.1, 0.98])).tolist()
+    >>> has_a_scale(below, np.array([0, 1]), np.array([0.0, 0.1, 0.98])).tolist()
     [True, False, False]
     """
     judged = zeros <= MOST_ALIKE
@@ -205,13 +208,13 @@ def column_evidence(
     by_itself &= outside >= fewest
     # A column that is nowhere inside is in other units, not filled with a code. And many rows that
     # are far away in most columns are negatives.
-    by_itself &= (judged & (inside >= HARDLY_INSIDE))[..., np.newaxis, np.newaxis]
+    by_itself &= (positives.varying & (inside >= HARDLY_INSIDE))[..., np.newaxis, np.newaxis]
     beyond = shares.sum(axis=-2)
     for k in range(1, outside.shape[-1]):
         nearest = _most(judged & (beyond[..., k - 1] > MANY), judged)[..., np.newaxis]
         by_itself[..., k] &= (outside[..., k] <= MANY) | ~nearest
     many_far = judged & (shares[..., FAR].sum(axis=-1) > MANY_FAR)
-    many_far &= ~by_itself.any(axis=(-1, -2)) & ~_most(many_far, judged)
+    many_far &= ~by_itself[..., FAR:].any(axis=(-1, -2)) & ~_most(many_far, judged)
     other_scale = judged & (inside < HARDLY_INSIDE) | many_far
     added = (zeros / n[:, np.newaxis] - positives.zeros)[:, judged]
     enough = added.shape[1] >= FEWEST_COLUMNS

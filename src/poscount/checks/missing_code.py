@@ -14,7 +14,6 @@ ADVICE = (
 )
 # Added zeros in three of four columns.
 MOST_ZEROS = 0.01
-MOST_NAMES = 5
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:
@@ -37,8 +36,7 @@ def _look(evidence: Evidence) -> Outcome | Missing:
         f"the {'smallest' if below else 'largest'} of the positives are, with a gap between."
     )
     if len(names) > 1:
-        sentence += f" So it is in {len(names)} columns: {join_names(names[:MOST_NAMES])}"
-        sentence += " and others." if len(names) > MOST_NAMES else "."
+        sentence += f" The same is true of {len(names)} columns: {join_names(names)}."
     very_far = bool(filled[..., FAR:].any())
     return Outcome(
         "warning" if very_far else "notice",

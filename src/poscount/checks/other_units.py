@@ -7,6 +7,10 @@ import numpy as np
 from poscount.checks.check import Check, Evidence, Missing, Outcome
 from poscount.checks.columns import FAR, HARDLY_INSIDE, SOME_FAR, ColumnEvidence
 from poscount.errors import join_names
+from poscount.verdict import Severity
+
+# One for each of: very far away, and in a few columns only.
+SEVERITIES: tuple[Severity, ...] = ("note", "doubt", "do not use")
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:
@@ -32,13 +36,13 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     # Negatives may be far away in most columns.
     few = 2 * len(strange) <= np.count_nonzero(columns.positives.judged)
     return Outcome(
-        "warning",
+        "warning" if very_far or few else "notice",
         least,
         HARDLY_INSIDE,
         sentence,
         advice,
         caution=len(strange),
-        caution_severity="do not use" if very_far and few else "doubt",
+        caution_severity=SEVERITIES[int(very_far) + int(few)],
         reason=f"{join_names(names)} {'is' if len(names) == 1 else 'are'} not like in the "
         "positives: in other units?",
     )

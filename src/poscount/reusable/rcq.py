@@ -21,7 +21,7 @@ from poscount.checks import (
     model_cautions,
     sample_cautions,
 )
-from poscount.checks.columns import varying_columns
+from poscount.checks.columns import has_a_scale
 from poscount.checks.core_differs import core_difference
 from poscount.checks.overlap import core_excess
 from poscount.counts import Counts
@@ -372,12 +372,14 @@ class RCQ(RegionCounter):
         below, positives_below = regions.below(counts.in_cuts)
         share = positives_below / self.n_labeled_
         zeros = self.zeros_ / self.n_labeled_
-        judged = varying_columns(share, self.features_, zeros)
-        judged[self.scorer_.constant_] = False
+        varying = np.ones(self.n_features_in_, bool)
+        varying[self.scorer_.constant_] = False
+        judged = varying & has_a_scale(share, self.features_, zeros)
         # The limits that are nearest, below and above.
         ranges = self.limits_[:, [0, self.limits_.shape[1] // 2]]
         signs = np.sign(self.scorer_.location_[self.features_])
-        positives = PositiveColumns(ranges, zeros, judged, self.features_, share, signs)
+        cut = self.features_
+        positives = PositiveColumns(ranges, zeros, varying, judged, cut, share, signs)
         outside = beside.outside
         return column_evidence(positives, outside.farther, outside.zeros, below, counts.n_rows)
 
