@@ -8,7 +8,7 @@ from poscount import PAT, RCQ, TRCQ, diagnose
 from poscount.checks import Evidence, PositiveColumns, RegionEvidence, column_evidence
 from poscount.checks.columns import ENDS, has_a_scale, largest_shares
 from poscount.checks.columns_fit import EXCHANGED_COLUMNS, ONLY_COLUMNS_FIT, SHIFTED_COLUMNS
-from poscount.checks.copies import MOST_COPIES, MOSTLY_COPIES, REPEATED_POSITIVES
+from poscount.checks.copies import MOST_COPIES, REPEATED_POSITIVES
 from poscount.checks.missing_code import ADDED_ZEROS, MISSING_CODE
 from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
 from poscount.checks.other_units import OTHER_UNITS
@@ -169,9 +169,28 @@ def test_nothing_like_positives(model, rng):
 
 def test_repeated_positives(rng):
     learned = np.repeat(positives(rng, 40), 10, axis=0)
-    found = answer(RCQ(random_state=0).fit(pd.DataFrame(learned, columns=NAMES)), sample_of(rng))
+    model = RCQ(random_state=0).fit(pd.DataFrame(learned, columns=NAMES))
+    once = RCQ(random_state=0).fit(pd.DataFrame(learned[::10], columns=NAMES))
+    rows = sample_of(rng)
+    found = answer(model, rows)
     assert cautions(found)["repeated-positives"].value == pytest.approx(0.9)
-    assert found.verdict.grade == "do not use"
+    expected = answer(once, rows)
+    assert (float(found), found.interval) == (float(expected), expected.interval)
+    assert (model.n_given_, model.n_labeled_, found.n_labeled) == (400, 40, 40)
+    assert "repeated-positives" not in cautions(expected)
+
+
+def test_repeated_positives_in_trcq_and_in_the_report(rng):
+    distinct = pd.DataFrame(positives(rng, 100), columns=NAMES)
+    learned = pd.concat([distinct] * 3)
+    sample = pd.DataFrame(sample_of(rng), columns=NAMES)
+    model = TRCQ(random_state=0).fit(learned)
+    assert float(model.quantify(sample)) == float(
+        TRCQ(random_state=0).fit(distinct).quantify(sample)
+    )
+    diagnosis = diagnose(model, sample, positives=learned)
+    (finding,) = [f for f in diagnosis.findings if f.code == "duplicate-positives"]
+    assert finding.severity == "warning"
 
 
 def test_coarse_positives_are_not_repeated(rng):
@@ -392,10 +411,10 @@ def test_a_shift_is_seen_at_one_end(end):
 
 @pytest.mark.parametrize(
     ("share", "severity"),
-    [(MOST_COPIES, None), (0.3, "doubt"), (MOSTLY_COPIES, "doubt"), (0.6, "do not use")],
+    [(MOST_COPIES, None), (0.3, "note"), (0.9, "note"), (0.92, "do not use")],
 )
 def test_limits_of_copies(share, severity):
-    caution = REPEATED_POSITIVES.caution(Evidence(n_labeled=100, copied=share))
+    caution = REPEATED_POSITIVES.caution(Evidence(n_labeled=100, copied=share, n_given=100))
     assert (caution and caution.severity) == severity
 
 

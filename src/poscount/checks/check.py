@@ -96,7 +96,9 @@ class Evidence:
     core_share : float
         Rows of the sample in the core, as a share of what it would have if all were positives.
     copied : float
-        Share of the positives that are copies of others, 0 where values are coarse.
+        Share of the positives given that are copies of others, 0 where values are coarse.
+    n_given : int
+        Number of positives given, copies included.
     unlike_experience : bool
         Whether the calibration has seen nothing like the sample.
     n_rows, n_rows_used : int
@@ -129,6 +131,7 @@ class Evidence:
     columns: ColumnEvidence | Missing = _MISSING
     core_share: float | Missing = _MISSING
     copied: float | Missing = _MISSING
+    n_given: int = 0
     unlike_experience: bool = False
     n_rows: int | Missing = _MISSING
     n_rows_used: int | Missing = _MISSING

@@ -65,14 +65,20 @@ class ColumnEvidence(NamedTuple):
     positives : PositiveColumns
     inside : ndarray of shape (n_features,)
         Share of the sample in the range of the positives, with a standard deviation to spare.
+    least_inside : float
+        The smallest of these shares.
     outside : ndarray of shape (n_features, 2, 4)
         Shares below and above the range: farther than 1, 8, 64 and 512 standard deviations, but not
         farther than the next of these.
     by_itself : ndarray of bool, shape (n_features, 2, 4)
         Whether such a bin is filled although the next nearer one is empty, in a column with other
         rows inside of the range.
+    filled : float
+        Largest share in such a bin, 0 if there is none.
     other_scale : ndarray of bool, shape (n_features,)
         Whether the rows of a column are not where the positives are, or many are very far away.
+    n_other_scale : int
+        Number of these columns.
     more_zeros : float
         Three of four columns have at least this share of zeros more than the positives.
     at_most : ndarray of shape (n_cut, 2)
@@ -88,9 +94,12 @@ class ColumnEvidence(NamedTuple):
 
     positives: PositiveColumns
     inside: np.ndarray
+    least_inside: float
     outside: np.ndarray
     by_itself: np.ndarray
+    filled: float
     other_scale: np.ndarray
+    n_other_scale: int
     more_zeros: float
     at_most: np.ndarray
     by_columns: float
@@ -222,13 +231,20 @@ def column_evidence(
     at_most = largest_shares(
         below / n[:, np.newaxis, np.newaxis], shares[..., 0][:, positives.cut], positives.below
     )
-    fit = _fit(at_most, positives.signs)
-    return [
-        ColumnEvidence(
-            positives, inside[i], outside[i], by_itself[i], other_scale[i], more, at_most[i], *of_i
-        )
-        for i, (more, of_i) in enumerate(zip(more_zeros.tolist(), fit, strict=True))
-    ]
+    each = zip(
+        inside,
+        inside.min(axis=1, initial=1.0, where=judged).tolist(),
+        outside,
+        by_itself,
+        (outside * by_itself).max(axis=(1, 2, 3), initial=0.0).tolist(),
+        other_scale,
+        other_scale.sum(axis=1).tolist(),
+        more_zeros.tolist(),
+        at_most,
+        *_fit(at_most, positives.signs),
+        strict=True,
+    )
+    return [ColumnEvidence(positives, *one) for one in each]
 
 
 def _most(which: np.ndarray, judged: np.ndarray) -> np.ndarray:
@@ -236,20 +252,21 @@ def _most(which: np.ndarray, judged: np.ndarray) -> np.ndarray:
     return 2 * which.sum(axis=1, keepdims=True) > np.count_nonzero(judged)
 
 
-def _fit(at_most: np.ndarray, signs: np.ndarray) -> list[tuple[float, float, float, int]]:
+def _fit(
+    at_most: np.ndarray, signs: np.ndarray
+) -> tuple[list[float], list[float], list[float], list[int]]:
+    """By all columns, by all but two, and by one end, and which one; a list for all samples."""
     if at_most.shape[1] < FEWEST_COLUMNS:
-        return [(0.0, 0.0, 0.0, 0)] * len(at_most)
+        nothing = [0.0] * len(at_most)
+        return nothing, nothing, nothing, [0] * len(at_most)
     low, high = at_most[..., 0], at_most[..., 1]
     of_columns = np.partition(np.minimum(low, high), 2, axis=1)
     away = signs > 0
     # If all values have become smaller, the upper ends have lost rows, and the lower ends tell.
     ends = np.array([low, high, np.where(away, low, high), np.where(away, high, low)]).min(axis=2)
-    return list(
-        zip(
-            of_columns[:, :2].min(axis=1).tolist(),
-            of_columns[:, 2].tolist(),
-            ends.max(axis=0).tolist(),
-            ends.argmax(axis=0).tolist(),
-            strict=True,
-        )
+    return (
+        of_columns[:, :2].min(axis=1).tolist(),
+        of_columns[:, 2].tolist(),
+        ends.max(axis=0).tolist(),
+        ends.argmax(axis=0).tolist(),
     )

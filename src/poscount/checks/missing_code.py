@@ -20,11 +20,11 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     columns = evidence.columns
     if isinstance(columns, Missing):
         return columns
-    filled = columns.by_itself * columns.outside
-    largest = float(filled.max(initial=0.0))
+    largest = columns.filled
     if largest == 0:
         sentence = "No column has a value far away from all others again and again."
         return Outcome("ok", 0.0, FILLED, sentence)
+    filled = columns.by_itself * columns.outside
     of_columns = filled.max(axis=(-1, -2))
     strange = np.argsort(-of_columns, kind="stable")[: np.count_nonzero(of_columns)].tolist()
     names = [evidence.feature_names[j] for j in strange]

@@ -17,11 +17,11 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     columns = evidence.columns
     if isinstance(columns, Missing):
         return columns
-    least = float(columns.inside.min(initial=1.0, where=columns.positives.judged))
-    strange = np.flatnonzero(columns.other_scale).tolist()
-    if not strange:
+    least = columns.least_inside
+    if columns.n_other_scale == 0:
         sentence = "In every column, rows of the sample are in the range of the positives."
         return Outcome("ok", least, HARDLY_INSIDE, sentence)
+    strange = np.flatnonzero(columns.other_scale).tolist()
     names = [evidence.feature_names[j] for j in strange]
     sentence = " ".join(_where(evidence, columns, j) for j in strange[:2])
     if len(strange) > 1:

@@ -128,10 +128,10 @@ def _learned_from(model: Quantifier, positives: Any) -> Rows | Missing:
     if positives is None:
         return NO_POSITIVES
     rows = model._sample(positives)
-    if len(rows) != model.n_labeled_:
+    n_given = getattr(model, "n_given_", model.n_labeled_)
+    if len(rows) != n_given:
         raise InputError(
-            f"These are {len(rows)} positives, but the model was fitted on {model.n_labeled_}: "
-            "give those."
+            f"These are {len(rows)} positives, but the model was fitted on {n_given}: give those."
         )
     return _as_numbers(rows)
 

@@ -96,7 +96,10 @@ class RCQ(RegionCounter):
     zeros_ : ndarray of int, shape (n_features,)
         Positives whose value is exactly 0.
     copied_ : float
-        Share of the positives that are copies of others, 0 where values are coarse.
+        Share of the positives given that are copies of others, 0 where values are coarse. If it is
+        above 0.2, each distinct positive is used once.
+    n_given_ : int
+        Number of positives given, copies included.
     core_freedom_ : float
         How many independent cuts the cuts of the features are worth, for the warning
         "core-differs".
@@ -327,6 +330,7 @@ class RCQ(RegionCounter):
                 feature_names=self.feature_names,
                 largest_tie=self.largest_tie_,
                 copied=self.copied_,
+                n_given=self.n_given_,
                 answered_by_pat=not regions.enough_positives,
             )
         )
