@@ -88,7 +88,7 @@ class Judged(NamedTuple):
     error: float
     held: bool
     codes: frozenset[str]
-    refused: frozenset[str]
+    severities: frozenset[str]
     overlapping: bool
 
 
@@ -229,11 +229,7 @@ def judge(where: str, spoilt: Spoilt, answer: Prevalence, overlapping: bool) -> 
         abs(float(answer) - spoilt.truth),
         answer.interval is not None and spoilt.truth in answer.interval,
         frozenset(caution.code for caution in answer.warnings),
-        frozenset(
-            caution.code
-            for caution in answer.warnings
-            if getattr(caution, "severity", "") == DO_NOT_USE
-        ),
+        frozenset(caution.severity for caution in answer.warnings),
         overlapping,
     )
 
@@ -289,11 +285,22 @@ def _line(name: str, found: list[Judged]) -> list[str]:
         _percent(x.error > WRONG and not x.held for x in found),
         f"{_percent(silent)} ({sum(silent)})",
         _percent(bool(x.codes - {WIDE}) for x in found),
-        _percent(bool(x.refused) for x in found),
+        _percent(bool(x.severities & {"doubt", DO_NOT_USE}) for x in found),
+        _percent(DO_NOT_USE in x.severities for x in found),
     ]
 
 
-HEAD = ["samples", "n", "MAE", "held", "wrong", "silent and wrong", "warned", "do not use"]
+HEAD = [
+    "samples",
+    "n",
+    "MAE",
+    "held",
+    "wrong",
+    "silent and wrong",
+    "warned",
+    "doubt or more",
+    "do not use",
+]
 
 
 def print_attacks(found: list[Judged]) -> None:
