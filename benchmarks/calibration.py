@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,7 +75,8 @@ def after(calibration: Calibration, lines: np.ndarray) -> Judged:
     found = []
     for level in LEVELS:
         ends = interval_from_gap(ratio, p, gap, level)
-        null = Answers(p, *ends, np.full(len(p), np.nan), np.zeros(len(p), bool))
+        unknown = np.full(len(p), np.nan)
+        null = Answers(p, *ends, unknown, unknown, np.zeros(len(p), bool))
         found.append(calibration.answer(lines, columns, level).beside(null))
     return Judged(
         found[0].value, np.array([a.low for a in found]), np.array([a.high for a in found])
@@ -250,7 +252,7 @@ def ablation(bank: Bank, n_jobs: int) -> None:
     rows.append(
         _summary("synthetic tasks alone", judged_on.truth, answer.value, answer.low, answer.high)
     )
-    masked = Bank(bank.method, np.where(only_basic, bank.lines, 0.0), *_rest(bank))
+    masked = replace(bank, lines=np.where(only_basic, bank.lines, 0.0))
     found = LeftOut(masked, n_jobs)
     real_bank, new = found.answers()
     at = LEVELS.index(0.95)
@@ -260,10 +262,6 @@ def ablation(bank: Bank, n_jobs: int) -> None:
         )
     )
     print_rows(rows, ["bank", "MAE", "95 % held", "width"])
-
-
-def _rest(bank: Bank) -> tuple:
-    return bank.truth, bank.source, bank.kin, bank.task
 
 
 def _summary(

@@ -511,3 +511,14 @@ def test_the_documentation_has_the_measured_rates(rcq, learned, clean):
     pairs = [row for row in tables(text)["kind"][1] if row["kind"] == "clean"]
     rate = np.mean([float(row["`second-sample`"]) for row in pairs])
     assert 100 * findings["second-sample"].false_alarm_rate == pytest.approx(rate, abs=0.5)
+
+
+def test_a_report_of_few_checks_says_so_first(learned, clean, rcq):
+    odin = diagnose(ODIn(random_state=0).fit(learned), clean)
+    n_checks = len(odin.findings) + len(odin.unchecked)
+    assert odin.summary.startswith(f"Only {len(odin.findings)} of {n_checks} checks could be made")
+    full = diagnose(rcq, clean, positives=learned)
+    assert not full.summary.startswith("Only")
+    _, verdict, summary, *_ = str(full).splitlines()
+    assert (verdict, summary) == (str(full.prevalence.verdict), full.summary)
+    assert verdict in full.to_html()

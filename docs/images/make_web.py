@@ -23,7 +23,8 @@ def main():
         address = re.search(r"http://\S+", server.stdout.readline())[0]
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=["--headless", "--no-sandbox"]
+                executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
+                args=["--headless", "--no-sandbox"],
             )
             for name, size in SIZES.items():
                 take(browser, address, name, *size)

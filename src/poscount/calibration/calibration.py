@@ -19,8 +19,10 @@ LEARNED_LEVELS = (0.8, 0.95)
 LIKELY = 0.8
 # No end is closer to the value, as a share of the upper bound.
 SMALLEST_DISTANCE = 0.005
-# An end that is closer to 0 or 1 than this share of the interval's width is put there.
-NEAR_END = 0.05
+# An end that is closer to 0 or 1 than this share of the interval's width is put there; and so is a
+# lower end below this share of the value. If half of what was counted may be negatives that look
+# like positives, all of it may be: where intervals missed, it was mostly there.
+NEAR_END, HALF = 0.05, 0.5
 SMALLEST_BOUND = 1e-6
 LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 10.0
 # Columns that are no ratios; so are logarithms and differences.
@@ -234,7 +236,7 @@ class LearnedQuantiles:
             self._stretched(side, level, levels, factors)
             for side, factors in ((0, below), (1, above))
         )
-        return put_to_ends(self.value - down, self.value + up)
+        return put_to_ends(self.value - down, self.value, self.value + up)
 
     def _stretched(
         self, side: int, level: float, levels: np.ndarray, factors: np.ndarray
@@ -254,10 +256,15 @@ class LearnedQuantiles:
         return known[i - 1] + part * (known[i] - known[i - 1])
 
 
-def put_to_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Put an end of an interval to 0 or 1 if it is next to it."""
+def put_to_ends(
+    low: np.ndarray, value: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Put an end of an interval to 0 or 1 if it is next to it, or does not exclude much."""
     near = NEAR_END * (high - low)
-    return np.where(low < near, 0.0, low), np.where(high > 1 - near, 1.0, high)
+    return (
+        np.where((low < near) | (low < HALF * value), 0.0, low),
+        np.where(high > 1 - near, 1.0, high),
+    )
 
 
 def uncalibrated(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:

@@ -49,11 +49,13 @@ class Diagnosis:
 
     @property
     def summary(self) -> str:
-        """How many findings there are of each severity."""
+        """How many findings there are of each severity; first of all, if few checks were made."""
         n = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
         parts = [f"{n[name]} {name}{'s' if n[name] != 1 else ''}" for name in ("warning", "notice")]
-        more = f", {len(self.unchecked)} not checked" if self.unchecked else ""
-        return f"{', '.join(parts)}, {n['ok']} in order{more}"
+        made, missing = len(self.findings), len(self.unchecked)
+        few = f"Only {made} of {made + missing} checks could be made: " if missing >= made else ""
+        more = f", {missing} not checked" if missing else ""
+        return f"{few}{', '.join(parts)}, {n['ok']} in order{more}"
 
     def told(self, remedy: Callable[[Unchecked], str]) -> str:
         """The whole report as text.
@@ -63,7 +65,8 @@ class Diagnosis:
         remedy : callable
             Says how to get a finding that is missing, in the words of the user's front end.
         """
-        parts = [f"{self.prevalence!r}\n{self.summary}", *map(str, self.by_severity)]
+        head = f"{self.prevalence!r}\n{self.prevalence.verdict}\n{self.summary}"
+        parts = [head, *map(str, self.by_severity)]
         if self.unchecked:
             lines = (f"  {unchecked.told(remedy(unchecked))}" for unchecked in self.unchecked)
             parts.append("\n".join(["NOT CHECKED", *lines]))

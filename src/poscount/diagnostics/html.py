@@ -44,7 +44,7 @@ def html_page(diagnosis: Diagnosis) -> str:
         )
     parts = [
         f'<p class="answer"><strong>{100 * p:.1f} %</strong> of {p.n_unlabeled:,} rows are '
-        f"positive{interval}.</p>\n",
+        f"positive{interval}.</p>\n<p><strong>{html.escape(str(p.verdict))}</strong></p>\n",
         f"<p>{html.escape(p.method)} has learned from {p.n_labeled:,} labelled positives. "
         f"Findings: {html.escape(diagnosis.summary)}.</p>\n",
         *map(_article, diagnosis.by_severity),

@@ -57,6 +57,8 @@ class Bank:
     ----------
     method : str
         "RCQ" or "TRCQ".
+    columns : list of str
+        Names of the columns of the lines.
     lines : ndarray of shape (n_samples, n_columns)
         What its regions said.
     truth : ndarray
@@ -68,21 +70,17 @@ class Bank:
     """
 
     method: str
+    columns: list[str]
     lines: np.ndarray
     truth: np.ndarray
     source: np.ndarray
     kin: np.ndarray
     task: np.ndarray
 
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns of the lines."""
-        return COLUMNS[self.method]
-
     def part(self, kept: np.ndarray) -> Bank:
         """The samples that `kept` chooses."""
         arrays = (self.lines, self.truth, self.source, self.kin, self.task)
-        return Bank(self.method, *(array[kept] for array in arrays))
+        return Bank(self.method, self.columns, *(array[kept] for array in arrays))
 
 
 def draw_task(
@@ -197,14 +195,13 @@ def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndar
 
 def read_bank(files: Sequence[Path]) -> Bank:
     """The bank that these files hold."""
-    parts, methods = [], set()
+    parts, made_for = [], []
     for path in files:
         meta, arrays = container.read(path, "bank")
         n = len(arrays["truth"])
         names = (np.full(n, meta[key]) for key in ("source", "kin"))
         parts.append((arrays["lines"], arrays["truth"], *names, arrays["task"]))
-        methods.add(meta["method"])
-    if len(methods) != 1:
-        raise ValueError("These files are no bank of one method.")
-    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Bank(methods.pop(), *columns)
+        made_for.append((meta["method"], meta["columns"]))
+    if not made_for or any(other != made_for[0] for other in made_for):
+        raise ValueError("These files are no bank of one method and one version.")
+    return Bank(*made_for[0], *(np.concatenate(part) for part in zip(*parts, strict=True)))

@@ -23,6 +23,8 @@ from poscount.calibration.trees import DEPTH, N_LEAVES, N_SPLITS, UNIT, Trees
 from poscount.experience.bank import FAMILIES, Bank
 from poscount.seeds import stream
 
+# Of the samples that intervals may miss.
+SHARE_BELOW = 0.3
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.95, 0.98, 0.99])
 LARGEST_TARGET = 1.5
 N_TREES = 160
@@ -185,7 +187,8 @@ class Factors(NamedTuple):
 def fit_factors(bank: Bank, quantiles: np.ndarray) -> Factors:
     """Factors from quantiles that were predicted without the kin of each sample.
 
-    At each level, half of the samples that an interval misses lie below it and half above.
+    At each level, half of the samples that an interval may miss lie above it, but only
+    `SHARE_BELOW` below it: negatives that look like positives are the error that matters.
     """
     learned = LearnedQuantiles(quantiles, bank.lines, bank.columns)
     error = bank.truth - learned.value
@@ -198,10 +201,10 @@ def fit_factors(bank: Bank, quantiles: np.ndarray) -> Factors:
         high = learned.value + above[-1] * up
 
         def misses(factor: float, down: np.ndarray = down, high: np.ndarray = high) -> float:
-            low, _ = put_to_ends(learned.value - factor * down, high)
+            low, _ = put_to_ends(learned.value - factor * down, learned.value, high)
             return float((bank.truth < low).mean())
 
-        below.append(_smallest_factor(misses, 1 - share))
+        below.append(_smallest_factor(misses, SHARE_BELOW * (1 - level)))
     return Factors(np.array(below), np.array(above), nnls(learned.widths, np.abs(error))[0])
 
 

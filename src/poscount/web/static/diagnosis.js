@@ -51,11 +51,16 @@ function showDiagnosis({ rows, findings, unchecked: missing, command }) {
   const fine = of(findings, "ok");
   const warnings = of(findings, "warning").length;
   const reasons = warnings === 1 ? "1 reason" : `${warnings} reasons`;
+  const total = findings.length + missing.length;
+  const checked =
+    missing.length >= findings.length
+      ? `Only ${findings.length} of ${total} checks could be made`
+      : "The assumptions are checked";
   say(
     "diagnosis-status",
     warnings
-      ? `The assumptions are checked: ${reasons} to doubt the answer.`
-      : "The assumptions are checked: no reason to doubt the answer was found. That is no proof; see below.",
+      ? `${checked}: ${reasons} to doubt the answer.`
+      : `${checked}: no reason to doubt the answer was found. That is no proof; see below.`,
   );
   say("diagnosis-rows", rows);
   say("diagnose", command);
