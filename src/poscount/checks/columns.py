@@ -219,9 +219,14 @@ def column_evidence(
     # are far away in most columns are negatives.
     by_itself &= (positives.varying & (inside >= HARDLY_INSIDE))[..., np.newaxis, np.newaxis]
     beyond = shares.sum(axis=-2)
-    for k in range(1, outside.shape[-1]):
-        nearest = _most(judged & (beyond[..., k - 1] > MANY), judged)[..., np.newaxis]
-        by_itself[..., k] &= (outside[..., k] <= MANY) | ~nearest
+    for first, last, at in ((1, FAR, 0), (FAR, None, 1)):
+        most = _most(judged & (beyond[..., at] > MANY), judged)[..., np.newaxis, np.newaxis]
+        by_itself[..., first:last] &= (outside[..., first:last] <= MANY) | ~most
+    # Where most columns have rows far away, only very far ones say anything, and only if the column
+    # has a scale.
+    most = _most(judged & (beyond[..., 1] > FILLED), judged)
+    by_itself[..., :FAR] &= ~most[..., np.newaxis, np.newaxis]
+    by_itself &= (judged | ~most)[..., np.newaxis, np.newaxis]
     many_far = judged & (shares[..., FAR].sum(axis=-1) > MANY_FAR)
     many_far &= ~by_itself[..., FAR:].any(axis=(-1, -2)) & ~_most(many_far, judged)
     other_scale = judged & (inside < HARDLY_INSIDE) | many_far

@@ -9,6 +9,8 @@ from poscount.checks.columns import FAR, HARDLY_INSIDE, SOME_FAR, ColumnEvidence
 from poscount.errors import join_names
 from poscount.verdict import Severity
 
+# Columns with fewer rows inside are like the one that stands out.
+HALF = 0.5
 # One for each of: very far away, and in a few columns only.
 SEVERITIES: tuple[Severity, ...] = ("note", "doubt", "do not use")
 
@@ -34,7 +36,8 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     )
     very_far = columns.outside[strange, :, FAR:].sum(axis=(-1, -2)).max() > SOME_FAR
     # Negatives may be far away in most columns.
-    few = 2 * len(strange) <= np.count_nonzero(columns.positives.judged)
+    judged = columns.positives.judged
+    few = 2 * np.count_nonzero(judged & (columns.inside < HALF)) <= np.count_nonzero(judged)
     return Outcome(
         "warning" if very_far or few else "notice",
         least,
