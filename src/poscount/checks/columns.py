@@ -17,7 +17,7 @@ SMALLEST_SHARE, LARGEST_SHARE = 0.08, 0.9
 # Of columns, for statements about all of them, or all but two.
 FEWEST_COLUMNS = 4
 # Of the sample: inside of a column's range, beyond 64 standard deviations, and in a bin by itself.
-HARDLY_INSIDE, SOME_FAR, MANY_FAR, FILLED = 0.05, 0.01, 0.2, 0.01
+HARDLY_INSIDE, MANY_FAR, FILLED = 0.05, 0.2, 0.01
 # Codes for missing values in more rows than these are in some columns, not in most of them.
 MANY = 0.1
 FEWEST_ROWS = 3

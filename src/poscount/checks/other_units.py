@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, Missing, Outcome
-from poscount.checks.columns import FAR, HARDLY_INSIDE, SOME_FAR, ColumnEvidence
+from poscount.checks.columns import FAR, HARDLY_INSIDE, MANY_FAR, ColumnEvidence
 from poscount.errors import join_names
 from poscount.verdict import Severity
 
@@ -34,7 +34,7 @@ def _look(evidence: Evidence) -> Outcome | Missing:
         else "Check whether this column is in other units, or from another sensor, than in the "
         "positives."
     )
-    very_far = columns.outside[strange, :, FAR:].sum(axis=(-1, -2)).max() > SOME_FAR
+    very_far = columns.outside[strange, :, FAR:].sum(axis=(-1, -2)).max() > MANY_FAR
     # Negatives may be far away in most columns.
     judged = columns.positives.judged
     few = 2 * np.count_nonzero(judged & (columns.inside < HALF)) <= np.count_nonzero(judged)
