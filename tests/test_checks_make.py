@@ -193,8 +193,9 @@ def test_repeated_positives_in_trcq_and_in_the_report(rng):
     assert finding.severity == "warning"
 
 
-def test_coarse_positives_are_not_repeated(rng):
-    learned = pd.DataFrame(rng.integers(0, 3, size=(300, 2)), columns=["a", "b"])
+@pytest.mark.parametrize("n_values", [(3, 3), (15, 1), (15, 2), (40,)])
+def test_coarse_positives_are_not_repeated(rng, n_values):
+    learned = np.column_stack([rng.integers(0, n, size=300) for n in n_values])
     assert RCQ(random_state=0).fit(learned).copied_ == 0
 
 
