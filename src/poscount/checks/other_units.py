@@ -11,8 +11,6 @@ from poscount.verdict import Severity
 
 # Columns with fewer rows inside are like the one that stands out.
 HALF = 0.5
-# One for each of: very far away, and in a few columns only.
-SEVERITIES: tuple[Severity, ...] = ("note", "doubt", "do not use")
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:
@@ -34,21 +32,27 @@ def _look(evidence: Evidence) -> Outcome | Missing:
         else "Check whether this column is in other units, or from another sensor, than in the "
         "positives."
     )
-    very_far = columns.outside[strange, :, FAR:].sum(axis=(-1, -2)).max() > MANY_FAR
-    # Negatives may be far away in most columns.
-    judged = columns.positives.judged
-    few = 2 * np.count_nonzero(judged & (columns.inside < HALF)) <= np.count_nonzero(judged)
+    severity = _severity(columns, strange)
     return Outcome(
-        "warning" if very_far or few else "notice",
+        "notice" if severity == "note" else "warning",
         least,
         HARDLY_INSIDE,
         sentence,
         advice,
         caution=len(strange),
-        caution_severity=SEVERITIES[int(very_far) + int(few)],
-        reason=f"{join_names(names)} {'is' if len(names) == 1 else 'are'} not like in the "
-        "positives: in other units?",
+        caution_severity=severity,
+        reason=f"column{'s' if len(names) > 1 else ''} {join_names(names)} may be in other units",
     )
+
+
+def _severity(columns: ColumnEvidence, strange: list[int]) -> Severity:
+    """In some columns other units are likely; in most of them, negatives may be far away."""
+    judged = columns.positives.judged
+    n_judged = np.count_nonzero(judged)
+    very_far = columns.outside[strange, :, FAR:].sum(axis=(-1, -2)) > MANY_FAR
+    if 2 * np.count_nonzero(judged & (columns.inside < HALF)) <= n_judged:
+        return "do not use" if very_far.any() else "doubt"
+    return "doubt" if 2 * np.count_nonzero(very_far) > n_judged else "note"
 
 
 def _where(evidence: Evidence, columns: ColumnEvidence, j: int) -> str:
@@ -63,7 +67,6 @@ def _where(evidence: Evidence, columns: ColumnEvidence, j: int) -> str:
 OTHER_UNITS = Check(
     code="other-units",
     look=_look,
-    caution_severity="do not use",
     title="Units of the columns",
     quantity="share of the sample in the positives' range, in the column where it is smallest",
     cannot_detect="other units that leave most values within the range of the positives",
