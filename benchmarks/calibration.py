@@ -11,6 +11,7 @@ Then, each command printing a table in Markdown:
     python benchmarks/calibration.py ablation bank-rcq      # columns, size of the bank, its parts
     python benchmarks/calibration.py fresh bank-rcq         # families that are in no bank
     python benchmarks/calibration.py experiment-1 bank-rcq  # the paper's, each set by the others
+    python benchmarks/calibration.py verdict bank-rcq       # what the grades are worth
     python benchmarks/calibration.py overlap bank-rcq       # by how far the classes are apart
     python benchmarks/calibration.py growth bank-rcq        # error and coverage as n grows
     python benchmarks/calibration.py peers bank-rcq --trcq bank-trcq   # all methods
@@ -44,10 +45,14 @@ from poscount.experience.tasks import Limits, Task, draw_samples
 from poscount.experiments import protocols
 from poscount.reusable.regions import interval_from_gap
 from poscount.seeds import stream
+from poscount.verdict import LIMITS as LIMITS_OF_GRADES
+from poscount.verdict import verdict
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 FRESH_SEED, SECOND_SEED = 1000, 2000
 STRONG_OVERLAP = 0.95
+# Tasks of each source; on the fifty before, the shape of the intervals was chosen.
+REPORTED = range(50, 100)
 
 
 class Judged(NamedTuple):
@@ -214,6 +219,30 @@ def left_out(bank: Bank, n_jobs: int) -> None:
         ],
         ["tenth", "expected error", "mean error when left out"],
     )
+
+
+def verdict_table(bank: Bank, n_jobs: int) -> None:
+    """Errors by grade, each answer by the calibration without its kin."""
+    left = LeftOut(bank, n_jobs)
+    real = bank.part(is_real(bank))
+    likely, error = np.empty((2, len(real.truth)))
+    for kin in left.kin:
+        own = real.kin == kin
+        answer = left.without(kin).answer(real.lines[own], real.columns, 0.95)
+        likely[own], error[own] = answer.likely_error, np.abs(answer.value - real.truth[own])
+    print(f"The error was at most the likely error in {(error <= likely).mean():.3f}.\n")
+    grades = np.array([verdict(x, []).grade for x in likely.tolist()])
+    rows = []
+    for grade in ("good", "fair", "rough", "unsure"):
+        own = error[grades == grade]
+        most = dict(LIMITS_OF_GRADES).get(grade, 100) / 100
+        shares = [(own <= most).mean(), (own < 0.05).mean(), (own > 0.1).mean()]
+        rows.append(
+            [grade, f"{len(own) / len(error):.3f}", f"{100 * own.mean():.2f}"]
+            + [f"{share:.3f}" for share in (*shares, (own > 0.15).mean())]
+        )
+    head = ["verdict", "share of answers", "MAE", "as told", "error < 5", "> 10", "> 15 points"]
+    print_rows(rows, head)
 
 
 def ablation(bank: Bank, n_jobs: int) -> None:
@@ -410,16 +439,16 @@ def _grown(network: Source, n_labeled: int, n_rows: int, number: int) -> tuple[n
     return model.profile(model.count(sample)), n_positive / len(sample)
 
 
-def overlap(bank: Bank, n_jobs: int, n_tasks: int = 50) -> None:
+def overlap(bank: Bank, n_jobs: int) -> None:
     """Some tasks of each source, apart by how well boosting tells their classes apart."""
     real, new = LeftOut(bank, n_jobs).answers()
     old = before(real.lines, real.columns)
     area = np.full(len(real.truth), np.nan)
     for source in sources():
         areas = Parallel(n_jobs=n_jobs)(
-            delayed(_separation_of)(source, number) for number in range(n_tasks)
+            delayed(_separation_of)(source, number) for number in REPORTED
         )
-        for number, found in enumerate(areas):
+        for number, found in zip(REPORTED, areas, strict=True):
             area[(real.source == source.name) & (real.task == number)] = found
     kinds = {
         "AUC >= .95": area >= STRONG_OVERLAP,
@@ -500,6 +529,7 @@ COMMANDS = {
     "experiment-1": experiment_1,
     "growth": growth,
     "overlap": overlap,
+    "verdict": verdict_table,
     "peers": peers,
 }
 
