@@ -11,6 +11,12 @@ Both use the same ten sets, because there are no other ten; every set is judged 
 learned without it and its kin. `plain` draws tasks as the bank does, from all its sources but with
 seed 100 or 1 instead of the bank's 0, and of all kinds of sizes, columns and overlaps.
 
+Added later: the reporting split was looked at three times. After the first look, copied positives
+were used once, and rows far away in most columns were taken for negatives; after the second, what
+counts as coarse was corrected by one of its plain tasks. No threshold was changed by it. So there is
+a *confirmation* split, run once, at the end: seed 2, and classes at other even places where a set
+has them.
+
 About 300 positives to learn from and 1,000 rows in a sample, fewer where a set has fewer.
 A warning counts as one unless its code is wide-interval, which is about precision alone.
 "Silent and wrong": no warning at all, off by more than 15 points, and outside of the interval.
@@ -38,22 +44,23 @@ from poscount.experience.tasks import Task
 from poscount.prevalence import Prevalence
 from poscount.seeds import stream
 
-SEEDS = {"tuning": 100, "reporting": 1}
+SEEDS = {"tuning": 100, "reporting": 1, "confirmation": 2}
 PREVALENCES = (0.1, 0.3, 0.5, 0.8, 1.0)
 MOST_LABELED, MOST_ROWS = 300, 1000
 N_DRAWS = 6
 # Places of the positives' classes among the sorted ones.
+# Where there is no third choice, confirmation has other rows of the same classes as reporting.
 CLASSES: dict[str, dict[str, tuple[int, ...]]] = {
-    "letter": {"tuning": (1, 3, 5), "reporting": (0, 2, 4)},
-    "pendigits": {"tuning": (1,), "reporting": (4,)},
-    "japanese_vowels": {"tuning": (1,), "reporting": (4,)},
-    "anuran_calls": {"tuning": (3,), "reporting": (2,)},
-    "arabic_digit": {"tuning": (3,), "reporting": (6,)},
-    "handwritten_qg": {"tuning": (1,), "reporting": (0,)},
-    "htru2": {"tuning": (1,), "reporting": (0,)},
-    "wine": {"tuning": (1,), "reporting": (0,)},
-    "digits": {"tuning": (1, 3, 5), "reporting": (0, 2, 4)},
-    "breast_cancer": {"tuning": (1,), "reporting": (0,)},
+    "letter": {"tuning": (1, 3, 5), "reporting": (0, 2, 4), "confirmation": (6, 8, 10)},
+    "pendigits": {"tuning": (1,), "reporting": (4,), "confirmation": (6,)},
+    "japanese_vowels": {"tuning": (1,), "reporting": (4,), "confirmation": (6,)},
+    "anuran_calls": {"tuning": (3,), "reporting": (2,), "confirmation": (2,)},
+    "arabic_digit": {"tuning": (3,), "reporting": (6,), "confirmation": (8,)},
+    "handwritten_qg": {"tuning": (1,), "reporting": (0,), "confirmation": (0,)},
+    "htru2": {"tuning": (1,), "reporting": (0,), "confirmation": (0,)},
+    "wine": {"tuning": (1,), "reporting": (0,), "confirmation": (0,)},
+    "digits": {"tuning": (1, 3, 5), "reporting": (0, 2, 4), "confirmation": (4, 6, 8)},
+    "breast_cancer": {"tuning": (1,), "reporting": (0,), "confirmation": (0,)},
 }
 BUNDLED = ("digits", "breast_cancer")
 WIDE = "wide-interval"
