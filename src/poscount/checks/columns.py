@@ -222,10 +222,10 @@ def column_evidence(
     for first, last, at in ((1, FAR, 0), (FAR, None, 1)):
         most = _most(judged & (beyond[..., at] > MANY), judged)[..., np.newaxis, np.newaxis]
         by_itself[..., first:last] &= (outside[..., first:last] <= MANY) | ~most
-    # Where most columns have rows far away, only very far ones say anything, and only if the column
-    # has a scale.
+    # A column without a scale is trusted only about rows that are very far away. Where most columns
+    # have rows far away, only very far ones say anything, and only if the column has a scale.
     most = _most(judged & (beyond[..., 1] > FILLED), judged)
-    by_itself[..., :FAR] &= ~most[..., np.newaxis, np.newaxis]
+    by_itself[..., :FAR] &= (judged & ~most)[..., np.newaxis, np.newaxis]
     by_itself &= (judged | ~most)[..., np.newaxis, np.newaxis]
     many_far = judged & (shares[..., FAR].sum(axis=-1) > MANY_FAR)
     many_far &= ~by_itself[..., FAR:].any(axis=(-1, -2)) & ~_most(many_far, judged)
