@@ -10,11 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from poscount.checks.check import Check, Evidence, Missing, RegionEvidence
+from poscount.checks.columns import ColumnEvidence, PositiveColumns, column_evidence
+from poscount.checks.columns_fit import EXCHANGED_COLUMNS, ONLY_COLUMNS_FIT, SHIFTED_COLUMNS
 from poscount.checks.constant_features import CONSTANT_FEATURES
-from poscount.checks.copies import DUPLICATE_POSITIVES, DUPLICATE_ROWS, POSITIVES_IN_SAMPLE
+from poscount.checks.copies import (
+    DUPLICATE_POSITIVES,
+    DUPLICATE_ROWS,
+    POSITIVES_IN_SAMPLE,
+    REPEATED_POSITIVES,
+)
 from poscount.checks.core_differs import CORE_DIFFERS
 from poscount.checks.dedpul_disagrees import DEDPUL_DISAGREES
 from poscount.checks.few_positives import FEW_POSITIVES, FEW_POSITIVES_FOR_RCQ
+from poscount.checks.missing_code import ADDED_ZEROS, MISSING_CODE
+from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
+from poscount.checks.other_units import OTHER_UNITS
 from poscount.checks.overlap import OVERLAP
 from poscount.checks.pat_disagrees import PAT_DISAGREES
 from poscount.checks.repeated_columns import REPEATED_COLUMNS, SINGULAR_COVARIANCE
@@ -27,8 +37,21 @@ from poscount.checks.wide_interval import WIDE_INTERVAL
 from poscount.verdict import Caution
 
 # Of the model alone, made once for many samples; and of each sample.
-MODEL_CHECKS = (FEW_POSITIVES_FOR_RCQ, FEW_POSITIVES, SINGULAR_COVARIANCE, TIED_SCORES)
+MODEL_CHECKS = (
+    FEW_POSITIVES_FOR_RCQ,
+    REPEATED_POSITIVES,
+    FEW_POSITIVES,
+    SINGULAR_COVARIANCE,
+    TIED_SCORES,
+)
 SAMPLE_CHECKS = (
+    OTHER_UNITS,
+    MISSING_CODE,
+    ADDED_ZEROS,
+    EXCHANGED_COLUMNS,
+    SHIFTED_COLUMNS,
+    ONLY_COLUMNS_FIT,
+    NOTHING_LIKE_POSITIVES,
     WIDE_INTERVAL,
     UNLIKE_EXPERIENCE,
     CORE_DIFFERS,
@@ -40,6 +63,13 @@ SAMPLE_CHECKS = (
 REPORT = (
     FEW_POSITIVES,
     WIDE_INTERVAL,
+    OTHER_UNITS,
+    MISSING_CODE,
+    ADDED_ZEROS,
+    EXCHANGED_COLUMNS,
+    SHIFTED_COLUMNS,
+    ONLY_COLUMNS_FIT,
+    NOTHING_LIKE_POSITIVES,
     CORE_DIFFERS,
     PAT_DISAGREES,
     OVERLAP,
@@ -58,9 +88,12 @@ __all__ = [
     "MODEL_CHECKS",
     "REPORT",
     "SAMPLE_CHECKS",
+    "ColumnEvidence",
     "Evidence",
     "Missing",
+    "PositiveColumns",
     "RegionEvidence",
+    "column_evidence",
     "model_cautions",
     "sample_cautions",
 ]

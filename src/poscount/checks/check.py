@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from poscount.checks.columns import ColumnEvidence
 from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
 from poscount.prevalence import Interval
 from poscount.scorers import Mahalanobis
@@ -90,6 +91,14 @@ class Evidence:
         How overfull the core of the positives is (`poscount.checks.overlap`).
     regions : RegionEvidence
         What RCQ says.
+    columns : ColumnEvidence
+        What the columns of the sample say, each by itself.
+    core_share : float
+        Rows of the sample in the core, as a share of what it would have if all were positives.
+    copied : float
+        Share of the positives given that are copies of others, 0 where values are coarse.
+    n_given : int
+        Number of positives given, copies included.
     unlike_experience : bool
         Whether the calibration has seen nothing like the sample.
     n_rows, n_rows_used : int
@@ -119,6 +128,10 @@ class Evidence:
     gap: float | None = None
     core_excess: float | Missing = _MISSING
     regions: RegionEvidence | Missing = _MISSING
+    columns: ColumnEvidence | Missing = _MISSING
+    core_share: float | Missing = _MISSING
+    copied: float | Missing = _MISSING
+    n_given: int = 0
     unlike_experience: bool = False
     n_rows: int | Missing = _MISSING
     n_rows_used: int | Missing = _MISSING
@@ -150,6 +163,8 @@ class Outcome(NamedTuple):
         The statistic of the warning that the prevalence carries; None if it carries none.
     reason : str
         For the verdict, if it names a column; otherwise that of the check.
+    caution_severity : {"note", "doubt", "do not use"} or None
+        Of the warning, if it depends on what was seen; otherwise that of the check.
     """
 
     severity: Severity
@@ -159,6 +174,7 @@ class Outcome(NamedTuple):
     advice: str = ""
     caution: float | None = None
     reason: str = ""
+    caution_severity: CautionSeverity | None = None
 
 
 @dataclass(frozen=True)
@@ -205,7 +221,8 @@ class Check:
             )
         sentence = " ".join(filter(None, parts))
         reason = seen.reason or self.reason
-        return Caution(self.code, sentence, float(seen.caution), self.caution_severity, reason)
+        severity = seen.caution_severity or self.caution_severity
+        return Caution(self.code, sentence, float(seen.caution), severity, reason)
 
     def finding(self, evidence: Evidence) -> Finding | Unchecked:
         """The entry in the report."""

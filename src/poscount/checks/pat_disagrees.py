@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from poscount.checks.check import Check, Evidence, Missing, Outcome, severity_above
-from poscount.checks.core_differs import ADVICE, two_readings
+from poscount.checks.core_differs import ADVICE, readings_differ, two_readings
 
 # Of (PAT - RCQ) / gap.
 NOTICE, WARNING = 1.1, 1.3
@@ -22,7 +22,8 @@ def _look(evidence: Evidence) -> Outcome | Missing:
         )
         return Outcome(severity, number, WARNING, sentence)
     sentence = f"PAT's estimate is higher than chance alone would explain. {two_readings(regions)}"
-    return Outcome(severity, number, WARNING, sentence, ADVICE, caution=number)
+    caution = number if readings_differ(regions) else None
+    return Outcome(severity, number, WARNING, sentence, ADVICE, caution=caution)
 
 
 PAT_DISAGREES = Check(

@@ -78,6 +78,7 @@ def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Ga
     # The model's own, because RCQ's shrunk covariance hides repeated columns.
     if not isinstance(scorer, Mahalanobis):
         scorer = NO_SCORER if isinstance(view, Missing) else view.rcq.scorer_
+    seen = view if isinstance(view, Missing) else view.rcq.evidence(view.counts)
     no_interval = Missing(f"{answer.method} gave no interval: fit it with resampling, or use RCQ.")
     evidence = Evidence(
         n_labeled=model.n_labeled_,
@@ -88,6 +89,8 @@ def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Ga
         gap=answer.details.get("gap"),
         core_excess=_core_excess(answer, view),
         regions=view if isinstance(view, Missing) else _region_evidence(view),
+        columns=seen if isinstance(seen, Missing) else seen.columns,
+        core_share=seen if isinstance(seen, Missing) else seen.core_share,
         warned=frozenset(caution.code for caution in answer.warnings),
         count=answer.count,
         seed=model.seed_,
@@ -125,10 +128,10 @@ def _learned_from(model: Quantifier, positives: Any) -> Rows | Missing:
     if positives is None:
         return NO_POSITIVES
     rows = model._sample(positives)
-    if len(rows) != model.n_labeled_:
+    n_given = getattr(model, "n_given_", model.n_labeled_)
+    if len(rows) != n_given:
         raise InputError(
-            f"These are {len(rows)} positives, but the model was fitted on {model.n_labeled_}: "
-            "give those."
+            f"These are {len(rows)} positives, but the model was fitted on {n_given}: give those."
         )
     return _as_numbers(rows)
 

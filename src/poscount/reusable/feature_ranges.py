@@ -31,6 +31,11 @@ class OutsideCounts(NamedTuple):
     above: np.ndarray
     zeros: np.ndarray
 
+    @property
+    def farther(self) -> np.ndarray:
+        """Rows below and above, of shape (..., n_features, 2, 4)."""
+        return np.stack([self.below, self.above], axis=-2)
+
     @classmethod
     def of_cells(cls, cells: np.ndarray) -> OutsideCounts:
         """Read counts of shape (..., n_features * N_COLUMNS)."""

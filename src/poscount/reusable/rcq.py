@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,11 +13,15 @@ from poscount import constraints
 from poscount.calibration.calibration import Answers, Calibration
 from poscount.calibration.files import chosen_calibration
 from poscount.checks import (
+    ColumnEvidence,
     Evidence,
+    PositiveColumns,
     RegionEvidence,
+    column_evidence,
     model_cautions,
     sample_cautions,
 )
+from poscount.checks.columns import has_a_scale
 from poscount.checks.core_differs import core_difference
 from poscount.checks.overlap import core_excess
 from poscount.counts import Counts
@@ -90,6 +95,11 @@ class RCQ(RegionCounter):
         Limits outside of each feature's range (`poscount.reusable.feature_ranges`).
     zeros_ : ndarray of int, shape (n_features,)
         Positives whose value is exactly 0.
+    copied_ : float
+        Share of the positives given that are copies of others, 0 where values are coarse. If it is
+        above 0.2, each distinct positive is used once.
+    n_given_ : int
+        Number of positives given, copies included.
     core_freedom_ : float
         How many independent cuts the cuts of the features are worth, for the warning
         "core-differs".
@@ -318,16 +328,18 @@ class RCQ(RegionCounter):
             Evidence(
                 n_labeled=self.n_labeled_,
                 feature_names=self.feature_names,
-                scorer=self.scorer_,
                 largest_tie=self.largest_tie_,
+                copied=self.copied_,
+                n_given=self.n_given_,
                 answered_by_pat=not regions.enough_positives,
             )
         )
         n_rows = counts.n_rows.tolist()
+        seen = self._evidence_of(regions, counts, beside)
         if not regions.enough_positives:
             return [
-                self._estimate_by_pat(uncapped, n, of_model)
-                for uncapped, n in zip(pat, n_rows, strict=True)
+                self._estimate_by_pat(uncapped, n, evidence, of_model)
+                for uncapped, n, evidence in zip(pat, n_rows, seen, strict=True)
             ]
         found = regions.find(counts)
         differences = self._core_difference(regions, counts)
@@ -337,17 +349,52 @@ class RCQ(RegionCounter):
             answers = calibration.answer(lines, names, self.confidence).beside(answers)
         return [
             self._estimate_by_regions(
-                regions, found, answers, i, n, pat[i], float(differences[i]), of_model
+                regions, found, answers, i, n, pat[i], float(differences[i]), evidence, of_model
             )
-            for i, n in enumerate(n_rows)
+            for i, (n, evidence) in enumerate(zip(n_rows, seen, strict=True))
         ]
 
-    def _estimate_by_pat(self, pat: float, n_rows: int, of_model: tuple[Caution, ...]) -> Estimate:
+    def evidence(self, counts: Counts) -> Evidence:
+        """What the checks can see of a sample before its prevalence is known, from its counts."""
+        counted = self.count_in_regions(counts)
+        _, beside = self.split_cells(counts.cells[np.newaxis])
+        return next(self._evidence_of(self.regions, counted, beside))
+
+    def _evidence_of(
+        self, regions: Regions, counts: RegionCounts, beside: CountsBeside
+    ) -> Iterator[Evidence]:
+        names = self.feature_names
+        columns = self._column_evidence(regions, counts, beside)
+        for of_columns, core in zip(columns, regions.core_shares(counts).tolist(), strict=True):
+            yield Evidence(
+                n_labeled=self.n_labeled_, feature_names=names, columns=of_columns, core_share=core
+            )
+
+    def _column_evidence(
+        self, regions: Regions, counts: RegionCounts, beside: CountsBeside
+    ) -> list[ColumnEvidence]:
+        below, positives_below = regions.below(counts.in_cuts)
+        share = positives_below / self.n_labeled_
+        zeros = self.zeros_ / self.n_labeled_
+        varying = np.ones(self.n_features_in_, bool)
+        varying[self.scorer_.constant_] = False
+        judged = varying & has_a_scale(share, self.features_, zeros)
+        # The limits that are nearest, below and above.
+        ranges = self.limits_[:, [0, self.limits_.shape[1] // 2]]
+        signs = np.sign(self.scorer_.location_[self.features_])
+        cut = self.features_
+        positives = PositiveColumns(ranges, zeros, varying, judged, cut, share, signs)
+        outside = beside.outside
+        return column_evidence(positives, outside.farther, outside.zeros, below, counts.n_rows)
+
+    def _estimate_by_pat(
+        self, pat: float, n_rows: int, seen: Evidence, of_model: tuple[Caution, ...]
+    ) -> Estimate:
         p = min(1.0, pat)
         half = float(half_width(p, self.n_labeled_, n_rows, self.confidence))
         interval = Interval(max(0.0, p - half), min(1.0, p + half), self.confidence)
         excess = core_excess(pat, self.n_labeled_, n_rows)
-        evidence = Evidence(n_labeled=self.n_labeled_, interval=interval, core_excess=excess)
+        evidence = replace(seen, interval=interval, core_excess=excess)
         details = {"pat": pat, "core_excess": excess}
         return Estimate(p, details, interval, sample_cautions(evidence, of_model))
 
@@ -360,6 +407,7 @@ class RCQ(RegionCounter):
         n_rows: int,
         pat: float,
         difference: float,
+        seen: Evidence,
         of_model: tuple[Caution, ...],
     ) -> Estimate:
         decision = found.decision
@@ -388,8 +436,8 @@ class RCQ(RegionCounter):
             "core_excess": excess,
         }
         interval = Interval(float(answers.low[i]), float(answers.high[i]), self.confidence)
-        evidence = Evidence(
-            n_labeled=self.n_labeled_,
+        evidence = replace(
+            seen,
             interval=interval,
             gap=gap,
             core_excess=excess,

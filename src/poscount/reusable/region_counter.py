@@ -9,6 +9,7 @@ import numpy as np
 
 from poscount import container
 from poscount.base import CountingQuantifier
+from poscount.checks.copies import copied_share, use_once
 from poscount.checks.core_differs import core_freedom
 from poscount.checks.tied_scores import largest_tie
 from poscount.reusable.feature_ranges import (
@@ -79,10 +80,13 @@ class RegionCounter(CountingQuantifier):
     """
 
     def _learn(self, rows: Rows) -> None:
-        block = np.asarray(rows.whole(), np.float64)
-        order = OwnOrder(block, self.seed_)
-        block = block[order.sorted_rows(block)]
-        ordered = Rows(np.ascontiguousarray(block[:, order.columns]), None, rows.accepts)
+        self.n_given_ = len(rows)
+        block, ordered, columns = self._in_own_order(rows.whole(), rows)
+        self.copied_ = copied_share(ordered, self.seed_)
+        if use_once(self.copied_, len(block)):
+            # A copy in another fold would tell what the scorer must not know.
+            block, ordered, columns = self._in_own_order(np.unique(block, axis=0), rows)
+            self.n_labeled_ = len(block)
         self.scorer_, training_scores = fit_scorer(Mahalanobis("ledoit-wolf"), ordered, self.seed_)
         self.edges_ = np.quantile(training_scores, EDGE_QUANTILES)
         self.largest_tie_ = largest_tie(training_scores, self.edges_)
@@ -90,11 +94,21 @@ class RegionCounter(CountingQuantifier):
         self.limits_ = learn_limits(block)
         self.zeros_ = np.count_nonzero(block == 0, axis=0)
         self._place_partitions(ordered.data)
-        self._put_columns_back(order.columns)
+        self._put_columns_back(columns)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]
         self.binned_ = self._with_bins(cells, block)
         self.core_freedom_ = self._core_freedom()
         self.hash_ = self._content_hash()
+
+    def _in_own_order(
+        self, positives: np.ndarray, rows: Rows
+    ) -> tuple[np.ndarray, Rows, np.ndarray]:
+        """Positives in the order of what they hold; the same with ordered columns; that order."""
+        block = np.asarray(positives, np.float64)
+        order = OwnOrder(block, self.seed_)
+        block = block[order.sorted_rows(block)]
+        ordered = np.ascontiguousarray(block[:, order.columns])
+        return block, Rows(ordered, None, rows.accepts), order.columns
 
     def _place_partitions(self, block: np.ndarray) -> None:
         centred = block - self.scorer_.location_

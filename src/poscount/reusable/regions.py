@@ -314,6 +314,20 @@ class Regions:
         """The same as `core`, for the positives."""
         return self.core(self._positives_in_cuts)
 
+    def core_shares(self, counts: RegionCounts) -> np.ndarray:
+        """Rows of samples in the core, as a share of what samples of positives alone have."""
+        _, in_core = self.core(counts.in_cuts)
+        _, of_positives = self.core_of_positives
+        expected = counts.n_rows * of_positives / len(self.binned)
+        return in_core / np.maximum(expected, np.finfo(float).tiny)
+
+    def below(self, in_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of samples, and positives, at or below each cut of each feature, at any score."""
+        shape = self.thresholds.shape
+        cuts = self.layout.feature_cuts
+        of_samples, of_positives = in_cuts[:, 0, cuts], self._positives_in_cuts[0, cuts]
+        return of_samples.reshape(-1, *shape), of_positives.reshape(shape)
+
     def in_whole_cuts(self, in_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows of samples, and positives, in every cut at any score."""
         return in_cuts[..., 0, 1:], self._positives_in_cuts[0, 1:]

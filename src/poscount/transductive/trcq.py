@@ -140,6 +140,9 @@ class TRCQ(TransductiveQuantifier):
         self.rcq_ = RCQ(
             confidence=self.confidence, calibration="null", random_state=self.seed_
         ).fit(rows.data)
+        self.n_given_, self.n_labeled_ = len(rows), self.rcq_.n_labeled_
+        if self.n_labeled_ < self.n_given_:
+            self.positives_ = np.unique(self.positives_, axis=0)
         # As RCQ orders them, because the learned bin of each is put beside its other bins.
         order = OwnOrder(self.positives_, self.seed_)
         self.positives_ = self.positives_[order.sorted_rows(self.positives_)]

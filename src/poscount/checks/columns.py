@@ -1,0 +1,277 @@
+"""What the columns of a sample say, each by itself: evidence that a sample is of another make.
+
+Everything here follows from counts, for many samples at once. The checks look at a few numbers of
+each sample, and at its columns only if there is something to say about them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# If more of the positives have one value, or lie in one bin, a column has no scale of its own.
+MOST_ALIKE = 0.9
+# Positives on one side of a cut, for it to be compared.
+SMALLEST_SHARE, LARGEST_SHARE = 0.08, 0.9
+# Of columns, for statements about all of them, or all but two.
+FEWEST_COLUMNS = 4
+# Of the sample: inside of a column's range, beyond 64 standard deviations, and in a bin by itself.
+HARDLY_INSIDE, MANY_FAR, FILLED = 0.05, 0.2, 0.01
+# Codes for missing values in more rows than these are in some columns, not in most of them.
+MANY = 0.1
+FEWEST_ROWS = 3
+# Rows in the next nearer bin, as a share of those in a bin, for it to stand by itself.
+MOST_NEARER = 0.05
+# Places in the last axis of `ColumnEvidence.outside`.
+FAR = 2
+
+
+class PositiveColumns(NamedTuple):
+    """What is known of the columns of the positives.
+
+    Attributes
+    ----------
+    ranges : ndarray of shape (n_features, 2)
+        Smallest and largest value, with a standard deviation to spare.
+    zeros : ndarray of shape (n_features,)
+        Share of exact zeros.
+    varying : ndarray of bool, shape (n_features,)
+        Whether the column is not constant.
+    judged : ndarray of bool, shape (n_features,)
+        Whether it varies enough to say what is far from its values.
+    cut : ndarray of int, shape (n_cut,)
+        Columns that are cut into bins.
+    below : ndarray of shape (n_cut, n_cuts)
+        Share of the positives at or below each cut.
+    signs : ndarray of shape (n_cut,)
+        Of the means.
+    """
+
+    ranges: np.ndarray
+    zeros: np.ndarray
+    varying: np.ndarray
+    judged: np.ndarray
+    cut: np.ndarray
+    below: np.ndarray
+    signs: np.ndarray
+
+
+class ColumnEvidence(NamedTuple):
+    """What the columns of one sample say.
+
+    Attributes
+    ----------
+    positives : PositiveColumns
+    inside : ndarray of shape (n_features,)
+        Share of the sample in the range of the positives, with a standard deviation to spare.
+    least_inside : float
+        The smallest of these shares.
+    outside : ndarray of shape (n_features, 2, 4)
+        Shares below and above the range: farther than 1, 8, 64 and 512 standard deviations, but not
+        farther than the next of these.
+    by_itself : ndarray of bool, shape (n_features, 2, 4)
+        Whether such a bin is filled although the next nearer one is empty, in a column with other
+        rows inside of the range.
+    filled : float
+        Largest share in such a bin, 0 if there is none.
+    other_scale : ndarray of bool, shape (n_features,)
+        Whether the rows of a column are not where the positives are, or many are very far away.
+    n_other_scale : int
+        Number of these columns.
+    more_zeros : float
+        Three of four columns have at least this share of zeros more than the positives.
+    at_most : ndarray of shape (n_cut, 2)
+        Largest share of positives in the sample, by rows at the lower end of each cut column and by
+        those at its upper end.
+    by_columns, by_all_but_two : float
+        The smallest of these shares; and the third smallest, of columns.
+    by_one_end : float
+        The smallest share if all columns are judged by one end only.
+    end : int
+        Which one, as a place in `ENDS`.
+    """
+
+    positives: PositiveColumns
+    inside: np.ndarray
+    least_inside: float
+    outside: np.ndarray
+    by_itself: np.ndarray
+    filled: float
+    other_scale: np.ndarray
+    n_other_scale: int
+    more_zeros: float
+    at_most: np.ndarray
+    by_columns: float
+    by_all_but_two: float
+    by_one_end: float
+    end: int
+
+
+# What has happened to a sample that looks all right at this end of all columns.
+ENDS = (
+    "smaller than those of the positives",
+    "larger than those of the positives",
+    "closer to zero than those of the positives",
+    "farther from zero than those of the positives",
+)
+
+
+def largest_shares(
+    below: np.ndarray, outside: np.ndarray, positives_below: np.ndarray
+) -> np.ndarray:
+    """Largest share of positives in samples, by each column and each of its ends.
+
+    If a share m of the positives is at or below a cut, and a share s of the sample, at most s / m
+    of the sample are positives. Rows that are outside of the range do not count for s.
+
+    Parameters
+    ----------
+    below : ndarray of shape (n_samples, n_cut, n_cuts)
+        Share of the sample at or below each cut.
+    outside : ndarray of shape (n_samples, n_cut, 2)
+        Share of the sample below and above the range.
+    positives_below : ndarray of shape (n_cut, n_cuts)
+        Share of the positives at or below each cut.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_cut, 2)
+        By the lower end and by the upper end, up to 1.
+
+    Examples
+    --------
+    >>> below, outside = np.array([[[0.25, 0.5]]]), np.array([[[0.0, 0.25]]])
+    >>> largest_shares(below, outside, np.array([[0.25, 0.75]])).round(2).tolist()
+    [[[0.67, 0.67]]]
+    """
+    ends = []
+    for of_sample, beyond, of_positives in (
+        (below, outside[..., 0], positives_below),
+        (1 - below, outside[..., 1], 1 - positives_below),
+    ):
+        used = (of_positives >= SMALLEST_SHARE) & (of_positives <= LARGEST_SHARE)
+        ratio = (of_sample - beyond[..., np.newaxis]) / np.where(used, of_positives, 1.0)
+        ends.append(np.where(used, ratio, 1.0).min(axis=-1, initial=1.0))
+    return np.stack(ends, axis=-1)
+
+
+def has_a_scale(below: np.ndarray, cut: np.ndarray, zeros: np.ndarray) -> np.ndarray:
+    """Which columns vary enough to be judged: neither one bin nor zero holds nearly all positives.
+
+    Parameters
+    ----------
+    below : ndarray of shape (n_cut, n_cuts)
+        Share of the positives at or below each cut.
+    cut : ndarray of int, shape (n_cut,)
+        Columns that are cut.
+    zeros : ndarray of shape (n_features,)
+        Share of zeros.
+
+    Examples
+    --------
+    >>> below = np.array([[0.2, 0.6], [0.95, 0.95]])
+    >>> has_a_scale(below, np.array([0, 1]), np.array([0.0, 0.1, 0.98])).tolist()
+    [True, False, False]
+    """
+    judged = zeros <= MOST_ALIKE
+    bins = np.diff(below, prepend=0.0, append=1.0, axis=1)
+    judged[cut] &= bins.max(axis=1) <= MOST_ALIKE
+    return judged
+
+
+def column_evidence(
+    positives: PositiveColumns,
+    farther: np.ndarray,
+    zeros: np.ndarray,
+    below: np.ndarray,
+    n_rows: np.ndarray,
+) -> list[ColumnEvidence]:
+    """Look at the columns of samples, one by one.
+
+    Parameters
+    ----------
+    positives : PositiveColumns
+    farther : ndarray of shape (n_samples, n_features, 2, 4)
+        Rows below and above the range by more than 1, 8, 64 and 512 standard deviations.
+    zeros : ndarray of shape (n_samples, n_features)
+        Rows that are exactly 0.
+    below : ndarray of shape (n_samples, n_cut, n_cuts)
+        Rows at or below each cut.
+    n_rows : ndarray of int, shape (n_samples,)
+
+    Returns
+    -------
+    list of ColumnEvidence
+        One of each sample.
+    """
+    n = np.maximum(n_rows, 1)
+    judged = positives.judged
+    shares = farther / n[:, np.newaxis, np.newaxis, np.newaxis]
+    inside = 1 - shares[..., 0].sum(axis=-1)
+    outside = -np.diff(shares, append=0.0, axis=-1)
+    fewest = np.maximum(FILLED, FEWEST_ROWS / n)[:, np.newaxis, np.newaxis, np.newaxis]
+    # The nearest bin has no neighbour that is counted.
+    by_itself = np.zeros(outside.shape, bool)
+    by_itself[..., 1:] = outside[..., :-1] <= MOST_NEARER * outside[..., 1:]
+    by_itself &= outside >= fewest
+    # A column that is nowhere inside is in other units, not filled with a code. And many rows that
+    # are far away in most columns are negatives.
+    by_itself &= (positives.varying & (inside >= HARDLY_INSIDE))[..., np.newaxis, np.newaxis]
+    beyond = shares.sum(axis=-2)
+    for first, last, at in ((1, FAR, 0), (FAR, None, 1)):
+        most = _most(judged & (beyond[..., at] > MANY), judged)[..., np.newaxis, np.newaxis]
+        by_itself[..., first:last] &= (outside[..., first:last] <= MANY) | ~most
+    # A column without a scale is trusted only about rows that are very far away. Where most columns
+    # have rows far away, only very far ones say anything, and only if the column has a scale.
+    most = _most(judged & (beyond[..., 1] > FILLED), judged)
+    by_itself[..., :FAR] &= (judged & ~most)[..., np.newaxis, np.newaxis]
+    by_itself &= (judged | ~most)[..., np.newaxis, np.newaxis]
+    many_far = judged & (shares[..., FAR].sum(axis=-1) > MANY_FAR)
+    many_far &= ~by_itself[..., FAR:].any(axis=(-1, -2)) & ~_most(many_far, judged)
+    other_scale = judged & (inside < HARDLY_INSIDE) | many_far
+    added = (zeros / n[:, np.newaxis] - positives.zeros)[:, judged]
+    enough = added.shape[1] >= FEWEST_COLUMNS
+    more_zeros = np.quantile(added, 0.25, axis=1) if enough else np.zeros(len(n))
+    at_most = largest_shares(
+        below / n[:, np.newaxis, np.newaxis], shares[..., 0][:, positives.cut], positives.below
+    )
+    each = zip(
+        inside,
+        inside.min(axis=1, initial=1.0, where=judged).tolist(),
+        outside,
+        by_itself,
+        (outside * by_itself).max(axis=(1, 2, 3), initial=0.0).tolist(),
+        other_scale,
+        other_scale.sum(axis=1).tolist(),
+        more_zeros.tolist(),
+        at_most,
+        *_fit(at_most, positives.signs),
+        strict=True,
+    )
+    return [ColumnEvidence(positives, *one) for one in each]
+
+
+def _most(which: np.ndarray, judged: np.ndarray) -> np.ndarray:
+    """Whether these are most of the columns of a sample, as a column vector."""
+    return 2 * which.sum(axis=1, keepdims=True) > np.count_nonzero(judged)
+
+
+def _fit(
+    at_most: np.ndarray, signs: np.ndarray
+) -> tuple[list[float], list[float], list[float], list[int]]:
+    """By all columns, by all but two, and by one end, and which one; a list for all samples."""
+    if at_most.shape[1] < FEWEST_COLUMNS:
+        nothing = [0.0] * len(at_most)
+        return nothing, nothing, nothing, [0] * len(at_most)
+    low, high = at_most[..., 0], at_most[..., 1]
+    of_columns = np.partition(np.minimum(low, high), 2, axis=1)
+    away = signs > 0
+    # If all values have become smaller, the upper ends have lost rows, and the lower ends tell.
+    ends = np.array([low, high, np.where(away, low, high), np.where(away, high, low)]).min(axis=2)
+    return (
+        of_columns[:, :2].min(axis=1).tolist(),
+        of_columns[:, 2].tolist(),
+        ends.max(axis=0).tolist(),
+        ends.argmax(axis=0).tolist(),
+    )

@@ -1,0 +1,139 @@
+"""Samples whose columns look like the positives, each by itself, but whose rows do not.
+
+Each column bounds the prevalence by itself: if few rows are where many positives are, few rows are
+positive. Where this bound is far above the estimate, no single column tells the rows apart from
+positives, but the estimate says that they are none. Negatives can be like that. But so is a sample
+whose columns were shuffled, exchanged or blurred by noise. A shift of all columns to one side is
+seen if the bounds are taken at that side only, two exchanged columns if the two worst are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.checks.columns import ENDS, ColumnEvidence
+from poscount.checks.finding import Severity
+
+# How far the bounds may be above the estimate: of all columns; and of one end, or all but two.
+NOTICE, WARNING = 0.15, 0.3
+NOTICE_OF_SOME, WARNING_OF_SOME = 0.3, 0.5
+SAME = "prepared in the same way as the positives: same units, same order, same sensors"
+
+
+def _excess(evidence: Evidence, columns: ColumnEvidence) -> tuple[float, float, float] | Missing:
+    """How far the three bounds are above the estimate, whose own bound is its gap above it."""
+    regions = evidence.regions
+    if isinstance(regions, Missing):
+        return regions
+    estimate = regions.estimate + regions.gap
+    bounds = columns.by_columns, columns.by_all_but_two, columns.by_one_end
+    return bounds[0] - estimate, bounds[1] - estimate, bounds[2] - estimate
+
+
+def _outcome(
+    excess: float, notice: float, warning: float, sentence: str, advice: str, reason: str = ""
+) -> Outcome:
+    severity: Severity = "warning" if excess > warning else "notice"
+    return Outcome(
+        severity,
+        excess,
+        notice,
+        sentence,
+        advice,
+        caution=excess,
+        caution_severity="doubt" if severity == "warning" else "note",
+        reason=reason,
+    )
+
+
+def _look(evidence: Evidence) -> Outcome | Missing:
+    columns = evidence.columns
+    if isinstance(columns, Missing):
+        return columns
+    found = _excess(evidence, columns)
+    if isinstance(found, Missing):
+        return found
+    excess = found[0]
+    if excess <= NOTICE:
+        sentence = "Where rows are no positives, single columns show it."
+        return Outcome("ok", excess, NOTICE, sentence)
+    sentence = (
+        f"By every single column, {100 * columns.by_columns:.0f} % of the sample could be "
+        "positives, but hardly any row is like one in all of them together."
+    )
+    advice = (
+        f"If you expect more positives than estimated, check that the sample was {SAME}; and that "
+        "no columns were shuffled or noise added."
+    )
+    return _outcome(excess, NOTICE, WARNING, sentence, advice)
+
+
+def _look_for_exchange(evidence: Evidence) -> Outcome | Missing:
+    columns = evidence.columns
+    if isinstance(columns, Missing):
+        return columns
+    found = _excess(evidence, columns)
+    if isinstance(found, Missing):
+        return found
+    all_columns, but_two, one_end = found
+    if but_two <= NOTICE_OF_SOME or all_columns > NOTICE or one_end > but_two:
+        sentence = "No two columns alone decide about the estimate."
+        return Outcome("ok", but_two, NOTICE_OF_SOME, sentence)
+    worst = np.argsort(columns.at_most.min(axis=1), kind="stable")[:2]
+    one, other = (evidence.feature_names[j] for j in columns.positives.cut[worst].tolist())
+    sentence = (
+        f"Without columns {one} and {other}, {100 * columns.by_all_but_two:.0f} % of the sample "
+        "could be positives, by every single column."
+    )
+    advice = (
+        "If you expect more positives than estimated, check that these two were not exchanged, and "
+        "that they were measured as in the positives."
+    )
+    reason = f"columns {one} and {other} contradict all others"
+    return _outcome(but_two, NOTICE_OF_SOME, WARNING_OF_SOME, sentence, advice, reason)
+
+
+def _look_for_shift(evidence: Evidence) -> Outcome | Missing:
+    columns = evidence.columns
+    if isinstance(columns, Missing):
+        return columns
+    found = _excess(evidence, columns)
+    if isinstance(found, Missing):
+        return found
+    all_columns, but_two, one_end = found
+    if one_end <= NOTICE_OF_SOME or all_columns > NOTICE or but_two >= one_end:
+        sentence = "The columns are not shifted or stretched all in one direction."
+        return Outcome("ok", one_end, NOTICE_OF_SOME, sentence)
+    sentence = (
+        f"The values of the sample tend to be {ENDS[columns.end]}, in all columns. But for that, "
+        f"{100 * columns.by_one_end:.0f} % of the sample could be positives, by every single "
+        "column."
+    )
+    advice = f"If you expect more positives than estimated, check that the sample was {SAME}."
+    return _outcome(one_end, NOTICE_OF_SOME, WARNING_OF_SOME, sentence, advice)
+
+
+ONLY_COLUMNS_FIT = Check(
+    code="only-columns-fit",
+    look=_look,
+    reason="every column looks like the positives, but the rows do not",
+    title="Columns and rows",
+    quantity="largest share of positives by single columns, above the estimate",
+    cannot_detect="rows that are spoilt in a few columns only, or in samples with few positives",
+)
+EXCHANGED_COLUMNS = Check(
+    code="exchanged-columns",
+    look=_look_for_exchange,
+    title="Exchanged columns",
+    quantity="largest share of positives by all columns but two, above the estimate",
+    cannot_detect="columns with the same distribution, and which columns were exchanged",
+)
+SHIFTED_COLUMNS = Check(
+    code="shifted-columns",
+    look=_look_for_shift,
+    reason="all columns are shifted or stretched in one direction",
+    title="Shift of all columns",
+    quantity="largest share of positives by one end of all columns, above the estimate",
+    cannot_detect="shifts that differ from column to column",
+)
