@@ -52,8 +52,8 @@ from poscount.verdict import verdict
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 FRESH_SEED, SECOND_SEED = 1000, 2000
 STRONG_OVERLAP = 0.95
-# Tasks of each source; on the fifty before, the shape of the intervals was chosen.
-REPORTED = range(50, 100)
+# Tasks of each source; on the hundred before, the shape of the intervals was chosen.
+REPORTED = range(100, 150)
 
 
 class Judged(NamedTuple):
