@@ -22,7 +22,10 @@ NEAR_END = 0.05
 SMALLEST_BOUND = 1e-6
 LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 10.0
 # Columns that are no ratios; so are logarithms and differences.
-NO_RATIOS = ("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance")
+NO_RATIOS = (
+    *("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance"),
+    *("null_ratio_of_kinds", "told"),
+)
 # Of the region with the smallest upper bound.
 OF_REGION = ("region_share", "region_ratio", "region_low")
 # Ratios that are looked at as they are, too.
@@ -69,7 +72,7 @@ class Calibration(BaseEstimator):
     Attributes
     ----------
     method_ : str
-        "RCQ" or "TRCQ".
+        "RCQ", "TRCQ" or "RCQ-kinds".
     columns_ : list of str
         Columns of the lines that it takes.
     feature_, threshold_, missing_right_, leaf_ : ndarray

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from poscount import constraints
+from poscount import constraints, container
 from poscount.calibration.calibration import Answers, Calibration
-from poscount.calibration.files import chosen_calibration
+from poscount.calibration.files import chosen_calibration, chosen_calibrations_with_kinds
 from poscount.checks import (
     Evidence,
     RegionEvidence,
@@ -20,8 +20,11 @@ from poscount.checks import (
 from poscount.checks.core_differs import core_difference
 from poscount.checks.overlap import core_excess
 from poscount.counts import Counts
+from poscount.errors import InputError
 from poscount.intervals import half_width
 from poscount.prevalence import Caution, Estimate, Interval
+from poscount.reusable.kinds import Kinds, clustered_kinds, take_column
+from poscount.reusable.kinds_profile import profile_kinds
 from poscount.reusable.pat import tail_ratios
 from poscount.reusable.region_counter import PAT_SHARES, RegionCounter
 from poscount.reusable.region_layout import CLUSTERINGS, N_SCORE_CELLS
@@ -34,6 +37,13 @@ from poscount.reusable.regions import (
     interval_from_gap,
 )
 from poscount.reusable.score_quantifier import posterior_of_cells
+from poscount.reusable.sum_of_kinds import (
+    KindShare,
+    answers_of_kind,
+    answers_of_sum,
+    estimate_of_sum,
+    shares_of_kinds,
+)
 from poscount.validation import Rows
 
 __all__ = ["RCQ"]
@@ -61,6 +71,12 @@ class RCQ(RegionCounter):
         thousands of tasks whose truth is known (`poscount.calibration`). "null" looks only at what
         chance does to samples of positives alone, and its intervals fail under overlap. The path
         of a file that ``poscount calibrate`` has made of your own field's past is possible, too.
+    subtypes : int, "auto" or str, optional
+        Kinds of the positives, whose shares may differ between the labelled positives and a sample
+        (seasons, stages, sites): a number of them, which are then found as clusters; "auto" for as
+        many as there are positives for; or the name of the column of the positives that tells the
+        kind of each, which then is no feature. Each kind is counted by a model of its own, and the
+        prevalence is their sum. None counts the positives as one kind.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
@@ -83,6 +99,12 @@ class RCQ(RegionCounter):
         them. So a model file tells roughly where each positive lies.
     calibration_ : Calibration or None
         The calibration, as part of the model; None for "null".
+    kinds_ : list of RCQ
+        A model for each kind; empty if the positives are counted as one kind.
+    kind_names_ : list of str
+        Names of the kinds; "kind 1", the one with most positives, and so on for clusters.
+    kinds_calibration_ : Calibration or None
+        The calibration of the sum over kinds.
     core_freedom_ : float
         How many independent cuts the cuts of the features are worth, for the warning
         "core-differs".
@@ -109,6 +131,15 @@ class RCQ(RegionCounter):
     statistics of the warnings, `core_difference`, `disagreement` and `core_excess`
     (`poscount.checks`).
 
+    With `subtypes` there are in addition `kinds`, a list with the `name` of each kind, its number
+    of `positives`, and its `prevalence`, `low` and `high`; `one_kind`, the prevalence if all
+    positives are counted as one kind; and `heterogeneity`, which is about 1 if the kinds have the
+    same shares in the sample as among the positives, and larger if they do not
+    (`poscount.reusable.kinds_profile`). The prevalences of the kinds add up to the prevalence; its
+    interval is calibrated by tasks of its own, with and without drift. Counting takes as much
+    longer as there are kinds, up to 12 with "auto". With fewer than 80 positives "auto" counts them
+    as one kind.
+
     Examples
     --------
     Half of the positives are around 0, half around 3; all negatives are around 3, too:
@@ -124,11 +155,20 @@ class RCQ(RegionCounter):
     1.0
     >>> 0.3 in RCQ(random_state=0).fit(positives).quantify(sample).interval
     True
+
+    In this sample, all positives are of the kind around 0:
+
+    >>> sample = np.vstack([around(0, 400), around(9, 600)])
+    >>> answer = RCQ(subtypes=2, random_state=0).fit(positives).quantify(sample)
+    >>> one, other = (kind["prevalence"] for kind in answer.details["kinds"])
+    >>> 0.4 in answer.interval, bool(min(one, other) < 0.05)
+    (True, True)
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],
+        "subtypes": [Integral, str, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -138,18 +178,87 @@ class RCQ(RegionCounter):
         *,
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
+        subtypes: int | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
         self.calibration = calibration
+        self.subtypes = subtypes
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def fit(self, positives: Any, y: Any = None, *, features: Sequence[str] | None = None) -> Self:
+        """Learn from labelled positives.
+
+        Parameters
+        ----------
+        positives : array or frame of shape (n_labeled, n_features)
+            Labelled positives and nothing else.
+        y : ignored
+            Exists for compatibility with scikit-learn.
+        features : sequence of str, optional
+            Columns to use, if the positives are a frame with others as well.
+        """
+        self._validate_params()
+        told = None
+        if isinstance(self.subtypes, str) and self.subtypes != "auto":
+            positives, features, told = take_column(positives, features, self.subtypes)
+        super().fit(positives, features=features)
+        self.kinds_: list[RCQ] = []
+        if self.subtypes is not None:
+            block = np.asarray(self._sample(positives).whole(), np.float64)
+            self._learn_kinds(block, told or clustered_kinds(block, self.subtypes, self.seed_))
+        return self
+
     def _learn(self, rows: Rows) -> None:
         super()._learn(rows)
-        self.calibration_ = chosen_calibration(self.calibration, "RCQ")
+        if self.subtypes is None:
+            self.calibration_ = chosen_calibration(self.calibration, "RCQ")
+        else:
+            both = chosen_calibrations_with_kinds(self.calibration)
+            self.calibration_, self.kinds_calibration_ = both
         self._regions = self._make_regions()
+
+    def _learn_kinds(self, block: np.ndarray, kinds: Kinds) -> None:
+        self.kind_names_ = kinds.names
+        if len(kinds.names) == 1:
+            return
+        parts = []
+        for code, name in enumerate(kinds.names):
+            part = RCQ(confidence=self.confidence, calibration="null", random_state=self.seed_)
+            rows = block[kinds.codes == code]
+            varies = np.ptp(rows, axis=0).any()
+            if varies and part.fit(rows).regions.enough_positives:
+                parts.append(part)
+            elif self.subtypes == "auto":
+                self.kind_names_ = ["all"]
+                return
+            else:
+                raise InputError(
+                    f"The {len(rows)} positives of {name} are too much alike to be counted as a "
+                    "kind of their own: put them together with another kind.",
+                    option="subtypes",
+                )
+        self.kinds_ = parts
+        meta = {"all": self.hash_, "names": kinds.names, "kinds": [part.hash_ for part in parts]}
+        self.hash_ = container.digest(meta, {})
+
+    @property
+    def _parts(self) -> list[RCQ]:
+        """The models that count: this one, and those of the kinds."""
+        # A model from a file of a version without kinds has none.
+        return [self, *getattr(self, "kinds_", [])]
+
+    @property
+    def _n_cells(self) -> int:
+        return sum(part.n_own_cells for part in self._parts)
+
+    def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
+        first = 0
+        for part in self._parts:
+            part.tally_from(first, block, groups, counted)
+            first += part.n_own_cells
 
     def _make_regions(self) -> Regions:
         names = self.feature_names
@@ -271,16 +380,83 @@ class RCQ(RegionCounter):
         )
         return lines if beside is None else np.column_stack([lines, beside])
 
+    def profile_of_kinds(self, *counts: Counts) -> np.ndarray:
+        """What the kinds say about samples, a line each: what the sum's calibration learns from.
+
+        Parameters
+        ----------
+        *counts : Counts
+            Of the samples, by this model, which needs at least two kinds.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, len(KINDS_PROFILE))
+            With the columns of `poscount.reusable.kinds_profile.KINDS_PROFILE`.
+        """
+        for each in counts:
+            self._check_counts(each)
+        cells, n_rows = (np.array([getattr(c, name) for c in counts]) for name in ("cells", "n"))
+        return self._lines_of_kinds(self._lines_of_parts(cells, n_rows))
+
+    def _lines_of_parts(self, cells: np.ndarray, n_rows: np.ndarray) -> list[np.ndarray]:
+        """What the positives as one kind, and then each kind, say about samples."""
+        lines, first = [], 0
+        for part in self._parts:
+            tables, pat_cells = part.split_cells(cells[:, first:])
+            first += part.n_own_cells
+            counts = part.regions.read_tables(tables, n_rows)
+            lines.append(part.profile_in_regions(part.regions, counts, pat_cells))
+        return lines
+
+    def _lines_of_kinds(self, lines: list[np.ndarray]) -> np.ndarray:
+        plain, *of_kinds = lines
+        sizes = np.array([part.n_labeled_ for part in self.kinds_])
+        told = isinstance(self.subtypes, str) and self.subtypes != "auto"
+        return profile_kinds(plain, np.array(of_kinds), sizes, told)
+
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
         estimates = []
         for start in range(0, len(cells), GROUPS_AT_ONCE):
             part = slice(start, start + GROUPS_AT_ONCE)
             tables, pat_cells = self.split_cells(cells[part])
             counts = self.regions.read_tables(tables, n_rows[part])
-            estimates += self.estimate_in_regions(
-                self.regions, counts, pat_cells, self.calibration_
-            )
+            found = self.estimate_in_regions(self.regions, counts, pat_cells, self.calibration_)
+            if self.subtypes is not None:
+                found = self._sum_kinds(found, cells[part], n_rows[part])
+            estimates += found
         return estimates
+
+    def _sum_kinds(
+        self, plain: list[Estimate], cells: np.ndarray, n_rows: np.ndarray
+    ) -> list[Estimate]:
+        """Estimates as sums over kinds, given those of all positives as one kind."""
+        if not self.kinds_:
+            return [self._only_kind(estimate) for estimate in plain]
+        lines = self._lines_of_parts(cells, n_rows)
+        of_kinds = [answers_of_kind(part, self.calibration_, self.confidence) for part in lines[1:]]
+        sums = self._lines_of_kinds(lines)
+        answers = answers_of_sum(sums, self.kinds_calibration_, self.confidence)
+        sizes = [part.n_labeled_ for part in self.kinds_]
+        return [
+            estimate_of_sum(
+                estimate,
+                answers,
+                sums[i],
+                i,
+                shares_of_kinds(self.kind_names_, sizes, of_kinds, i, float(answers.value[i])),
+                self.n_labeled_,
+                self.confidence,
+            )
+            for i, estimate in enumerate(plain)
+        ]
+
+    def _only_kind(self, estimate: Estimate) -> Estimate:
+        interval = estimate.interval
+        assert interval is not None  # RCQ always has one
+        share = KindShare(
+            self.kind_names_[0], self.n_labeled_, estimate.value, interval.low, interval.high
+        )
+        return estimate._replace(details={**estimate.details, "kinds": [share._asdict()]})
 
     def estimate_in_regions(
         self,

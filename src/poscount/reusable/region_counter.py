@@ -138,12 +138,25 @@ class RegionCounter(CountingQuantifier):
 
     @property
     def _n_cells(self) -> int:
+        return self.n_own_cells
+
+    @property
+    def n_own_cells(self) -> int:
+        """Number of cells, without those of models that count along with this one."""
         return N_SCORE_CELLS * self._layout.n_columns + len(PAT_SHARES)
 
     def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
-        n_entries = self._n_cells - len(PAT_SHARES)
-        flat = counted.reshape(-1)
-        starts = np.zeros(len(block), np.intp) if groups is None else groups * self._n_cells
+        self.tally_from(0, block, groups, counted)
+
+    def tally_from(
+        self, first_cell: int, block: Any, groups: np.ndarray | None, counted: np.ndarray
+    ) -> None:
+        """Do as `_tally`, from a cell on: the row of a group may hold cells of other models."""
+        n_entries = self.n_own_cells - len(PAT_SHARES)
+        stride = counted.shape[1]
+        # A view, because counts are in C order.
+        flat = counted.reshape(-1)[first_cell:]
+        starts = np.zeros(len(block), np.intp) if groups is None else groups * stride
         between = np.searchsorted(self.edges_, score(self.scorer_, block))
         np.add.at(flat, starts + n_entries + _pat_cells(between), 1)
         first = _CELL[between].astype(np.uint16) * np.uint16(self._layout.n_columns)
@@ -171,6 +184,7 @@ class RegionCounter(CountingQuantifier):
         tables : ndarray of shape (n_samples, n_score_cells, n_columns)
         pat_cells : ndarray of shape (n_samples, 52)
         """
+        cells = cells[:, : self.n_own_cells]
         tables, pat_cells = np.split(cells, [-len(PAT_SHARES)], axis=1)
         return tables.reshape(len(cells), N_SCORE_CELLS, -1), pat_cells
 
