@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,21 +92,25 @@ class LeftOut:
     def __init__(self, bank: Bank, n_jobs: int) -> None:
         self.bank = bank
         self.kin = np.unique(bank.kin[is_real(bank)])
-        trees = Parallel(n_jobs=n_jobs)(
-            delayed(learning.fit_trees)(bank.part(bank.kin != name)) for name in self.kin
+        learned = Parallel(n_jobs=n_jobs)(
+            delayed(learning.fit_trees_and_blend)(bank.part(bank.kin != name)) for name in self.kin
         )
-        self.trees = dict(zip(self.kin.tolist(), trees, strict=True))
-        features = as_features(bank.lines, bank.columns)
+        self.learned = dict(zip(self.kin.tolist(), learned, strict=True))
         self.predicted = np.full((len(bank.truth), 5), np.nan)
-        for name, found in self.trees.items():
+        # As the trees see them, which may start from a blend.
+        self.lines = bank.lines.copy()
+        for name, (trees, blend) in self.learned.items():
             own = bank.kin == name
-            self.predicted[own] = found.predict(features[own])
+            self.lines[own] = learning.blended(bank.part(own), blend).lines
+            self.predicted[own] = trees.predict(as_features(self.lines[own], bank.columns))
 
     def without(self, kin: str) -> Calibration:
         """Learned without these kin; factors from the residuals of all other real sources."""
         others = is_real(self.bank) & (self.bank.kin != kin)
-        factors = learning.fit_factors(self.bank.part(others), self.predicted[others])
-        return learning.assemble(self.bank.part(self.bank.kin != kin), self.trees[kin], factors)
+        judged = replace(self.bank, lines=self.lines).part(others)
+        factors = learning.fit_factors(judged, self.predicted[others])
+        trees, blend = self.learned[kin]
+        return learning.assemble(self.bank.part(self.bank.kin != kin), trees, factors, blend)
 
     def answers(self) -> tuple[Bank, Judged]:
         """The bank's real samples, each by the calibration without its kin."""

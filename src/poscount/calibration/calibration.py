@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
+from poscount.calibration.blend import blend
 from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
 
 # Quantiles of the truth that are learned: the median, and the ends of 80 and 95 % intervals.
@@ -89,7 +90,12 @@ class Calibration(BaseEstimator):
         matter.
     provenance_ : str
         Where it comes from, as JSON.
+    blend_ : ndarray
+        Coefficients of the blend that it starts from (`poscount.calibration.blend`), of sums over
+        kinds; empty for others.
     """
+
+    blend_: np.ndarray = np.empty(0)
 
     def __sklearn_clone__(self) -> Self:
         # A clone of a quantifier is to use it, not to learn it again.
@@ -124,6 +130,10 @@ class Calibration(BaseEstimator):
         # So that no sum overflows: an error is at most 1, as a share of a bound.
         if np.abs(self.leaf_).max() > LARGEST_LEAF:
             raise ValueError("a leaf adds too much.")
+        if self.blend_.size and self.blend_.shape != (1 + len(columns),):
+            raise ValueError("blend has the wrong shape.")
+        if self.blend_.dtype != np.float64 or not np.isfinite(self.blend_).all():
+            raise ValueError("blend holds something else than finite numbers.")
         if not (np.diff(self.levels_, prepend=0, append=1) > 0).all():
             raise ValueError("levels do not increase from 0 to 1.")
         factors = np.concatenate([self.below_, self.above_, self.error_])
@@ -155,6 +165,8 @@ class Calibration(BaseEstimator):
             )
         # Those of its own time, in case that there are more by now.
         lines = lines[:, [list(names).index(name) for name in self.columns_]]
+        if self.blend_.size:
+            lines = blend(lines, self.columns_, self.blend_)
         predicted = self.trees.predict(as_features(lines, self.columns_))
         learned = LearnedQuantiles(predicted, lines, self.columns_)
         low, high = learned.interval(level, self.levels_, self.below_, self.above_)

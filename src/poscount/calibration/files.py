@@ -19,6 +19,8 @@ _ARRAYS = (
 def write_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> None:
     """Write a calibration to a file."""
     arrays = {name: getattr(calibration, f"{name}_") for name in _ARRAYS}
+    if calibration.blend_.size:
+        arrays["blend"] = calibration.blend_
     meta = {
         "method": calibration.method_,
         "columns": calibration.columns_,
@@ -36,6 +38,8 @@ def read_calibration(path: str | os.PathLike[str]) -> Calibration:
         calibration.provenance_ = meta["provenance"]
         for name in _ARRAYS:
             setattr(calibration, f"{name}_", arrays[name])
+        if "blend" in arrays:
+            calibration.blend_ = arrays["blend"]
         calibration.check()
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FileError(

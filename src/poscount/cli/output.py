@@ -122,11 +122,27 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
         numbers = [*shares, f"{p.count:.0f}", str(p.n_unlabeled)]
         rows.append([*map(str, group.values()), *numbers, results[i].codes])
     print_table([*results[0].group, *heads, "warnings"], rows, right=heads)
+    if len(results) == 1 and results[0].kinds:
+        _print_kinds(results[0].kinds)
     cautions = {c.code: c for result in results for c in result.prevalence.warnings}
     for caution in cautions.values():
         print(f"warning, {caution}")
     first = results[0].prevalence
     print(f"{first.method}, {first.n_labeled} positives, seed {results[0].seed}")
+
+
+def _print_kinds(kinds: Sequence[Mapping[str, Any]]) -> None:
+    heads = ["prevalence", "interval", "labelled positives"]
+    rows = [
+        [
+            kind["name"],
+            f"{kind['prevalence']:.3f}",
+            f"[{kind['low']:.3f}, {kind['high']:.3f}]",
+            str(kind["positives"]),
+        ]
+        for kind in kinds
+    ]
+    print_table(["of these", *heads], rows, right=heads)
 
 
 def _interval(p: Prevalence) -> str:

@@ -51,7 +51,7 @@ LIMITS = {
     # Learning from each sample takes a second.
     "TRCQ": Limits(n_labeled=2_000, n_rows=MOST_ROWS, n_samples=1),
     # A dozen models are learned for each task.
-    "RCQ-kinds": Limits(n_labeled=3_000, n_rows=3_000, n_samples=2, drift=True),
+    "RCQ-kinds": Limits(n_labeled=3_000, n_rows=3_000, n_samples=3, drift=True),
 }
 
 

@@ -29,6 +29,8 @@ KINDS_PROFILE = [
     *(f"kind_ratio_{q:g}" for q in RATIO_QUANTILES),
     *("log_heterogeneity", "log_kinds", "log_smallest_kind", "log_median_kind"),
     *("core_difference_of_kinds", "null_ratio_of_kinds", "told"),
+    *("log_sum_over_one_kind", "excess_difference", "log_grown_kinds"),
+    *("log_distance_of_grown", "log_core_difference", "log_largest_difference"),
     *(_RENAMED.get(name, name) for name in PROFILE),
 ]
 
@@ -59,17 +61,23 @@ def profile_kinds(
     # Without any bound, a kind may be everything.
     gap, high, low = np.nan_to_num(gap, nan=1.0), np.nan_to_num(high, nan=1.0), np.nan_to_num(low)
     shares = (sizes / sizes.sum())[:, np.newaxis]
-    excess = p - shares * plain[:, PROFILE.index("prevalence")]
+    one_kind, core, largest = (
+        plain[:, PROFILE.index(name)]
+        for name in ("prevalence", "core_difference", "largest_difference")
+    )
+    excess = p - shares * one_kind
+    distance = of_kinds[..., PROFILE.index("mean_distance")]
     ratios = p / shares
     common, heterogeneity = _heterogeneity(p, gap, shares)
     total = np.minimum(p.sum(axis=0), 1)
     together = np.sqrt((gap**2).sum(axis=0))
     by_sum = heterogeneity**2 / (heterogeneity**2 + EVEN**2)
-    value = by_sum * total + (1 - by_sum) * plain[:, PROFILE.index("prevalence")]
+    value = by_sum * total + (1 - by_sum) * one_kind
+    grown = np.maximum(excess, 0) + SMALLEST_ERROR
     n = plain.shape[0]
     columns = [
         value,
-        np.minimum(np.maximum(total, value) + together, 1),
+        np.minimum(np.maximum(total, one_kind) + together, 1),
         *(total, ratio.sum(axis=0), np.maximum(low, 0).sum(axis=0)),
         *(np.minimum(high, 1).sum(axis=0), np.minimum(pat, 1).sum(axis=0)),
         *(together, common, p.max(axis=0), excess.max(axis=0)),
@@ -77,6 +85,11 @@ def profile_kinds(
         *(np.log1p(heterogeneity), np.full(n, np.log(len(sizes)))),
         *(np.full(n, np.log(size)) for size in (sizes.min(), np.median(sizes))),
         *(np.median(difference, axis=0), np.median(null, axis=0), np.full(n, float(told))),
+        np.log(np.maximum(total, 0.005) / np.maximum(one_kind, 0.005)).clip(-2, 4),
+        ((total - one_kind) / np.maximum(together, 0.01)).clip(-3, 10),
+        np.log1p((ratios > 2 * np.maximum(one_kind, 0.001)).sum(axis=0)),
+        np.log1p(10 * (grown * distance).sum(axis=0) / grown.sum(axis=0)),
+        *(np.log1p(core.clip(0, 1e4)), np.log1p(largest.clip(0, 1e5))),
     ]
     return np.column_stack([np.column_stack(columns).round(DECIMALS), plain])
 
