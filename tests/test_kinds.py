@@ -1,6 +1,6 @@
 """Kinds of positives: found or named, counted apart, and added up."""
 
-import dataclasses
+import copy
 import json
 import sys
 
@@ -11,9 +11,11 @@ from sklearn.base import clone
 
 import poscount
 from poscount import RCQ
+from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.cli import main
-from poscount.errors import InputError
-from poscount.experience.bank import COLUMNS, LIMITS, draw_task
+from poscount.errors import FileError, InputError
+from poscount.experience.bank import COLUMNS, LIMITS, Bank, draw_task
+from poscount.experience.blending import fit_blend, with_blend
 from poscount.experience.drifting_kinds import allocate, draw_kinds
 from poscount.experience.sources import bundled
 from poscount.experience.tasks import drifted_shares
@@ -320,7 +322,7 @@ def test_heterogeneity_by_hand():
     of_kinds = np.zeros((2, 1, len(PROFILE)))
     of_kinds[:, 0, PROFILE.index("prevalence")] = 0.1, 0.3
     of_kinds[:, 0, PROFILE.index("gap")] = 0.1
-    line = profile_kinds(plain, of_kinds, np.array([50, 50]), False)[0]
+    line = profile_kinds(plain, of_kinds, np.array([50, 50]), 1.0, False)[0]
     s = 0.1 * 1.75 / 3.92
     expected = ((0.2 - 0.4) / (s / 0.5)) ** 2 + ((0.6 - 0.4) / (s / 0.5)) ** 2
     found = np.expm1(line[KINDS_PROFILE.index("log_heterogeneity")])
@@ -372,6 +374,48 @@ def test_shares_and_sizes():
     sizes = allocate(60, np.array([0.5, 0.5, 0.0]), available, rng)
     assert sizes.sum() == 60
     assert (sizes <= available).all()
+
+
+def test_a_blend_finds_the_column_that_tells():
+    """The sum is right where kinds differ, and one kind where they do not."""
+    rng = np.random.default_rng(0)
+    n = 2_000
+    lines = rng.normal(size=(n, len(KINDS_PROFILE)))
+    one_kind, total = rng.uniform(0, 0.3, n), rng.uniform(0.3, 1, n)
+    lines[:, KINDS_PROFILE.index("plain")] = one_kind
+    lines[:, KINDS_PROFILE.index("kinds")] = total
+    drifted = lines[:, KINDS_PROFILE.index("log_heterogeneity")] > 0.5
+    truth = np.where(drifted, total, one_kind)
+    names = np.full(n, "a")
+    bank = Bank("RCQ-kinds", lines, truth, names, names, np.arange(n))
+    found = with_blend(bank, fit_blend(bank)).lines[:, KINDS_PROFILE.index("prevalence")]
+    assert np.abs(found - truth).mean() < 0.05
+    assert np.abs(one_kind - truth).mean() > 0.1
+
+
+def test_calibrations_of_either_kind(task, tmp_path):
+    kinds, plain = shipped("RCQ-kinds"), shipped("RCQ")
+    whole = RCQ(subtypes=3, random_state=0).fit(task[0]).quantify(task[1])
+    for given in (kinds, plain):
+        write_calibration(given, tmp_path / "given.npz")
+        for calibration in (given, str(tmp_path / "given.npz")):
+            model = RCQ(subtypes=3, calibration=calibration, random_state=0).fit(task[0])
+            assert model.quantify(task[1]).to_dict() == whole.to_dict()
+    with pytest.raises(ValueError, match="made for RCQ-kinds, not for RCQ"):
+        RCQ(calibration=kinds).fit(task[0])
+    with pytest.raises(ValueError, match="made for TRCQ, not for RCQ"):
+        RCQ(subtypes=3, calibration=shipped("TRCQ")).fit(task[0])
+
+
+@pytest.mark.parametrize(
+    "blend", [np.zeros(3), np.full(1 + len(KINDS_PROFILE), np.nan), np.zeros(3, np.float32)]
+)
+def test_hostile_blends_are_refused(blend, tmp_path):
+    calibration = copy.copy(shipped("RCQ-kinds"))
+    calibration.blend_ = blend
+    write_calibration(calibration, tmp_path / "hostile.npz")
+    with pytest.raises(FileError, match="blend"):
+        read_calibration(tmp_path / "hostile.npz")
 
 
 def test_columns_are_known_to_the_bank():
@@ -445,4 +489,3 @@ def test_a_column_that_is_not_there(files, run_cli):
 def test_nothing_of_details_is_lost_in_json(model, task):
     kinds = model.quantify(task[1]).details["kinds"]
     assert json.loads(json.dumps(kinds)) == kinds
-    assert not dataclasses.is_dataclass(kinds[0])

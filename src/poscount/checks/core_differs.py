@@ -8,7 +8,11 @@ from scipy.special import chdtri
 from poscount.checks.check import Check, Evidence, Missing, Outcome, RegionEvidence
 
 LARGEST, RATE = 1.8, 0.03
-ADVICE = "Report both numbers. A second sample with a different prevalence would tell which it is."
+ADVICE = (
+    "Report both numbers. If kinds of positives may have other shares than among the labelled ones, "
+    "count them apart (subtypes of RCQ). A second sample with a different prevalence would tell "
+    "which it is."
+)
 
 
 def core_difference(

@@ -14,6 +14,7 @@ from poscount.experience.bank import Bank
 INPUTS = (
     *("log_heterogeneity", "log_sum_over_one_kind", "excess_difference"),
     *("log_distance_of_grown", "log_core_difference", "log_largest_difference"),
+    *("log_core_difference_of_grown", "log_separation"),
     *("log_grown_kinds", "null_ratio_of_kinds", "log_kinds", "told"),
     *("log_positives", "log_rows", "log_features"),
 )

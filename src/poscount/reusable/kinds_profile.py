@@ -31,12 +31,13 @@ KINDS_PROFILE = [
     *("core_difference_of_kinds", "null_ratio_of_kinds", "told"),
     *("log_sum_over_one_kind", "excess_difference", "log_grown_kinds"),
     *("log_distance_of_grown", "log_core_difference", "log_largest_difference"),
+    *("log_core_difference_of_grown", "log_separation"),
     *(_RENAMED.get(name, name) for name in PROFILE),
 ]
 
 
 def profile_kinds(
-    plain: np.ndarray, of_kinds: np.ndarray, sizes: np.ndarray, told: bool
+    plain: np.ndarray, of_kinds: np.ndarray, sizes: np.ndarray, separation: float, told: bool
 ) -> np.ndarray:
     """One line for each sample, with the columns `KINDS_PROFILE`.
 
@@ -48,6 +49,8 @@ def profile_kinds(
         What those of each kind say.
     sizes : ndarray of shape (n_kinds,)
         Positives of each kind.
+    separation : float
+        How far apart the kinds are (`poscount.reusable.kinds.separation`).
     told : bool
         Whether the caller has named the kinds.
     """
@@ -90,6 +93,8 @@ def profile_kinds(
         np.log1p((ratios > 2 * np.maximum(one_kind, 0.001)).sum(axis=0)),
         np.log1p(10 * (grown * distance).sum(axis=0) / grown.sum(axis=0)),
         *(np.log1p(core.clip(0, 1e4)), np.log1p(largest.clip(0, 1e5))),
+        np.log1p((grown * difference).sum(axis=0) / grown.sum(axis=0)),
+        np.full(n, separation),
     ]
     return np.column_stack([np.column_stack(columns).round(DECIMALS), plain])
 

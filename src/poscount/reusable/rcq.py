@@ -23,7 +23,7 @@ from poscount.counts import Counts
 from poscount.errors import InputError
 from poscount.intervals import half_width
 from poscount.prevalence import Caution, Estimate, Interval
-from poscount.reusable.kinds import Kinds, clustered_kinds, take_column
+from poscount.reusable.kinds import Kinds, clustered_kinds, separation, take_column
 from poscount.reusable.kinds_profile import profile_kinds
 from poscount.reusable.pat import tail_ratios
 from poscount.reusable.region_counter import PAT_SHARES, RegionCounter
@@ -103,6 +103,8 @@ class RCQ(RegionCounter):
         A model for each kind; empty if the positives are counted as one kind.
     kind_names_ : list of str
         Names of the kinds; "kind 1", the one with most positives, and so on for clusters.
+    separation_ : float
+        How far apart the kinds are (`poscount.reusable.kinds.separation`).
     kinds_calibration_ : Calibration or None
         The calibration of the sum over kinds.
     core_freedom_ : float
@@ -241,6 +243,7 @@ class RCQ(RegionCounter):
                     option="subtypes",
                 )
         self.kinds_ = parts
+        self.separation_ = separation(block, kinds.codes, self.seed_)
         meta = {"all": self.hash_, "names": kinds.names, "kinds": [part.hash_ for part in parts]}
         self.hash_ = container.digest(meta, {})
 
@@ -412,7 +415,7 @@ class RCQ(RegionCounter):
         plain, *of_kinds = lines
         sizes = np.array([part.n_labeled_ for part in self.kinds_])
         told = isinstance(self.subtypes, str) and self.subtypes != "auto"
-        return profile_kinds(plain, np.array(of_kinds), sizes, told)
+        return profile_kinds(plain, np.array(of_kinds), sizes, self.separation_, told)
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
         estimates = []
