@@ -9,9 +9,8 @@ from poscount.checks.check import Check, Evidence, Missing, Outcome, RegionEvide
 
 LARGEST, RATE = 1.8, 0.03
 ADVICE = (
-    "Report both numbers. If kinds of positives may have other shares than among the labelled ones, "
-    "count them apart (subtypes of RCQ). A second sample with a different prevalence would tell "
-    "which it is."
+    "Report both numbers. If kinds of positives may have drifted apart, count them one by one "
+    "(subtypes of RCQ). A second sample with a different prevalence would tell which it is."
 )
 
 

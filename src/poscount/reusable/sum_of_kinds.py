@@ -46,13 +46,20 @@ def answers_of_kind(lines: np.ndarray, calibration: Calibration | None, level: f
 
 
 def answers_of_sum(lines: np.ndarray, calibration: Calibration | None, level: float) -> Answers:
-    """Answers about all kinds together, from lines with the columns `KINDS_PROFILE`."""
-    if calibration is not None:
-        return calibration.answer(lines, KINDS_PROFILE, level)
-    p, ratio, gap = (
-        lines[:, KINDS_PROFILE.index(name)] for name in ("prevalence", "kinds_ratio", "kinds_gap")
+    """Answers about all kinds together, from lines with the columns `KINDS_PROFILE`.
+
+    Whatever the experience says, intervals reach up to the sum over kinds, which is right if kinds
+    have drifted: no sample rules that out.
+    """
+    p, total, ratio, gap = (
+        lines[:, KINDS_PROFILE.index(name)]
+        for name in ("prevalence", "kinds", "kinds_ratio", "kinds_gap")
     )
-    return _null_answers(p, ratio, gap, level)
+    if calibration is None:
+        answers = _null_answers(p, ratio, gap, level)
+    else:
+        answers = calibration.answer(lines, KINDS_PROFILE, level)
+    return answers._replace(high=np.maximum(answers.high, total))
 
 
 def _null_answers(p: np.ndarray, ratio: np.ndarray, gap: np.ndarray, level: float) -> Answers:
