@@ -12,6 +12,7 @@ Then, each command printing a table in Markdown:
     python benchmarks/calibration.py fresh bank-rcq         # families that are in no bank
     python benchmarks/calibration.py experiment-1 bank-rcq  # the paper's, each set by the others
     python benchmarks/calibration.py verdict bank-rcq       # what the grades are worth
+    python benchmarks/calibration.py few-positives bank-rcq # 10 to 19 of them
     python benchmarks/calibration.py overlap bank-rcq       # by how far the classes are apart
     python benchmarks/calibration.py constructed bank-rcq   # constructed overlaps
     python benchmarks/calibration.py growth bank-rcq        # error and coverage as n grows
@@ -35,7 +36,7 @@ from joblib import Parallel, delayed
 from fresh_families import FAMILIES as FRESH
 from fresh_families import FIRST_ROUND, SECOND_ROUND
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
-from poscount.calibration.calibration import Answers, Calibration, as_features
+from poscount.calibration.calibration import Calibration, as_features
 from poscount.datasets import load, overlaps
 from poscount.experience import bank as banks
 from poscount.experience import learning
@@ -44,6 +45,7 @@ from poscount.experience.plan import sources
 from poscount.experience.sources import Source
 from poscount.experience.tasks import Limits, Task, draw_samples
 from poscount.experiments import protocols
+from poscount.reusable.region_estimator import null_answers
 from poscount.reusable.regions import interval_from_gap
 from poscount.seeds import stream
 from poscount.verdict import LIMITS as LIMITS_OF_GRADES
@@ -80,9 +82,7 @@ def after(calibration: Calibration, lines: np.ndarray) -> Judged:
     p, ratio, gap = (column(lines, columns, name) for name in ("prevalence", "ratio", "gap"))
     found = []
     for level in LEVELS:
-        ends = interval_from_gap(ratio, p, gap, level)
-        unknown = np.full(len(p), np.nan)
-        null = Answers(p, *ends, unknown, unknown, np.zeros(len(p), bool))
+        null = null_answers(p, ratio, gap, level)
         found.append(calibration.answer(lines, columns, level).beside(null))
     return Judged(
         found[0].value, np.array([a.low for a in found]), np.array([a.high for a in found])
@@ -99,21 +99,25 @@ class LeftOut:
     def __init__(self, bank: Bank, n_jobs: int) -> None:
         self.bank = bank
         self.kin = np.unique(bank.kin[is_real(bank)])
-        trees = Parallel(n_jobs=n_jobs)(
-            delayed(learning.fit_trees)(bank.part(bank.kin != name)) for name in self.kin
+        learned = Parallel(n_jobs=n_jobs)(
+            delayed(learning.fit_trees_and_blend)(bank.part(bank.kin != name)) for name in self.kin
         )
-        self.trees = dict(zip(self.kin.tolist(), trees, strict=True))
-        features = as_features(bank.lines, bank.columns)
+        self.learned = dict(zip(self.kin.tolist(), learned, strict=True))
         self.predicted = np.full((len(bank.truth), 5), np.nan)
-        for name, found in self.trees.items():
+        # As the trees see them, which may start from a blend.
+        self.lines = bank.lines.copy()
+        for name, (trees, blend) in self.learned.items():
             own = bank.kin == name
-            self.predicted[own] = found.predict(features[own])
+            self.lines[own] = learning.blended(bank.part(own), blend).lines
+            self.predicted[own] = trees.predict(as_features(self.lines[own], bank.columns))
 
     def without(self, kin: str) -> Calibration:
         """Learned without these kin; factors from the residuals of all other real sources."""
         others = is_real(self.bank) & (self.bank.kin != kin)
-        factors = learning.fit_factors(self.bank.part(others), self.predicted[others])
-        return learning.assemble(self.bank.part(self.bank.kin != kin), self.trees[kin], factors)
+        judged = replace(self.bank, lines=self.lines).part(others)
+        factors = learning.fit_factors(judged, self.predicted[others])
+        trees, blend = self.learned[kin]
+        return learning.assemble(self.bank.part(self.bank.kin != kin), trees, factors, blend)
 
     def answers(self) -> tuple[Bank, Judged]:
         """The bank's real samples, each by the calibration without its kin."""
@@ -220,6 +224,28 @@ def left_out(bank: Bank, n_jobs: int) -> None:
         ],
         ["tenth", "expected error", "mean error when left out"],
     )
+
+
+def few_positives(bank: Bank, n_jobs: int) -> None:
+    """Fewer positives than RCQ has regions for: PAT's rule, with and without a lower end."""
+    found = []
+    for source in sources():
+        for number in range(3000, 3012):
+            task, samples = draw_task(source, LIMITS["RCQ"], 0, number)
+            labeled = task.labeled[: 10 + number % 10]
+            models = [RCQ(calibration=name, random_state=0) for name in ("null", "experience")]
+            for model in models:
+                model.fit(labeled)
+            for sample in samples:
+                if len(sample.rows) <= 5000:
+                    answers = [model.quantify(sample.rows) for model in models]
+                    held = [sample.prevalence in p.interval for p in answers]
+                    widths = [p.interval.width for p in answers]
+                    found.append([abs(answers[0] - sample.prevalence), *held, *widths])
+    error, *rest = np.mean(found, axis=0)
+    cells = [f"{len(found)}", f"{100 * error:.1f}", *(f"{share:.3f}" for share in rest)]
+    head = ["samples", "MAE", "95 % held before", "after", "width before", "after"]
+    print_rows([cells], head)
 
 
 def verdict_table(bank: Bank, n_jobs: int) -> None:
@@ -541,6 +567,7 @@ COMMANDS = {
     "constructed": constructed,
     "growth": growth,
     "overlap": overlap,
+    "few-positives": few_positives,
     "verdict": verdict_table,
     "peers": peers,
 }

@@ -202,14 +202,14 @@ def test_intervals_hold_on_a_family_that_was_not_learned_from():
 # Files
 
 
-@pytest.mark.parametrize("method", ["RCQ", "TRCQ"])
+@pytest.mark.parametrize("method", ["RCQ", "TRCQ", "RCQ-kinds"])
 def test_what_is_shipped(method, tmp_path):
     path = tmp_path / "copy.npz"
     write_calibration(shipped(method), path)
     assert path.stat().st_size < 300_000
     told = json.loads(shipped(method).provenance_)
-    assert told["n_tasks"] >= {"RCQ": 20_000, "TRCQ": 4_000}[method]
-    assert {"letter", "vowels_network", "mixture", "sklearn_digits"} <= set(told["tasks"])
+    assert told["n_tasks"] >= {"RCQ": 20_000, "TRCQ": 4_000, "RCQ-kinds": 2_500}[method]
+    assert {"letter", "vowels_network", "sklearn_digits"} <= set(told["tasks"])
     assert told["seed"] == 0
     assert 0.94 <= told["coverage"]["0.95"] <= 0.97
     again = read_calibration(path)

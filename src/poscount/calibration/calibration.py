@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
+from poscount.calibration.blend import blend
 from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
 
 # Quantiles of the truth that are learned: the median, and the ends of 80 and 95 % intervals.
@@ -27,7 +28,10 @@ NEAR_END, HALF = 0.05, 0.5
 SMALLEST_BOUND = 1e-6
 LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 10.0
 # Columns that are no ratios; so are logarithms and differences.
-NO_RATIOS = ("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance")
+NO_RATIOS = (
+    *("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance"),
+    *("null_ratio_of_kinds", "told"),
+)
 # Of the region with the smallest upper bound.
 OF_REGION = ("region_share", "region_ratio", "region_low")
 # Ratios that are looked at as they are, too.
@@ -77,7 +81,7 @@ class Calibration(BaseEstimator):
     Attributes
     ----------
     method_ : str
-        "RCQ" or "TRCQ".
+        "RCQ", "TRCQ" or "RCQ-kinds".
     columns_ : list of str
         Columns of the lines that it takes.
     feature_, threshold_, missing_right_, leaf_ : ndarray
@@ -94,7 +98,12 @@ class Calibration(BaseEstimator):
         matter.
     provenance_ : str
         Where it comes from, as JSON.
+    blend_ : ndarray
+        Coefficients of the blend that it starts from (`poscount.calibration.blend`), of sums over
+        kinds; empty for others.
     """
+
+    blend_: np.ndarray = np.empty(0)
 
     def __sklearn_clone__(self) -> Self:
         # A clone of a quantifier is to use it, not to learn it again.
@@ -129,6 +138,10 @@ class Calibration(BaseEstimator):
         # So that no sum overflows: an error is at most 1, as a share of a bound.
         if np.abs(self.leaf_).max() > LARGEST_LEAF:
             raise ValueError("a leaf adds too much.")
+        if self.blend_.size and self.blend_.shape != (1 + len(columns),):
+            raise ValueError("blend has the wrong shape.")
+        if self.blend_.dtype != np.float64 or not np.isfinite(self.blend_).all():
+            raise ValueError("blend holds something else than finite numbers.")
         if not (np.diff(self.levels_, prepend=0, append=1) > 0).all():
             raise ValueError("levels do not increase from 0 to 1.")
         factors = np.concatenate([self.below_, self.above_, self.error_])
@@ -160,6 +173,8 @@ class Calibration(BaseEstimator):
             )
         # Those of its own time, in case that there are more by now.
         lines = lines[:, [list(names).index(name) for name in self.columns_]]
+        if self.blend_.size:
+            lines = blend(lines, self.columns_, self.blend_)
         predicted = self.trees.predict(as_features(lines, self.columns_))
         learned = LearnedQuantiles(predicted, lines, self.columns_)
         low, high = learned.interval(level, self.levels_, self.below_, self.above_)

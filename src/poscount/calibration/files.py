@@ -19,6 +19,8 @@ _ARRAYS = (
 def write_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> None:
     """Write a calibration to a file."""
     arrays = {name: getattr(calibration, f"{name}_") for name in _ARRAYS}
+    if calibration.blend_.size:
+        arrays["blend"] = calibration.blend_
     meta = {
         "method": calibration.method_,
         "columns": calibration.columns_,
@@ -36,6 +38,8 @@ def read_calibration(path: str | os.PathLike[str]) -> Calibration:
         calibration.provenance_ = meta["provenance"]
         for name in _ARRAYS:
             setattr(calibration, f"{name}_", arrays[name])
+        if "blend" in arrays:
+            calibration.blend_ = arrays["blend"]
         calibration.check()
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FileError(
@@ -46,7 +50,7 @@ def read_calibration(path: str | os.PathLike[str]) -> Calibration:
 
 @functools.cache
 def shipped(method: str) -> Calibration:
-    """The calibration that poscount comes with, for "RCQ" or "TRCQ"."""
+    """The calibration that poscount comes with, for "RCQ", "TRCQ" or "RCQ-kinds"."""
     with resources.as_file(
         resources.files("poscount.calibration") / f"{method.lower()}.npz"
     ) as path:
@@ -64,3 +68,19 @@ def chosen_calibration(choice: str | Calibration, method: str) -> Calibration | 
     if choice.method_ != method:
         raise ValueError(f"The calibration was made for {choice.method_}, not for {method}.")
     return choice
+
+
+def chosen_calibrations_with_kinds(
+    choice: str | Calibration,
+) -> tuple[Calibration | None, Calibration | None]:
+    """The calibrations of RCQ, and of its sum over kinds, that one parameter names.
+
+    It may name either; the other one is then the one that poscount comes with.
+    """
+    if choice in ("null", "experience"):
+        return chosen_calibration(choice, "RCQ"), chosen_calibration(choice, "RCQ-kinds")
+    if not isinstance(choice, Calibration):
+        choice = read_calibration(choice)
+    if choice.method_ == "RCQ-kinds":
+        return shipped("RCQ"), choice
+    return chosen_calibration(choice, "RCQ"), shipped("RCQ-kinds")

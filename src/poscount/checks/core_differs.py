@@ -10,7 +10,10 @@ from poscount.checks.check import Check, Evidence, Missing, Outcome, RegionEvide
 LARGEST, RATE = 1.8, 0.03
 # PAT's estimate above RCQ's. With less between them, warned answers were as good as others.
 SAME_READING = 0.05
-ADVICE = "Report both numbers. A second sample with a different prevalence would tell which it is."
+ADVICE = (
+    "Report both numbers. If kinds of positives may have drifted apart, count them one by one "
+    "(subtypes of RCQ). A second sample with a different prevalence would tell which it is."
+)
 
 
 def core_difference(

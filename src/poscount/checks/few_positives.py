@@ -94,7 +94,8 @@ def _look_for_rcq(evidence: Evidence) -> Outcome | Missing:
     )
     sentence = (
         f"RCQ has used PAT's rule, because {reason}. PAT's estimate is too high where negatives "
-        "look like positives."
+        "look like positives, and with so few positives nobody can see whether they do: take the "
+        "estimate for an upper bound."
     )
     return Outcome("warning", n, None, sentence, "Label more positives.", caution=n)
 
@@ -106,4 +107,9 @@ FEW_POSITIVES = Check(
     quantity="labelled positives",
     cannot_detect="whether the positives are typical of those in the sample",
 )
-FEW_POSITIVES_FOR_RCQ = Check(code="few-positives-for-rcq", look=_look_for_rcq)
+FEW_POSITIVES_FOR_RCQ = Check(
+    code="few-positives-for-rcq",
+    look=_look_for_rcq,
+    caution_severity="doubt",
+    reason="there are too few positives to see whether negatives look like them",
+)

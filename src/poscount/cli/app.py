@@ -35,9 +35,11 @@ from poscount.cli.options import (
     Positives,
     RandomState,
     Scorer,
+    Subtypes,
     TextFormat,
     Trust,
     csv_format,
+    kinds,
     names,
 )
 from poscount.cli.output import print_demo, print_plan, print_results, progress_bar
@@ -91,6 +93,7 @@ def fit(
     exclude: Exclude = None,
     confidence: Confidence = None,
     calibration: Calibration = None,
+    subtypes: Subtypes = None,
     random_state: RandomState = 0,
     delimiter: Delimiter = None,
     decimal: Decimal = ".",
@@ -104,6 +107,7 @@ def fit(
             "scorer": scorer,
             "confidence": confidence,
             "calibration": calibration,
+            "subtypes": kinds(subtypes),
             "random_state": random_state,
         },
         features=names(features),
@@ -156,6 +160,7 @@ def estimate(
     by_file: ByFile = False,
     confidence: Confidence = None,
     calibration: Calibration = None,
+    subtypes: Subtypes = None,
     bootstrap: Bootstrap = None,
     random_state: RandomState = 0,
     output_format: OutputFormat = Format.table,
@@ -169,6 +174,7 @@ def estimate(
         "scorer": scorer,
         "confidence": confidence,
         "calibration": calibration,
+        "subtypes": kinds(subtypes),
         "bootstrap": bootstrap,
         "random_state": random_state,
     }

@@ -16,6 +16,11 @@ class Calibrated(StrEnum):
 
     rcq = "rcq"
     trcq = "trcq"
+    rcq_kinds = "rcq-kinds"
+
+
+# As they are called in calibration files.
+METHODS = {"rcq": "RCQ", "trcq": "TRCQ", "rcq-kinds": "RCQ-kinds"}
 
 
 def calibrate(
@@ -42,7 +47,7 @@ def calibrate(
 
     made = make_calibration(
         output,
-        method.value.upper(),
+        METHODS[method.value],
         tables or [],
         label=label,
         n_tasks=tasks,

@@ -73,6 +73,14 @@ Calibration = Annotated[
         show_default=False,
     ),
 ]
+Subtypes = Annotated[
+    str | None,
+    typer.Option(
+        help="For rcq: count kinds of positives apart, because their shares may change: auto, a "
+        "number of kinds, or the column of the positives that names the kind.",
+        show_default=False,
+    ),
+]
 Bootstrap = Annotated[
     int | None,
     typer.Option(
@@ -119,6 +127,11 @@ NoHeader = Annotated[
 def names(text: str | None) -> list[str] | None:
     """Split the value of an option at its commas."""
     return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def kinds(text: str | None) -> int | str | None:
+    """Read the value of --subtypes: a number, or a word."""
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 def csv_format(delimiter: str | None, decimal: str, no_header: bool) -> CsvFormat:

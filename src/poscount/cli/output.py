@@ -123,6 +123,8 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
         numbers = [*shares, f"{p.count:.0f}", str(p.n_unlabeled)]
         rows.append([*map(str, group.values()), *numbers, p.verdict.grade, results[i].codes])
     print_table([*results[0].group, *heads, "verdict", "warnings"], rows, right=heads)
+    if len(results) == 1 and results[0].kinds:
+        _print_kinds(results[0].kinds)
     first = results[0].prevalence
     if len(results) == 1:
         print(first.verdict)
@@ -140,6 +142,20 @@ def _where(worst: Result, n_warned: int) -> str:
         return ""
     label = ", ".join(f"{name} {value}" for name, value in worst.group.items())
     return f" for {label}" if n_warned == 1 else f" for {n_warned} groups, such as {label}"
+
+
+def _print_kinds(kinds: Sequence[Mapping[str, Any]]) -> None:
+    heads = ["prevalence", "interval", "labelled positives"]
+    rows = [
+        [
+            kind["name"],
+            f"{kind['prevalence']:.3f}",
+            f"[{kind['low']:.3f}, {kind['high']:.3f}]",
+            str(kind["positives"]),
+        ]
+        for kind in kinds
+    ]
+    print_table(["of these", *heads], rows, right=heads)
 
 
 def _interval(p: Prevalence) -> str:

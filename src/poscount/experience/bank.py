@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from poscount import container
 from poscount.errors import FileError
+from poscount.experience.drifting_kinds import draw_kinds
 from poscount.experience.sources import Source
 from poscount.experience.tasks import (
     Limits,
@@ -28,6 +30,8 @@ from poscount.experience.tasks import (
     draw_regression,
     draw_samples,
 )
+from poscount.files.arrow import pyarrow
+from poscount.reusable.kinds_profile import KINDS_PROFILE
 from poscount.reusable.rcq import RCQ
 from poscount.reusable.region_profile import PROFILE
 from poscount.seeds import stream
@@ -41,11 +45,13 @@ FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
     "margins": draw_margins,
     "parity": draw_parity,
 }
-COLUMNS = {"RCQ": PROFILE, "TRCQ": [*TRCQ_COLUMNS]}
+COLUMNS = {"RCQ": PROFILE, "TRCQ": [*TRCQ_COLUMNS], "RCQ-kinds": KINDS_PROFILE}
 LIMITS = {
     "RCQ": Limits(n_labeled=5_000, n_rows=50_000, n_samples=2),
     # Learning from each sample takes a second.
     "TRCQ": Limits(n_labeled=2_000, n_rows=MOST_ROWS, n_samples=1),
+    # A dozen models are learned for each task.
+    "RCQ-kinds": Limits(n_labeled=3_000, n_rows=3_000, n_samples=3, drift=True),
 }
 
 
@@ -56,7 +62,7 @@ class Bank:
     Attributes
     ----------
     method : str
-        "RCQ" or "TRCQ".
+        "RCQ", "TRCQ" or "RCQ-kinds".
     columns : list of str
         Names of the columns of the lines.
     lines : ndarray of shape (n_samples, n_columns)
@@ -89,9 +95,10 @@ def draw_task(
     """A task and its samples, by its number."""
     name = source if isinstance(source, str) else source.name
     rng = stream(seed, f"{name} {number}")
-    task = (
-        FAMILIES[source](rng, limits) if isinstance(source, str) else draw_real(source, rng, limits)
-    )
+    if isinstance(source, str):
+        task = FAMILIES[source](rng, limits)
+    else:
+        task = (draw_kinds if limits.drift else draw_real)(source, rng, limits)
     return task, list(draw_samples(task, rng, limits))
 
 
@@ -108,7 +115,7 @@ def make_bank(
     Parameters
     ----------
     folder : Path
-    method : {"RCQ", "TRCQ"}
+    method : {"RCQ", "TRCQ", "RCQ-kinds"}
     sources : iterable of pairs
         A source, or the name of a synthetic family, and the number of its tasks.
     seed : int
@@ -182,15 +189,34 @@ def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndar
     """A line for each sample; none if the method refuses the positives, or has no regions."""
     nothing = np.empty((0, len(COLUMNS[method])))
     try:
-        rcq = RCQ(calibration="null", random_state=seed).fit(task.labeled)
+        if method == "RCQ-kinds":
+            rcq = _fit_kinds(task, seed)
+        else:
+            rcq = RCQ(calibration="null", random_state=seed).fit(task.labeled)
     except ValueError:  # such as: no column varies
         return nothing
     if not rcq.regions.enough_positives:
         return nothing
+    if method == "RCQ-kinds":
+        if not rcq.kinds_:
+            return nothing
+        as_given = np.asarray if task.kinds is None else _table
+        return rcq.profile_of_kinds(*(rcq.count(as_given(sample.rows)) for sample in samples))
     if method == "RCQ":
         return rcq.profile(*(rcq.count(sample.rows) for sample in samples))
     trcq = TRCQ(calibration="null", random_state=seed).fit(task.labeled)
     return np.concatenate([trcq.profile(sample.rows) for sample in samples])
+
+
+def _fit_kinds(task: Task, seed: int) -> RCQ:
+    if task.kinds is None:
+        return RCQ(subtypes="auto", calibration="null", random_state=seed).fit(task.labeled)
+    named = _table(task.labeled).append_column("kind", [task.kinds])
+    return RCQ(subtypes="kind", calibration="null", random_state=seed).fit(named)
+
+
+def _table(rows: np.ndarray) -> Any:
+    return pyarrow().table({f"x{j}": column for j, column in enumerate(rows.T)})
 
 
 def read_bank(files: Sequence[Path]) -> Bank:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +22,12 @@ from poscount.calibration.calibration import (
 )
 from poscount.calibration.trees import DEPTH, N_LEAVES, N_SPLITS, UNIT, Trees
 from poscount.experience.bank import FAMILIES, Bank
+from poscount.experience.blending import blends, fit_blend, with_blend
 from poscount.seeds import stream
 
 # Of the samples that intervals may miss.
 SHARE_BELOW = 0.25
+NO_BLEND = np.empty(0)
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.95, 0.98, 0.99])
 LARGEST_TARGET = 1.5
 N_TREES = 160
@@ -54,20 +57,25 @@ def learn(bank: Bank, made_by: dict[str, Any], n_jobs: int | None = None) -> Cal
     # Intervals are to hold on real data.
     real = ~np.isin(bank.kin, list(FAMILIES))
     judged = real if real.any() else ~real
-    predicted = out_of_kin_quantiles(bank, judged, n_jobs)
-    factors = fit_factors(bank.part(judged), predicted)
-    calibration = assemble(bank, fit_trees(bank), factors)
-    scores = judge(bank.part(judged), predicted, factors)
+    own, predicted = out_of_kin_quantiles(bank, judged, n_jobs)
+    factors = fit_factors(own, predicted)
+    trees, coefficients = fit_trees_and_blend(bank)
+    calibration = assemble(bank, trees, factors, coefficients)
+    scores = judge(own, predicted, factors)
     calibration.provenance_ = json.dumps({**made_by, **_contents(bank), **scores})
     return calibration
 
 
-def assemble(bank: Bank, trees: Trees, factors: Factors) -> Calibration:
+def assemble(
+    bank: Bank, trees: Trees, factors: Factors, blend: np.ndarray = NO_BLEND
+) -> Calibration:
     """A calibration of its parts."""
     calibration = Calibration()
     calibration.method_, calibration.columns_ = bank.method, list(bank.columns)
     for name, array in trees._asdict().items():
         setattr(calibration, f"{name}_", array)
+    if blend.size:
+        calibration.blend_ = blend
     calibration.levels_ = LEVELS
     calibration.below_, calibration.above_, calibration.error_ = factors
     names = np.array(bank.columns)
@@ -126,6 +134,17 @@ def _contents(bank: Bank) -> dict[str, Any]:
     return {"tasks": tasks, "n_tasks": sum(tasks.values()), "n_samples": len(bank.truth)}
 
 
+def fit_trees_and_blend(bank: Bank) -> tuple[Trees, np.ndarray]:
+    """Trees that predict the quantiles of the truth, and the blend that they start from, if any."""
+    coefficients = fit_blend(bank) if blends(bank) else NO_BLEND
+    return fit_trees(blended(bank, coefficients)), coefficients
+
+
+def blended(bank: Bank, coefficients: np.ndarray) -> Bank:
+    """A bank as trees see it."""
+    return with_blend(bank, coefficients) if coefficients.size else bank
+
+
 def fit_trees(bank: Bank) -> Trees:
     """Trees that predict the quantiles of the truth."""
     from sklearn.ensemble import HistGradientBoostingRegressor
@@ -157,23 +176,26 @@ def fit_trees(bank: Bank) -> Trees:
     return as_trees(ensembles)
 
 
-def out_of_kin_quantiles(bank: Bank, judged: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-    """Quantiles for the samples that `judged` chooses, by trees learned without the kin of each.
+def out_of_kin_quantiles(
+    bank: Bank, judged: np.ndarray, n_jobs: int | None = None
+) -> tuple[Bank, np.ndarray]:
+    """The samples that `judged` chooses, and quantiles by trees learned without the kin of each.
 
     Where these are all kin, by trees that were learned without a fifth of their tasks.
     """
     own = bank.part(judged)
     groups = bank.kin if len(np.unique(own.kin)) > 1 else np.where(judged, bank.task % 5, -1)
     left_out = np.unique(groups[judged])
-    trees = Parallel(n_jobs=n_jobs)(
-        delayed(fit_trees)(bank.part(groups != group)) for group in left_out
+    learned = Parallel(n_jobs=n_jobs)(
+        delayed(fit_trees_and_blend)(bank.part(groups != group)) for group in left_out
     )
-    features = as_features(own.lines, own.columns)
+    lines = own.lines.copy()
     quantiles = np.empty((len(own.truth), len(QUANTILES)))
-    for group, found in zip(left_out, trees, strict=True):
+    for group, (trees, coefficients) in zip(left_out, learned, strict=True):
         here = groups[judged] == group
-        quantiles[here] = found.predict(features[here])
-    return quantiles
+        lines[here] = blended(own.part(here), coefficients).lines
+        quantiles[here] = trees.predict(as_features(lines[here], own.columns))
+    return replace(own, lines=lines), quantiles
 
 
 class Factors(NamedTuple):

@@ -33,7 +33,7 @@ def make_calibration(
     ----------
     output : str
         Calibration file to write.
-    method : {"RCQ", "TRCQ"}
+    method : {"RCQ", "TRCQ", "RCQ-kinds"}
     tables : sequence of str
         Labelled tables; if empty, the sources of the shipped calibration.
     label : str

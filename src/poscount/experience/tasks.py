@@ -14,6 +14,7 @@ FEWEST_LABELED, FEWEST_ROWS = 20, 30
 # Of tasks with all columns, with one to three, with all other classes as negatives, and with a
 # single class as positives.
 ALL_COLUMNS, FEW_COLUMNS, ALL_OTHERS, SINGLE = 0.7, 0.06, 0.6, 0.5
+MOST_CLASSES = 10
 
 
 # Rows at random: of a number of rows and a generator.
@@ -21,11 +22,15 @@ Draw = Callable[[int, np.random.Generator], np.ndarray]
 
 
 class Limits(NamedTuple):
-    """How large tasks become: positives to learn from, rows in a sample, samples of a task."""
+    """How large tasks become: positives to learn from, rows in a sample, samples of a task.
+
+    And whether the positives of most of them come in kinds whose shares drift.
+    """
 
     n_labeled: int
     n_rows: int
     n_samples: int
+    drift: bool = False
 
 
 class Task(NamedTuple):
@@ -39,6 +44,8 @@ class Task(NamedTuple):
         Rows to make samples of: a function of the number of rows and a generator.
     most_positives, most_negatives : int
         How many rows these can give.
+    kinds : ndarray of int, shape (n_labeled,), or None
+        Kind of each positive to learn from, if the task tells them.
     """
 
     labeled: np.ndarray
@@ -46,6 +53,7 @@ class Task(NamedTuple):
     negatives: Draw
     most_positives: int
     most_negatives: int
+    kinds: np.ndarray | None = None
 
 
 class Sample(NamedTuple):
@@ -100,16 +108,45 @@ def _draw_labeled(rng: np.random.Generator, most: int) -> int:
 
 def draw_real(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
     """A task from labelled rows: some classes as positives, some of the others as negatives."""
+    positive, negative = choose_classes(source, rng)
+    features = source.features[:, choose_columns(source, rng)]
+    rows = rng.permutation(np.flatnonzero(positive))
+    most = min(limits.n_labeled, math.floor(0.6 * len(rows)))
+    n_labeled = _draw_labeled(rng, most)
+    labeled, rest = features[rows[:n_labeled]], features[rows[n_labeled:]]
+    others_rows = features[negative]
+    return Task(labeled, some_of(rest), some_of(others_rows), len(rest), len(others_rows))
+
+
+def choose_classes(
+    source: Source, rng: np.random.Generator, several: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of some classes as positives and of some others as negatives, as two masks.
+
+    Parameters
+    ----------
+    source : Source
+    rng : Generator
+    several : bool
+        Whether there are to be at least two classes of positives; then at most ten.
+    """
     kinds = np.unique(source.classes)
     while True:
         order = rng.permutation(kinds)
-        n_positive = 1 if rng.random() < SINGLE else int(rng.integers(1, len(kinds)))
+        if several:
+            n_positive = int(rng.integers(2, min(MOST_CLASSES, len(kinds) - 1) + 1))
+        else:
+            n_positive = 1 if rng.random() < SINGLE else int(rng.integers(1, len(kinds)))
         others = len(kinds) - n_positive
         n_negative = others if rng.random() < ALL_OTHERS else int(rng.integers(1, others + 1))
         positive = np.isin(source.classes, order[:n_positive])
         negative = np.isin(source.classes, order[n_positive : n_positive + n_negative])
         if positive.sum() >= FEWEST_POSITIVES and negative.sum() >= FEWEST_NEGATIVES:
-            break
+            return positive, negative
+
+
+def choose_columns(source: Source, rng: np.random.Generator) -> np.ndarray:
+    """All columns of a source, or a part of them."""
     n_features = source.features.shape[1]
     kind = rng.random()
     if kind < ALL_COLUMNS:
@@ -118,18 +155,12 @@ def draw_real(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
         n_columns = int(rng.integers(1, min(3, n_features) + 1))
     else:
         n_columns = int(rng.integers(math.ceil(n_features / 3), n_features + 1))
-    columns = rng.choice(n_features, n_columns, replace=False)
-    features = source.features[:, columns]
-    rows = rng.permutation(np.flatnonzero(positive))
-    most = min(limits.n_labeled, math.floor(0.6 * len(rows)))
-    n_labeled = _draw_labeled(rng, most)
-    labeled, rest = features[rows[:n_labeled]], features[rows[n_labeled:]]
-    others_rows = features[negative]
+    return np.asarray(rng.choice(n_features, n_columns, replace=False))
 
-    def some_of(pool: np.ndarray) -> Draw:
-        return lambda n, rng: pool[rng.choice(len(pool), n, replace=False)]
 
-    return Task(labeled, some_of(rest), some_of(others_rows), len(rest), len(others_rows))
+def some_of(pool: np.ndarray) -> Draw:
+    """Rows of a pool, each at most once."""
+    return lambda n, rng: pool[rng.choice(len(pool), n, replace=False)]
 
 
 def draw_mixture(rng: np.random.Generator, limits: Limits) -> Task:
@@ -158,9 +189,10 @@ def draw_mixture(rng: np.random.Generator, limits: Limits) -> Task:
     coarse = rng.uniform(0.1, 1.5) if rng.random() < 0.15 else 0.0
     skewed = rng.random() < 0.15
 
-    def rows_of(side: tuple) -> Draw:
+    def rows_of(side: tuple, drift: bool = False) -> Draw:
         def draw(n: int, rng: np.random.Generator) -> np.ndarray:
-            cluster = rng.choice(len(side[2]), n, p=side[2])
+            shares = drifted_shares(side[2], rng) if drift else side[2]
+            cluster = rng.choice(len(shares), n, p=shares)
             noise = rng.normal(size=(n, d))
             if heavy:
                 noise /= np.sqrt(rng.chisquare(heavy, size=(n, 1)) / heavy)
@@ -173,7 +205,23 @@ def draw_mixture(rng: np.random.Generator, limits: Limits) -> Task:
 
         return draw
 
-    return endless(rows_of(ours), rows_of(theirs), rng, limits)
+    task = endless(rows_of(ours), rows_of(theirs), rng, limits)
+    return task._replace(positives=rows_of(ours, drift=True)) if limits.drift else task
+
+
+def drifted_shares(shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Shares of kinds in a sample, given those among the positives that were learned from.
+
+    The same in 3 of 10 samples; the powers of two in a random order, as in published protocols, in
+    2; and from a Dirichlet distribution, even or uneven, in the others.
+    """
+    kind = rng.random()
+    if kind < 0.3:
+        return shares
+    if kind < 0.5:
+        powers = 2.0 ** rng.permutation(len(shares))
+        return powers / powers.sum()
+    return rng.dirichlet(np.full(len(shares), rng.choice([0.5, 1.0, 3.0])))
 
 
 def draw_regression(rng: np.random.Generator, limits: Limits) -> Task:

@@ -187,6 +187,11 @@ class RegionCounter(CountingQuantifier):
 
     @property
     def _n_cells(self) -> int:
+        return self.n_own_cells
+
+    @property
+    def n_own_cells(self) -> int:
+        """Number of cells, without those of models that count along with this one."""
         return self._ends[-1] + self.n_features_in_ * N_COLUMNS
 
     @property
@@ -196,11 +201,15 @@ class RegionCounter(CountingQuantifier):
         return in_regions, in_regions + len(PAT_SHARES), in_regions + len(PAT_SHARES) + len(FAR)
 
     def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
-        starts = None if groups is None else groups * self._n_cells
-        self._add_rows(block, starts, counted.reshape(-1))
+        self.tally_from(0, block, groups, counted)
 
-    def _add_rows(self, block: Any, starts: np.ndarray | None, flat: np.ndarray) -> None:
-        """Add rows to counts; `starts` tells where those of each row's group start in `flat`."""
+    def tally_from(
+        self, first_cell: int, block: Any, groups: np.ndarray | None, counted: np.ndarray
+    ) -> None:
+        """Do as `_tally`, from a cell on: the row of a group may hold cells of other models."""
+        starts = None if groups is None else groups * counted.shape[1]
+        # A view, because counts are in C order.
+        flat = counted.reshape(-1)[first_cell:]
         in_regions, pat_end, far_end = self._ends
         scores = score(self.scorer_, block)
         between = np.searchsorted(self.edges_, scores)
@@ -240,7 +249,8 @@ class RegionCounter(CountingQuantifier):
         tables : ndarray of shape (n_samples, n_score_cells, n_columns)
         beside : CountsBeside
         """
-        tables, pat_cells, far, outside = np.split(cells, self._ends, axis=1)
+        own = cells[:, : self.n_own_cells]
+        tables, pat_cells, far, outside = np.split(own, self._ends, axis=1)
         beside = CountsBeside(pat_cells, far, OutsideCounts.of_cells(outside))
         return tables.reshape(len(cells), N_SCORE_CELLS, -1), beside
 

@@ -83,8 +83,12 @@ def fit(
     if "scorer" in parameters:
         parameters["scorer"] = registry.scorer(parameters["scorer"])
     rows = read_files(expand([path]), csv_format=csv_format)
+    left_out = list(exclude or [])
+    if parameters.get("subtypes") in rows.table.column_names:
+        # It names kinds and is no feature.
+        left_out.append(parameters["subtypes"])
     try:
-        chosen = choose_features(rows.table, features, exclude or [], path, csv_format.decimal)
+        chosen = choose_features(rows.table, features, left_out, path, csv_format.decimal)
         return kind(**parameters).fit(rows.table, features=chosen)
     except InputError as error:
         raise rows.located(error.at(file=path)) from error

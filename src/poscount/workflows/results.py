@@ -14,7 +14,7 @@ from poscount.verdict import Caution
 # Columns of the result, whose names a grouping column cannot have.
 RESERVED = (
     *("prevalence", "interval", "low", "high", "level", "count", "n_labeled", "n_unlabeled"),
-    *("label_frequency", "joint_prior", "method", "verdict", "warnings", "seed"),
+    *("label_frequency", "joint_prior", "method", "verdict", "warnings", "seed", "kinds"),
 )
 
 
@@ -30,13 +30,19 @@ class Result(NamedTuple):
         return self.prevalence.details.get("seed")
 
     @property
+    def kinds(self) -> list[dict[str, Any]]:
+        """Kinds of positives, if they were counted apart: see `RCQ`."""
+        return self.prevalence.details.get("kinds", [])
+
+    @property
     def codes(self) -> str:
         """Codes of the warnings, separated by spaces."""
         return " ".join(caution.code for caution in self.prevalence.warnings)
 
     def record(self) -> dict[str, Any]:
         """Everything about it, in types that JSON has, except for the values of the group."""
-        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed}
+        kinds = {"kinds": self.kinds} if self.kinds else {}
+        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **kinds}
 
 
 class WarningOfResults(NamedTuple):

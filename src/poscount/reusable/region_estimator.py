@@ -1,0 +1,335 @@
+"""From counts in regions to prevalences with their intervals and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from poscount.calibration.calibration import Answers, Calibration
+from poscount.checks import (
+    ColumnEvidence,
+    Evidence,
+    PositiveColumns,
+    RegionEvidence,
+    column_evidence,
+    model_cautions,
+    sample_cautions,
+)
+from poscount.checks.columns import has_a_scale
+from poscount.checks.core_differs import core_difference
+from poscount.checks.overlap import core_excess
+from poscount.counts import Counts
+from poscount.intervals import half_width
+from poscount.prevalence import Estimate, Interval
+from poscount.reusable.pat import tail_ratios
+from poscount.reusable.region_counter import PAT_SHARES, CountsBeside, RegionCounter
+from poscount.reusable.region_profile import PROFILE
+from poscount.reusable.regions import (
+    RegionBounds,
+    RegionCounts,
+    RegionEstimates,
+    Regions,
+    interval_from_gap,
+)
+from poscount.verdict import Caution
+
+
+class RegionEstimator(RegionCounter):
+    """Turns counts in regions into prevalences; the attributes are those of `RCQ`."""
+
+    confidence: float
+    _regions: Regions
+
+    def _make_regions(self) -> Regions:
+        names = self.feature_names
+        cut = [names[j] for j in self.features_.tolist()]
+        return Regions(self._layout, self.binned_, self.cuts_, cut, self.seed_)
+
+    @property
+    def regions(self) -> Regions:
+        """The regions of the positives, and the rule from counts in them to prevalences."""
+        if "_regions" not in vars(self):  # a model from a file
+            self._regions = self._make_regions()
+        return self._regions
+
+    def count_in_regions(self, *counts: Counts) -> RegionCounts:
+        """Rows of samples in every region, from their counts."""
+        for each in counts:
+            self._check_counts(each)
+        tables, _ = self.split_cells(np.array([each.cells for each in counts]))
+        return self.regions.read_tables(tables, np.array([each.n for each in counts]))
+
+    def most_informative_regions(self, counts: Counts, n_regions: int = 15) -> list[RegionBounds]:
+        """The regions with the smallest upper bounds on the prevalence, smallest first.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of the sample, by this model.
+        n_regions : int, default=15
+            Largest number of regions.
+
+        Returns
+        -------
+        list of RegionBounds
+            Empty if there are too few positives for regions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from poscount import RCQ
+        >>> rng = np.random.default_rng(0)
+        >>> model = RCQ(random_state=0).fit(rng.normal(size=(300, 2)))
+        >>> sample = rng.normal(size=(500, 2)) + [3, 0]
+        >>> first, *_ = model.most_informative_regions(model.count(sample))
+        >>> first._asdict() == model.quantify(sample).details["region"]
+        True
+        """
+        counted = self.count_in_regions(counts)
+        if not self.regions.enough_positives:
+            return []
+        ratio, low, high = (values[0] for values in self.regions.bounds(counted))
+        share = self.regions.in_positives / self.n_labeled_
+        return [
+            RegionBounds(
+                self.regions.words(i),
+                float(share[i]),
+                float(ratio[i]),
+                float(low[i]),
+                float(high[i]),
+            )
+            for i in np.argsort(high, kind="stable")[:n_regions].tolist()
+        ]
+
+    def profile(self, *counts: Counts) -> np.ndarray:
+        """What the regions say about samples, a line each: what a calibration learns from.
+
+        Parameters
+        ----------
+        *counts : Counts
+            Of the samples, by this model, which needs at least 20 positives.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, len(PROFILE))
+            With the columns of `poscount.reusable.region_profile.PROFILE`.
+        """
+        counted = self.count_in_regions(*counts)
+        _, beside = self.split_cells(np.array([each.cells for each in counts]))
+        return self.profile_in_regions(self.regions, counted, beside)
+
+    def profile_in_regions(
+        self,
+        regions: Regions,
+        counts: RegionCounts,
+        beside: CountsBeside,
+        more: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """The same as `profile`, for regions that need not be those of this model.
+
+        Parameters
+        ----------
+        regions, counts, beside, more
+            As in `estimate_in_regions`.
+        """
+        difference = self._core_difference(regions, counts)
+        return self._lines(regions, regions.find(counts), counts, beside, difference, more)
+
+    def _core_difference(self, regions: Regions, counts: RegionCounts) -> np.ndarray:
+        return core_difference(*regions.core(counts.in_cuts), *regions.core_of_positives)
+
+    def _lines(
+        self,
+        regions: Regions,
+        found: RegionEstimates,
+        counts: RegionCounts,
+        beside: CountsBeside,
+        difference: np.ndarray,
+        more: np.ndarray | None,
+    ) -> np.ndarray:
+        lines = regions.profile.lines(
+            found,
+            counts,
+            beside,
+            self.n_features_in_,
+            tail_ratios(beside.pat_cells, PAT_SHARES),
+            difference,
+            self.core_freedom_,
+            *regions.in_whole_cuts(counts.in_cuts),
+        )
+        return lines if more is None else np.column_stack([lines, more])
+
+    def estimate_in_regions(
+        self,
+        regions: Regions,
+        counts: RegionCounts,
+        beside: CountsBeside,
+        calibration: Calibration | None,
+        more: np.ndarray | None = None,
+        names: Sequence[str] = PROFILE,
+    ) -> list[Estimate]:
+        """Estimate prevalences from counts in regions, which need not be those of this model.
+
+        Parameters
+        ----------
+        regions : Regions
+            Of the same positives.
+        counts : RegionCounts
+            Rows of the samples in them.
+        beside : CountsBeside
+            What else was counted of the samples.
+        calibration : Calibration or None
+            None for the null calibration.
+        more : ndarray of shape (n_samples, n_more), optional
+            What the calibration looks at besides all that.
+        names : sequence of str
+            Names of all columns that it looks at.
+        """
+        pat = np.median(tail_ratios(beside.pat_cells, PAT_SHARES), axis=-1).tolist()
+        of_model = model_cautions(
+            Evidence(
+                n_labeled=self.n_labeled_,
+                feature_names=self.feature_names,
+                largest_tie=self.largest_tie_,
+                copied=self.copied_,
+                n_given=self.n_given_,
+                answered_by_pat=not regions.enough_positives,
+            )
+        )
+        n_rows = counts.n_rows.tolist()
+        seen = self._evidence_of(regions, counts, beside)
+        if not regions.enough_positives:
+            return [
+                self._estimate_by_pat(uncapped, n, evidence, of_model, calibration is not None)
+                for uncapped, n, evidence in zip(pat, n_rows, seen, strict=True)
+            ]
+        found = regions.find(counts)
+        differences = self._core_difference(regions, counts)
+        answers = null_answers(found.prevalence, found.decision.ratio, found.gap, self.confidence)
+        if calibration is not None:
+            lines = self._lines(regions, found, counts, beside, differences, more)
+            answers = calibration.answer(lines, names, self.confidence).beside(answers)
+        return [
+            self._estimate_by_regions(
+                regions, found, answers, i, n, pat[i], float(differences[i]), evidence, of_model
+            )
+            for i, (n, evidence) in enumerate(zip(n_rows, seen, strict=True))
+        ]
+
+    def evidence(self, counts: Counts) -> Evidence:
+        """What the checks can see of a sample before its prevalence is known, from its counts."""
+        counted = self.count_in_regions(counts)
+        _, beside = self.split_cells(counts.cells[np.newaxis])
+        return next(self._evidence_of(self.regions, counted, beside))
+
+    def _evidence_of(
+        self, regions: Regions, counts: RegionCounts, beside: CountsBeside
+    ) -> Iterator[Evidence]:
+        names = self.feature_names
+        columns = self._column_evidence(regions, counts, beside)
+        for of_columns, core in zip(columns, regions.core_shares(counts).tolist(), strict=True):
+            yield Evidence(
+                n_labeled=self.n_labeled_, feature_names=names, columns=of_columns, core_share=core
+            )
+
+    def _column_evidence(
+        self, regions: Regions, counts: RegionCounts, beside: CountsBeside
+    ) -> list[ColumnEvidence]:
+        below, positives_below = regions.below(counts.in_cuts)
+        share = positives_below / self.n_labeled_
+        zeros = self.zeros_ / self.n_labeled_
+        varying = np.ones(self.n_features_in_, bool)
+        varying[self.scorer_.constant_] = False
+        judged = varying & has_a_scale(share, self.features_, zeros)
+        # The limits that are nearest, below and above.
+        ranges = self.limits_[:, [0, self.limits_.shape[1] // 2]]
+        signs = np.sign(self.scorer_.location_[self.features_])
+        cut = self.features_
+        positives = PositiveColumns(ranges, zeros, varying, judged, cut, share, signs)
+        outside = beside.outside
+        return column_evidence(positives, outside.farther, outside.zeros, below, counts.n_rows)
+
+    def _estimate_by_pat(
+        self,
+        pat: float,
+        n_rows: int,
+        seen: Evidence,
+        of_model: tuple[Caution, ...],
+        by_experience: bool,
+    ) -> Estimate:
+        p = min(1.0, pat)
+        half = float(half_width(p, self.n_labeled_, n_rows, self.confidence))
+        # So few positives bound the prevalence from above only: with a lower end, intervals held in
+        # .65 of 382 samples, without in .94 (`benchmarks/calibration.py few-positives`).
+        low = 0.0 if by_experience else max(0.0, p - half)
+        interval = Interval(low, min(1.0, p + half), self.confidence)
+        excess = core_excess(pat, self.n_labeled_, n_rows)
+        evidence = replace(seen, interval=interval, core_excess=excess)
+        details = {"pat": pat, "core_excess": excess}
+        return Estimate(p, details, interval, sample_cautions(evidence, of_model))
+
+    def _estimate_by_regions(
+        self,
+        regions: Regions,
+        found: RegionEstimates,
+        answers: Answers,
+        i: int,
+        n_rows: int,
+        pat: float,
+        difference: float,
+        seen: Evidence,
+        of_model: tuple[Caution, ...],
+    ) -> Estimate:
+        decision = found.decision
+        p, gap, ratio = float(found.prevalence[i]), float(found.gap[i]), float(decision.ratio[i])
+        region = RegionBounds(
+            regions.words(int(decision.region[i])),
+            float(decision.region_share[i]),
+            float(decision.region_ratio[i]),
+            float(decision.region_low[i]),
+            float(decision.region_high[i]),
+        )
+        disagreement = (pat - p) / max(gap, np.finfo(float).tiny)
+        excess = core_excess(pat, self.n_labeled_, n_rows)
+        details = {
+            "region": region._asdict(),
+            "ratio": ratio,
+            "null_ratio": float(found.null_ratio[i]),
+            "gap": gap,
+            "uncalibrated": p,
+            "expected_error": number(answers.expected_error[i]),
+            "likely_error": number(answers.likely_error[i]),
+            "bound": max(float(answers.value[i]), min(1.0, region.high)),
+            "pat": pat,
+            "core_difference": difference,
+            "disagreement": disagreement,
+            "core_excess": excess,
+        }
+        interval = Interval(float(answers.low[i]), float(answers.high[i]), self.confidence)
+        evidence = replace(
+            seen,
+            interval=interval,
+            gap=gap,
+            core_excess=excess,
+            regions=RegionEvidence(
+                float(answers.value[i]), pat, gap, difference, self.core_freedom_, disagreement
+            ),
+            unlike_experience=bool(answers.outside[i]),
+        )
+        return Estimate(
+            float(answers.value[i]), details, interval, sample_cautions(evidence, of_model)
+        )
+
+
+def null_answers(p: np.ndarray, ratio: np.ndarray, gap: np.ndarray, level: float) -> Answers:
+    """Answers from what chance does to positives alone; without any bound, all is possible."""
+    low, high = interval_from_gap(ratio, p, np.nan_to_num(gap, nan=1.0, posinf=1.0), level)
+    unknown = np.full(len(p), np.nan)
+    return Answers(p, low, high, unknown, unknown, np.zeros(len(p), bool))
+
+
+def number(value: np.floating) -> float | None:
+    """As a float; None if it is not known."""
+    return None if np.isnan(value) else float(value)
