@@ -128,7 +128,7 @@ def test_copies_are_no_kind():
     rng = np.random.default_rng(0)
     positives = np.vstack([rng.normal(size=(200, 3)), np.full((100, 3), 20.0)])
     model = RCQ(subtypes="auto", random_state=0).fit(positives)
-    assert sum(part.n_labeled_ for part in model.kinds_) in (0, 300)
+    assert sum(part.n_given_ for part in model.kinds_) in (0, 300)
     assert 0 <= model.quantify(positives) <= 1
 
 
@@ -394,7 +394,7 @@ def test_a_blend_finds_the_column_that_tells():
     drifted = lines[:, KINDS_PROFILE.index("log_heterogeneity")] > 0.5
     truth = np.where(drifted, total, one_kind)
     names = np.full(n, "a")
-    bank = Bank("RCQ-kinds", lines, truth, names, names, np.arange(n))
+    bank = Bank("RCQ-kinds", KINDS_PROFILE, lines, truth, names, names, np.arange(n))
     found = with_blend(bank, fit_blend(bank)).lines[:, KINDS_PROFILE.index("prevalence")]
     assert np.abs(found - truth).mean() < 0.05
     assert np.abs(one_kind - truth).mean() > 0.1
