@@ -24,7 +24,7 @@ from poscount.experience.bank import FAMILIES, Bank
 from poscount.seeds import stream
 
 # Of the samples that intervals may miss.
-SHARE_BELOW = 0.3
+SHARE_BELOW = 0.25
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.95, 0.98, 0.99])
 LARGEST_TARGET = 1.5
 N_TREES = 160
