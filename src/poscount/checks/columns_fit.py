@@ -77,9 +77,10 @@ def _look_for_exchange(evidence: Evidence) -> Outcome | Missing:
     if isinstance(found, Missing):
         return found
     all_columns, but_two, one_end = found
-    if but_two <= NOTICE_OF_SOME or all_columns > NOTICE or one_end > but_two:
+    # Often two columns alone tell positives from the rest, so there is no notice before a warning.
+    if but_two <= WARNING_OF_SOME or all_columns > NOTICE or one_end > but_two:
         sentence = "No two columns alone decide about the estimate."
-        return Outcome("ok", but_two, NOTICE_OF_SOME, sentence)
+        return Outcome("ok", but_two, WARNING_OF_SOME, sentence)
     worst = np.argsort(columns.at_most.min(axis=1), kind="stable")[:2]
     one, other = (evidence.feature_names[j] for j in columns.positives.cut[worst].tolist())
     sentence = (
@@ -91,7 +92,7 @@ def _look_for_exchange(evidence: Evidence) -> Outcome | Missing:
         "that they were measured as in the positives."
     )
     reason = f"columns {one} and {other} contradict all others"
-    return _outcome(but_two, NOTICE_OF_SOME, WARNING_OF_SOME, sentence, advice, reason)
+    return _outcome(but_two, WARNING_OF_SOME, WARNING_OF_SOME, sentence, advice, reason)
 
 
 def _look_for_shift(evidence: Evidence) -> Outcome | Missing:
@@ -126,7 +127,6 @@ ONLY_COLUMNS_FIT = Check(
 EXCHANGED_COLUMNS = Check(
     code="exchanged-columns",
     look=_look_for_exchange,
-    caution_rate=1 / 60,
     title="Exchanged columns",
     quantity="largest share of positives by all columns but two, above the estimate",
     cannot_detect="columns with the same distribution, and which columns were exchanged",
