@@ -77,9 +77,10 @@ def _look_for_exchange(evidence: Evidence) -> Outcome | Missing:
     if isinstance(found, Missing):
         return found
     all_columns, but_two, one_end = found
-    if but_two <= NOTICE_OF_SOME or all_columns > NOTICE or one_end > but_two:
+    # Often two columns alone tell positives from the rest, so there is no notice before a warning.
+    if but_two <= WARNING_OF_SOME or all_columns > NOTICE or one_end > but_two:
         sentence = "No two columns alone decide about the estimate."
-        return Outcome("ok", but_two, NOTICE_OF_SOME, sentence)
+        return Outcome("ok", but_two, WARNING_OF_SOME, sentence)
     worst = np.argsort(columns.at_most.min(axis=1), kind="stable")[:2]
     one, other = (evidence.feature_names[j] for j in columns.positives.cut[worst].tolist())
     sentence = (
@@ -91,7 +92,7 @@ def _look_for_exchange(evidence: Evidence) -> Outcome | Missing:
         "that they were measured as in the positives."
     )
     reason = f"columns {one} and {other} contradict all others"
-    return _outcome(but_two, NOTICE_OF_SOME, WARNING_OF_SOME, sentence, advice, reason)
+    return _outcome(but_two, WARNING_OF_SOME, WARNING_OF_SOME, sentence, advice, reason)
 
 
 def _look_for_shift(evidence: Evidence) -> Outcome | Missing:
@@ -117,6 +118,7 @@ def _look_for_shift(evidence: Evidence) -> Outcome | Missing:
 ONLY_COLUMNS_FIT = Check(
     code="only-columns-fit",
     look=_look,
+    caution_rate=1 / 18,
     reason="every column looks like the positives, but the rows do not",
     title="Columns and rows",
     quantity="largest share of positives by single columns, above the estimate",
@@ -132,6 +134,7 @@ EXCHANGED_COLUMNS = Check(
 SHIFTED_COLUMNS = Check(
     code="shifted-columns",
     look=_look_for_shift,
+    caution_rate=1 / 18,
     reason="all columns are shifted or stretched in one direction",
     title="Shift of all columns",
     quantity="largest share of positives by one end of all columns, above the estimate",

@@ -81,6 +81,7 @@ MISSING_CODE = Check(
 ADDED_ZEROS = Check(
     code="added-zeros",
     look=_look_at_zeros,
+    caution_rate=1 / 170,
     caution_severity="doubt",
     reason="many zeros that the positives do not have",
     false_alarm_rate=0.002,

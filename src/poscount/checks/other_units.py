@@ -67,6 +67,7 @@ def _where(evidence: Evidence, columns: ColumnEvidence, j: int) -> str:
 OTHER_UNITS = Check(
     code="other-units",
     look=_look,
+    caution_rate=1 / 70,
     false_alarm_rate=0.028,
     title="Units of the columns",
     quantity="share of the sample in the positives' range, in the column where it is smallest",
