@@ -34,7 +34,7 @@ import numpy as np
 import pandas as pd
 
 from calibration import PAPER, LeftOut, print_rows
-from poscount import RCQ, Prevalence
+from poscount import PAT, RCQ, Mahalanobis, Prevalence
 from poscount.calibration.calibration import Calibration
 from poscount.datasets import load
 from poscount.experience.bank import read_bank
@@ -142,7 +142,7 @@ def told(answer: Prevalence, truth: float, kinds_held: float = np.nan) -> Told:
 
 
 def answer_all(drawn: Drawn, plain: Calibration, kinds: Calibration) -> list[Told]:
-    """One kind, kinds that are found, and kinds that are named."""
+    """One kind, kinds that are found, kinds that are named, and PAT."""
     truth = drawn.truth
     answers = [
         told(model.fit(drawn.labeled).quantify(drawn.sample), truth)
@@ -151,7 +151,8 @@ def answer_all(drawn: Drawn, plain: Calibration, kinds: Calibration) -> list[Tol
             RCQ(calibration=kinds, subtypes="auto", random_state=0),
         )
     ]
-    return [*answers, answer_named(drawn, kinds)]
+    pat = PAT(Mahalanobis("ledoit-wolf"), random_state=0).fit(drawn.labeled)
+    return [*answers, answer_named(drawn, kinds), told(pat.quantify(drawn.sample), truth)]
 
 
 def answer_named(drawn: Drawn, kinds: Calibration) -> Told:
@@ -168,7 +169,7 @@ def answer_named(drawn: Drawn, kinds: Calibration) -> Told:
 
 
 HEAD = ["samples", "n", "kinds", "MAE", "bias", "95 % held", "width", "kinds held"]
-WAYS = ("one kind", "auto", "named")
+WAYS = ("one kind", "auto", "named", "PAT")
 
 
 def rows_of(name: str, answers: list[list[Told]]) -> list[list[str]]:
