@@ -128,6 +128,12 @@ def _decode_ours(kind: type[BaseEstimator], state: dict[str, Any]) -> BaseEstima
         setattr(estimator, name, value)
     if isinstance(estimator, Calibration):
         estimator.check()
+    missing = [name for name in getattr(kind, "NEEDED", ()) if name not in state]
+    if missing:
+        raise ValueError(
+            f"an earlier version of poscount wrote it, and {kind.__name__} now looks at more of a "
+            "sample: fit the model again."
+        )
     return estimator
 
 

@@ -79,6 +79,9 @@ class RegionCounter(CountingQuantifier):
     The attributes are those of `RCQ`, which turns the counts into prevalences.
     """
 
+    # What models of the first versions did not have, without which nothing can be counted.
+    NEEDED = ("far_", "limits_", "zeros_", "copied_", "n_given_")
+
     def _learn(self, rows: Rows) -> None:
         self.n_given_ = len(rows)
         block, ordered, columns = self._in_own_order(rows.whole(), rows)
