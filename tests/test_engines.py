@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from answers import assert_same_answer
-from poscount import PAT, Counts, ExTIcE, InputError
+from poscount import PAT, RCQ, Counts, ExTIcE, InputError
 from poscount.base import BatchCounter
 from poscount.counts import GroupedCounts
 from poscount.engines import count
@@ -522,3 +522,33 @@ def test_ten_thousand_groups(positives, draw):
     grouped = count(model, [frame[:7000], frame[7000:7001], frame[7001:]], by="g")
     assert grouped == model.count_by(frame, "g")
     assert len(model.estimate_by(grouped)) == len(grouped) > 9900
+
+
+# Warnings
+
+
+@pytest.mark.parametrize("subtypes", [None, 2])
+def test_warnings_and_kinds_are_the_same_from_everywhere(subtypes, tmp_path):
+    rng = np.random.default_rng(0)
+
+    def table(rows, **columns):
+        return pa.table({"a": rows[:, 0], "b": rows[:, 1], "c": rows[:, 2], **columns})
+
+    model = RCQ(subtypes=subtypes, random_state=0).fit(table(rng.normal(size=(300, 3))))
+    rows, sites = rng.normal(size=(900, 3)), np.repeat(["fine", "coded", "units"], 300)
+    rows[310:340, 1] = -999
+    rows[600:, 2] *= 1000
+    sample = table(rows, site=sites)
+    write(sample, tmp_path / "all.parquet")
+    alone = model.quantify_groups(sample, "site")
+    codes = {site: [caution.code for caution in p.warnings] for (site,), p in alone.items()}
+    assert "missing-code" in codes["coded"]
+    assert "other-units" in codes["units"]
+    assert alone["units",].verdict.grade == alone["coded",].verdict.grade == "do not use"
+    assert alone["fine",].verdict.grade != "do not use"
+    for engine in ("auto", "duckdb"):
+        counted = count(model, tmp_path / "all.parquet", by="site", engine=engine)
+        answers = dict(zip(counted.keys, model.estimate_by(counted), strict=True))
+        for key, expected in alone.items():
+            assert_same_answer(answers[key], expected)
+            assert answers[key].warnings == expected.warnings
