@@ -235,8 +235,9 @@ def test_settings_reach_the_method(example):
 
 def test_warnings_are_said_once_with_all_their_places(visit):
     rng = np.random.default_rng(0)
-    visit.send("positives", "p.csv", csv_of(numbers(rng, 25)))
-    sample = {**numbers(rng, 40), "site": ["x", "y"] * 20}
+    visit.send("positives", "p.csv", csv_of(numbers(rng, 80)))
+    sample = {name: np.array(column) + 2.0 for name, column in numbers(rng, 60).items()}
+    sample["site"] = ["x", "y", "y"] * 20
     visit.send("unlabeled", "u.csv", csv_of(sample))
     answer = visit.answer(by=["site"])
     wide = next(kind for kind in answer["warnings"] if kind["code"] == "wide-interval")

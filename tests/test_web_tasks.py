@@ -141,7 +141,8 @@ def test_the_words_are_those_that_the_page_shows():
 
 
 # These belong to the command line or to Python, and the page never sets them.
-ELSEWHERE = {"engine", "on_error", "n_jobs", "trusted", "port", "drop", "time"}
+# Of the command line and of Python alone.
+ELSEWHERE = {"engine", "on_error", "n_jobs", "trusted", "port", "drop", "time", "subtypes"}
 
 
 def options_of_errors():

@@ -28,7 +28,7 @@ def main() -> None:
     positives = two_clusters(400)
     negatives = rng.normal(size=(700, 2)) + np.array([5, 0])
     sample = np.vstack([two_clusters(300), negatives])
-    model = RCQ(random_state=0).fit(positives)
+    model = RCQ(calibration="null", random_state=0).fit(positives)
     p = model.quantify(sample)
     cut = model.cuts_[0, 1]  # one of its many regions: x0 up to the .4 quantile
     of_positives, of_sample = ((rows[:, 0] <= cut).mean() for rows in (positives, sample))

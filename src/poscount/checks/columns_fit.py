@@ -18,6 +18,8 @@ from poscount.checks.finding import Severity
 # How far the bounds may be above the estimate: of all columns; and of one end, or all but two.
 NOTICE, WARNING = 0.15, 0.3
 NOTICE_OF_SOME, WARNING_OF_SOME = 0.3, 0.5
+# Often two columns tell what all others do not, so all others must contradict them loudly.
+EXCHANGED = 0.7
 SAME = "prepared in the same way as the positives: same units, same order, same sensors"
 
 
@@ -78,9 +80,9 @@ def _look_for_exchange(evidence: Evidence) -> Outcome | Missing:
         return found
     all_columns, but_two, one_end = found
     # Often two columns alone tell positives from the rest, so there is no notice before a warning.
-    if but_two <= WARNING_OF_SOME or all_columns > NOTICE or one_end > but_two:
+    if but_two <= EXCHANGED or all_columns > NOTICE or one_end > but_two:
         sentence = "No two columns alone decide about the estimate."
-        return Outcome("ok", but_two, WARNING_OF_SOME, sentence)
+        return Outcome("ok", but_two, EXCHANGED, sentence)
     worst = np.argsort(columns.at_most.min(axis=1), kind="stable")[:2]
     one, other = (evidence.feature_names[j] for j in columns.positives.cut[worst].tolist())
     sentence = (
@@ -92,7 +94,7 @@ def _look_for_exchange(evidence: Evidence) -> Outcome | Missing:
         "that they were measured as in the positives."
     )
     reason = f"columns {one} and {other} contradict all others"
-    return _outcome(but_two, WARNING_OF_SOME, WARNING_OF_SOME, sentence, advice, reason)
+    return _outcome(but_two, EXCHANGED, EXCHANGED, sentence, advice, reason)
 
 
 def _look_for_shift(evidence: Evidence) -> Outcome | Missing:
