@@ -17,8 +17,8 @@ counts as coarse was corrected by one of its plain tasks. No threshold was chang
 is a *confirmation* split, run at the end: seed 2, and classes at other even places where a set has
 them. Its first run warned of 20.7 % of clean samples, 7.0 % by missing-code; then columns without a
 scale were trusted less by that check. What it says of clean samples since is no independent figure.
-Last, exchanged-columns lost its notice, and its limit was raised from .5 to .7, because it warned of
-the example that poscount comes with; reporting went from 4.6 % silent to 4.7 %, tuning to 5.2 %.
+Last, exchanged-columns lost its notice, and its limit was raised from .5 to .7, because it warned
+of the example that poscount comes with; reporting went from 4.6 % silent to 4.7 %, tuning to 5.2 %.
 
 About 300 positives to learn from and 1,000 rows in a sample, fewer where a set has fewer.
 A warning counts as one unless its code is wide-interval, which is about precision alone.
