@@ -8,9 +8,9 @@ from joblib import parallel_config
 
 from answers import assert_same_answer
 from poscount import BBE, EN
-from poscount.base import TransductiveQuantifier
 from poscount.intervals import bootstrap_interval
 from poscount.prevalence import Estimate, Interval
+from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 from poscount.verdict import Caution
 
 

@@ -7,11 +7,11 @@ import pytest
 import poscount
 from plain import region_counting
 from poscount import BBE, DEDPUL, RCQ, TRCQ
-from poscount.base import TransductiveQuantifier
 from poscount.reusable.own_order import OwnOrder
 from poscount.reusable.region_layout import region_layout
 from poscount.reusable.regions import Regions
 from poscount.transductive.learning_rows import LearningRows
+from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 from poscount.transductive.trcq import MOST_ROWS, _ranks, learned_bins
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")

@@ -28,7 +28,7 @@ def main() -> None:
     positives = two_clusters(400)
     negatives = rng.normal(size=(700, 2)) + np.array([5, 0])
     sample = np.vstack([two_clusters(300), negatives])
-    model = RCQ(calibration="null", random_state=0).fit(positives)
+    model = RCQ(random_state=0).fit(positives)
     p = model.quantify(sample)
     cut = model.cuts_[0, 1]  # one of its many regions: x0 up to the .4 quantile
     of_positives, of_sample = ((rows[:, 0] <= cut).mean() for rows in (positives, sample))
@@ -46,7 +46,8 @@ def main() -> None:
     axes[0].set_xlim(-4, 9)
     figure.suptitle(
         f"At most {of_sample:.3f} / {of_positives:.2f} = {of_sample / of_positives:.2f} positive"
-        f" (truth 0.30; PAT {min(1, p.details['pat']):.2f}, RCQ {p:.2f})"
+        f" (truth 0.30; PAT {min(1, p.details['pat']):.2f}, "
+        f"RCQ {p.details['uncalibrated']:.2f}, calibrated {p:.2f})"
     )
     figure.tight_layout()
     figure.savefig(Path(__file__).with_name("rcq.png"), dpi=110)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, Self, cast
 
 import narwhals as nw
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from poscount import constraints, persistence
+from poscount import persistence
 from poscount.counts import Counts, GroupedCounts, Skipped
 from poscount.errors import InputError, join_names, require_rows
-from poscount.intervals import bootstrap_interval, estimate_from_halves
-from poscount.prevalence import Estimate, Interval, Prevalence, as_columns
-from poscount.seeds import seed_of, stream
+from poscount.prevalence import Estimate, Prevalence, as_columns
+from poscount.seeds import seed_of
 from poscount.threads import sum_over_blocks
 from poscount.validation import (
     BLOCK_ROWS,
@@ -70,6 +68,7 @@ class Quantifier(BaseEstimator):
         """
         self._validate_params()
         self.seed_ = seed_of(self.random_state)
+        positives, features = self._set_apart(positives, features)
         rows = learn_rows(self, positives, features, self._input_support())
         self.n_labeled_ = len(rows)
         self._learn(rows)
@@ -139,6 +138,12 @@ class Quantifier(BaseEstimator):
         """Write the fitted model to a file that `poscount.load` reads."""
         check_is_fitted(self)
         persistence.save(self, path)
+
+    def _set_apart(
+        self, positives: Any, features: Sequence[str] | None
+    ) -> tuple[Any, Sequence[str] | None]:
+        """Take from the positives what a method needs and is no feature."""
+        return positives, features
 
     def _input_support(self) -> InputSupport:
         return InputSupport()
@@ -317,76 +322,6 @@ class BatchCounter:
     def n_cells(self) -> int:
         """Number of cells of the model."""
         return self.model._n_cells
-
-
-class TransductiveQuantifier(Quantifier):
-    """A quantifier that learns from the positives and the sample together, anew for each sample.
-
-    A subclass only computes: `_estimate_from` gets both as float64 matrices, and a generator. If it
-    gives no interval, one is made by resampling on request (`bootstrap`). The subclass has an
-    ``__init__`` of its own only if it has other parameters.
-
-    Attributes
-    ----------
-    positives_ : ndarray of shape (n_labeled, n_features)
-        The positives.
-    """
-
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
-        "bootstrap": [constraints.Interval(Integral, 2, None, closed="left"), None],
-        "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
-    }
-
-    positives_: np.ndarray
-
-    def __init__(
-        self,
-        *,
-        bootstrap: int | None = None,
-        confidence: float = 0.95,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.bootstrap = bootstrap
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-
-    def _learn(self, rows: Rows) -> None:
-        self.positives_ = np.array(self._matrix(rows), dtype=np.float64, order="C")
-
-    def _matrix(self, rows: Rows) -> np.ndarray:
-        return np.asarray(rows.whole(), dtype=np.float64, order="C")
-
-    def _quantify(self, rows: Rows) -> Prevalence:
-        sample = self._matrix(rows)
-        generator = stream(self.seed_, "estimate")
-        estimate = self._estimate_from(self.positives_, sample, generator)
-        if estimate.interval is None and self.bootstrap:
-            interval = self._bootstrap_interval(sample, estimate.value)
-            estimate = estimate._replace(interval=interval)
-        return self._prevalence(estimate, len(rows))
-
-    def _bootstrap_interval(self, sample: np.ndarray, value: float) -> Interval:
-        # The matrices are arguments of their own, so that processes share them in mapped memory.
-        replicates = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(estimate_from_halves)(
-                self._estimate_from, self.positives_, sample, self.seed_, i
-            )
-            for i in range(cast(int, self.bootstrap))
-        )
-        return bootstrap_interval(value, np.array(replicates), self.confidence)
-
-    @abstractmethod
-    def _estimate_from(
-        self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
-        """Estimate the prevalence in the sample."""
 
 
 def _with_skipped(answers: list[Prevalence], skipped: Sequence[Skipped]) -> list[Prevalence]:

@@ -119,8 +119,7 @@ def _decode_ours(kind: type[BaseEstimator], state: dict[str, Any]) -> BaseEstima
     if "scorer_" in state and "scorer" in parameters:
         state["scorer"] = clone(state["scorer_"])
     if "calibration" in parameters and "calibration" not in state:
-        # A file of a version without calibrations has none of either.
-        state["calibration"] = state.setdefault("calibration_", None) or "null"
+        state["calibration"] = state["calibration_"]
     for name, value in state.items():
         # Besides parameters, only learned attributes can be set, which end in an underscore.
         if name not in parameters and not (name.endswith("_") and not name.startswith("_")):

@@ -9,6 +9,8 @@ seen if the bounds are taken at that side only, two exchanged columns if the two
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, Missing, Outcome
@@ -18,19 +20,30 @@ from poscount.checks.finding import Severity
 # How far the bounds may be above the estimate: of all columns; and of one end, or all but two.
 NOTICE, WARNING = 0.15, 0.3
 NOTICE_OF_SOME, WARNING_OF_SOME = 0.3, 0.5
-# Often two columns tell what all others do not, so all others must contradict them loudly.
+# Often two columns tell what all others do not, so all others must contradict them loudly, and
+# there is no notice before.
 EXCHANGED = 0.7
 SAME = "prepared in the same way as the positives: same units, same order, same sensors"
 
 
-def _excess(evidence: Evidence, columns: ColumnEvidence) -> tuple[float, float, float] | Missing:
-    """How far the three bounds are above the estimate, whose own bound is its gap above it."""
-    regions = evidence.regions
+class _Seen(NamedTuple):
+    """The columns, and how far three bounds are above that of the estimate."""
+
+    columns: ColumnEvidence
+    all_columns: float
+    but_two: float
+    one_end: float
+
+
+def _seen(evidence: Evidence) -> _Seen | Missing:
+    columns, regions = evidence.columns, evidence.regions
+    if isinstance(columns, Missing):
+        return columns
     if isinstance(regions, Missing):
         return regions
     estimate = regions.estimate + regions.gap
     bounds = columns.by_columns, columns.by_all_but_two, columns.by_one_end
-    return bounds[0] - estimate, bounds[1] - estimate, bounds[2] - estimate
+    return _Seen(columns, *(bound - estimate for bound in bounds))
 
 
 def _outcome(
@@ -50,13 +63,10 @@ def _outcome(
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:
-    columns = evidence.columns
-    if isinstance(columns, Missing):
-        return columns
-    found = _excess(evidence, columns)
-    if isinstance(found, Missing):
-        return found
-    excess = found[0]
+    seen = _seen(evidence)
+    if isinstance(seen, Missing):
+        return seen
+    columns, excess, _, _ = seen
     if excess <= NOTICE:
         sentence = "Where rows are no positives, single columns show it."
         return Outcome("ok", excess, NOTICE, sentence)
@@ -72,14 +82,10 @@ def _look(evidence: Evidence) -> Outcome | Missing:
 
 
 def _look_for_exchange(evidence: Evidence) -> Outcome | Missing:
-    columns = evidence.columns
-    if isinstance(columns, Missing):
-        return columns
-    found = _excess(evidence, columns)
-    if isinstance(found, Missing):
-        return found
-    all_columns, but_two, one_end = found
-    # Often two columns alone tell positives from the rest, so there is no notice before a warning.
+    seen = _seen(evidence)
+    if isinstance(seen, Missing):
+        return seen
+    columns, all_columns, but_two, one_end = seen
     if but_two <= EXCHANGED or all_columns > NOTICE or one_end > but_two:
         sentence = "No two columns alone decide about the estimate."
         return Outcome("ok", but_two, EXCHANGED, sentence)
@@ -98,13 +104,10 @@ def _look_for_exchange(evidence: Evidence) -> Outcome | Missing:
 
 
 def _look_for_shift(evidence: Evidence) -> Outcome | Missing:
-    columns = evidence.columns
-    if isinstance(columns, Missing):
-        return columns
-    found = _excess(evidence, columns)
-    if isinstance(found, Missing):
-        return found
-    all_columns, but_two, one_end = found
+    seen = _seen(evidence)
+    if isinstance(seen, Missing):
+        return seen
+    columns, all_columns, but_two, one_end = seen
     if one_end <= NOTICE_OF_SOME or all_columns > NOTICE or but_two >= one_end:
         sentence = "The columns are not shifted or stretched all in one direction."
         return Outcome("ok", one_end, NOTICE_OF_SOME, sentence)

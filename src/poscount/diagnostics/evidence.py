@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from poscount.base import Quantifier, TransductiveQuantifier
+from poscount.base import Quantifier
 from poscount.checks import Evidence, Missing, RegionEvidence, dedpul_disagrees
 from poscount.checks.few_positives import FEWEST_POSITIVES
 from poscount.checks.second_sample import Comparison
@@ -20,6 +20,7 @@ from poscount.scorers import Mahalanobis
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
 from poscount.transductive.dedpul import DEDPUL
+from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 from poscount.transductive.trcq import TRCQ
 from poscount.validation import InputSupport, Rows
 

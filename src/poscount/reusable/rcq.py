@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -184,37 +184,25 @@ class RCQ(RegionEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, positives: Any, y: Any = None, *, features: Sequence[str] | None = None) -> Self:
-        """Learn from labelled positives.
-
-        Parameters
-        ----------
-        positives : array or frame of shape (n_labeled, n_features)
-            Labelled positives and nothing else.
-        y : ignored
-            Exists for compatibility with scikit-learn.
-        features : sequence of str, optional
-            Columns to use, if the positives are a frame with others as well.
-        """
-        self._validate_params()
-        told = None
+    def _set_apart(
+        self, positives: Any, features: Sequence[str] | None
+    ) -> tuple[Any, Sequence[str] | None]:
+        self._told: Kinds | None = None
         if isinstance(self.subtypes, str) and self.subtypes != "auto":
-            positives, features, told = take_column(positives, features, self.subtypes)
-        super().fit(positives, features=features)
-        self.kinds_: list[RCQ] = []
-        if self.subtypes is not None:
-            block = np.asarray(self._sample(positives).whole(), np.float64)
-            self._learn_kinds(block, told or clustered_kinds(block, self.subtypes, self.seed_))
-        return self
+            positives, features, self._told = take_column(positives, features, self.subtypes)
+        return positives, features
 
     def _learn(self, rows: Rows) -> None:
         super()._learn(rows)
+        self._regions = self._make_regions()
+        self.kinds_: list[RCQ] = []
         if self.subtypes is None:
             self.calibration_ = chosen_calibration(self.calibration, "RCQ")
-        else:
-            both = chosen_calibrations_with_kinds(self.calibration)
-            self.calibration_, self.kinds_calibration_ = both
-        self._regions = self._make_regions()
+            return
+        both = chosen_calibrations_with_kinds(self.calibration)
+        self.calibration_, self.kinds_calibration_ = both
+        block = np.asarray(rows.whole(), np.float64)
+        self._learn_kinds(block, self._told or clustered_kinds(block, self.subtypes, self.seed_))
 
     def _learn_kinds(self, block: np.ndarray, kinds: Kinds) -> None:
         self.kind_names_ = kinds.names
@@ -244,8 +232,7 @@ class RCQ(RegionEstimator):
     @property
     def _parts(self) -> list[RCQ]:
         """The models that count: this one, and those of the kinds."""
-        # A model from a file of a version without kinds has none.
-        return [self, *getattr(self, "kinds_", [])]
+        return [self, *self.kinds_]
 
     @property
     def _n_cells(self) -> int:

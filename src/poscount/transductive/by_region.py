@@ -13,10 +13,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from poscount.base import TransductiveQuantifier
 from poscount.errors import InputError
 from poscount.prevalence import Estimate, prevalence_from_label_frequency
 from poscount.transductive.region_search import Popped, Region, Tree, arrange, two_passes
+from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 from poscount.validation import InputSupport, Rows
 
 CATEGORIES = (nw.String, nw.Categorical, nw.Enum, nw.Boolean)

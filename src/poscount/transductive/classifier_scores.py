@@ -11,9 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from poscount import constraints
-from poscount.base import TransductiveQuantifier
 from poscount.seeds import seed_scorer
 from poscount.threads import one_blas_thread
+from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 
 
 class ClassifierQuantifier(TransductiveQuantifier):

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
 from poscount import constraints
-from poscount.base import TransductiveQuantifier
 from poscount.prevalence import Estimate
 from poscount.threads import one_blas_thread
 from poscount.transductive.simplex_qp import nearest_on_simplex
+from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 
 __all__ = ["KM1", "KM2"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from poscount.base import TransductiveQuantifier
 from poscount.prevalence import Estimate, prevalence_from_joint_prior
 from poscount.threads import one_blas_thread
 from poscount.transductive import gaussian
+from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 
 __all__ = ["PE"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.base import TransductiveQuantifier
 from poscount.prevalence import Estimate
 from poscount.threads import one_blas_thread
 from poscount.transductive import gaussian
+from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 
 __all__ = ["PenL1"]
 

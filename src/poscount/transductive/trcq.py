@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 from poscount import constraints
-from poscount.base import TransductiveQuantifier
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import chosen_calibration
 from poscount.checks import Evidence, sample_cautions
@@ -26,6 +25,7 @@ from poscount.seeds import stream
 from poscount.transductive.bbe import best_bin
 from poscount.transductive.dedpul import estimate_from_scores
 from poscount.transductive.learning_rows import LearningRows
+from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 from poscount.validation import Rows
 
 __all__ = ["TRCQ"]
