@@ -40,7 +40,7 @@ from calibration import STRONG_OVERLAP, LeftOut, print_rows, separation
 from poscount import RCQ
 from poscount.calibration.calibration import Calibration
 from poscount.datasets import data_directory
-from poscount.experience.bank import LIMITS, draw_task, read_bank
+from poscount.experience.bank import LIMITS, as_given, draw_task, read_bank
 from poscount.experience.plan import OTHER_LABELS, sources
 from poscount.experience.sources import Source, bundled, read_table
 from poscount.experience.tasks import Task
@@ -126,9 +126,9 @@ def _other_units(labeled: np.ndarray, sample: np.ndarray, rng: np.random.Generat
     return sample
 
 
-def _cells(value: float) -> Callable[..., np.ndarray]:
+def _cells(value: float, share: float = 0.05) -> Callable[..., np.ndarray]:
     def attack(labeled: np.ndarray, sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        sample[rng.random(sample.shape) < 0.05] = value
+        sample[rng.random(sample.shape) < share] = value
         return sample
 
     return attack
@@ -137,6 +137,11 @@ def _cells(value: float) -> Callable[..., np.ndarray]:
 def _column(labeled: np.ndarray, sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     column = _varying(labeled, rng)
     sample[rng.random(len(sample)) < 0.3, column] = -999
+    return sample
+
+
+def _column_gone(labeled: np.ndarray, sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    sample[rng.random(len(sample)) < 0.3, _varying(labeled, rng)] = np.nan
     return sample
 
 
@@ -162,6 +167,11 @@ ON_SAMPLE: dict[str, Callable[..., np.ndarray]] = {
     "all + .5 sd": lambda labeled, sample, rng: sample + 0.5 * _spread(labeled),
     "noise of .5 sd": _noisy,
 }
+# Added later, with a stream of their own, so that the others stay as they were.
+GAPS: dict[str, Callable[..., np.ndarray]] = {
+    "10 % of cells gone": _cells(np.nan, 0.1),
+    "30 % of a column gone": _column_gone,
+}
 # Where the positives come from, given the number of them, all positives and the negatives.
 ON_POSITIVES = (
     "one side of PC1",
@@ -169,7 +179,7 @@ ON_POSITIVES = (
     "20 % negatives in L",
     "40 positives x 10",
 )
-ATTACKS = (*ON_SAMPLE, *ON_POSITIVES)
+ATTACKS = (*ON_SAMPLE, *GAPS, *ON_POSITIVES)
 
 
 def _first_component(rows: np.ndarray) -> np.ndarray:
@@ -219,6 +229,9 @@ def draw(of: Pool, rng: np.random.Generator) -> Iterator[Spoilt]:
             yield Spoilt(attack, labeled, spoil(labeled, sample.copy(), rng), truth)
         for attack, rows in learned.items():
             yield Spoilt(attack, rows, sample, truth)
+        gaps_rng = stream(int(n_positive), f"gaps {of.name} {p}")
+        for attack, spoil in GAPS.items():
+            yield Spoilt(attack, labeled, spoil(labeled, sample.copy(), gaps_rng), truth)
 
 
 def _task_of(of: Pool) -> Task:
@@ -274,10 +287,11 @@ def _plain_task(
 ) -> Iterator[Judged]:
     task, samples = draw_task(source, LIMITS["RCQ"], seed, number)
     area = separation(task, stream(seed, f"overlap {source.name} {number}"))
-    model = RCQ(calibration=calibration, random_state=0).fit(task.labeled)
+    model = RCQ(calibration=calibration, random_state=0).fit(as_given(task, task.labeled))
     for sample in samples:
         spoilt = Spoilt("plain", task.labeled, sample.rows, sample.prevalence)
-        yield judge(source.name, spoilt, model.quantify(sample.rows), area < STRONG_OVERLAP)
+        answer = model.quantify(as_given(task, sample.rows))
+        yield judge(source.name, spoilt, answer, area < STRONG_OVERLAP)
 
 
 def _percent(values: Iterable[bool]) -> str:

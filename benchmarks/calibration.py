@@ -40,7 +40,7 @@ from poscount.calibration.calibration import Calibration, as_features
 from poscount.datasets import load, overlaps
 from poscount.experience import bank as banks
 from poscount.experience import learning
-from poscount.experience.bank import LIMITS, Bank, draw_task, read_bank
+from poscount.experience.bank import LIMITS, Bank, as_given, draw_task, read_bank
 from poscount.experience.plan import sources
 from poscount.experience.sources import Source
 from poscount.experience.tasks import Limits, Task, draw_samples
@@ -235,10 +235,10 @@ def few_positives(bank: Bank, n_jobs: int) -> None:
             labeled = task.labeled[: 10 + number % 10]
             models = [RCQ(calibration=name, random_state=0) for name in ("null", "experience")]
             for model in models:
-                model.fit(labeled)
+                model.fit(as_given(task, labeled))
             for sample in samples:
                 if len(sample.rows) <= 5000:
-                    answers = [model.quantify(sample.rows) for model in models]
+                    answers = [model.quantify(as_given(task, sample.rows)) for model in models]
                     held = [sample.prevalence in p.interval for p in answers]
                     widths = [p.interval.width for p in answers]
                     found.append([abs(answers[0] - sample.prevalence), *held, *widths])
@@ -546,7 +546,7 @@ def _all_methods(source: Source, number: int, rcq: Calibration, trcq: Calibratio
         BBE(random_state=0),
     ):
         try:
-            answer = model.fit(task.labeled).quantify(sample.rows)
+            answer = model.fit(as_given(task, task.labeled)).quantify(as_given(task, sample.rows))
         except ValueError:
             answers.append((np.nan, np.nan, np.nan))
             continue

@@ -16,7 +16,10 @@ import numpy as np
 from poscount import Counts, GroupedCounts, Prevalence
 
 # Of one answer, what another way to the same counts may not change, and its name and sample aside.
-PARTS = ("value", "interval", "warnings", "details", "n_labeled", "n_unlabeled", "method")
+PARTS = (
+    *("value", "interval", "warnings", "details", "n_labeled", "n_unlabeled", "total_weight"),
+    "method",
+)
 
 
 def everything(answer: Any, *, without: Iterable[str] = ()) -> Any:

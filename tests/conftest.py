@@ -7,6 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
+from sklearn.base import clone
 
 from poscount import PAT, Prevalence, registry
 
@@ -75,6 +76,13 @@ def counting(request, positives):
 
 
 @pytest.fixture(scope="session")
+def strict(counting, positives):
+    """The same quantifier, which takes neither words nor gaps."""
+    table = pa.table(dict(zip(COLUMNS, positives.T, strict=True)))
+    return clone(counting).set_params(missing="error", text="error").fit(table)
+
+
+@pytest.fixture(scope="session")
 def named_pat(positives):
     """PAT, fitted on columns with names."""
     return PAT(random_state=0).fit(pa.table(dict(zip(COLUMNS, positives.T, strict=True))))
@@ -100,6 +108,30 @@ def trap(draw):
 
 
 @pytest.fixture(scope="session")
+def weighted_trap(trap):
+    """The same rows with whole weights, `times`, and survey weights, `weight`; some are 0."""
+    rng = np.random.default_rng(4)
+    weight = np.where(rng.random(len(trap)) < 0.05, 0.0, rng.gamma(2.0, 1.0, len(trap)))
+    times = rng.integers(0, 4, len(trap))
+    return trap.append_column("times", [times]).append_column("weight", [weight])
+
+
+@pytest.fixture(scope="session")
+def dated(trap):
+    """Rows whose groups may be missing: words, days as text, and times."""
+    rng = np.random.default_rng(4)
+    n = len(trap)
+    start = np.datetime64("2025-12-20T00:00:00", "us")
+    times = start + rng.integers(0, 40 * 86400, n).astype("timedelta64[s]")
+    missing = rng.random((3, n)) < 0.1
+    when = pa.array(times, mask=missing[0])
+    day = pa.array(np.datetime_as_string(times, "D").astype(object), mask=missing[1])
+    night = pa.array(np.array(trap["night"].to_pylist(), object), mask=missing[2])
+    rows = trap.select(["a", "b", "c"])
+    return rows.append_column("night", night).append_column("day", day).append_column("when", when)
+
+
+@pytest.fixture(scope="session")
 def unavailable():
     """Skips on a user's machine; in CI nothing may be skipped."""
     return pytest.fail if os.environ.get("CI") else pytest.skip
@@ -108,8 +140,8 @@ def unavailable():
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Makes every count go through many blocks, whose size is returned."""
-    monkeypatch.setattr("poscount.base.BLOCK_ROWS", 7)
-    monkeypatch.setattr("poscount.validation.BLOCK_ROWS", 7)
+    monkeypatch.setattr("poscount.counting.BLOCK_ROWS", 7)
+    monkeypatch.setattr("poscount.rows.BLOCK_ROWS", 7)
     return 7
 
 

@@ -379,8 +379,14 @@ def test_words_and_gaps_in_tables(tmp_path):
     path = tmp_path / "history.csv"
     path.write_text("a,b,kind\n" + "1,x,p\n,y,n\n3,x,p\n" * 40)
     source = read_table(path, "kind")
-    # The mean instead of the gap, and a column for each word.
-    assert source.features[:3].tolist() == [[1, 1, 0], [2, 0, 1], [3, 1, 0]]
+    # Gaps stay gaps, and words are their places in the alphabet.
+    expected = [[1, 0], [np.nan, 1], [3, 0]]
+    assert np.array_equal(source.features[:3], expected, equal_nan=True)
+    assert source.words == (1,)
+    # For methods of numbers: the mean instead of the gap, and a column for each word.
+    numbers = source.as_numbers()
+    assert numbers.features[:3].tolist() == [[1, 1, 0], [2, 0, 1], [3, 1, 0]]
+    assert numbers.words == ()
     assert source.classes[:3].tolist() == [1, 0, 1]
     assert source.kin == "history"
     with pytest.raises(poscount.InputError, match="no such column"):

@@ -327,7 +327,7 @@ def test_a_check_without_its_evidence_says_why(check):
 
 def test_codes_are_told_apart():
     codes = [check.code for check in {*REPORT, *MODEL_CHECKS, *SAMPLE_CHECKS}]
-    assert len(set(codes)) == len(codes) == 26
+    assert len(set(codes)) == len(codes) == 28
 
 
 def test_checks_of_the_model_are_made_once(monkeypatch):

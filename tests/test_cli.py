@@ -258,6 +258,73 @@ def test_counts_merge_into_the_answer_of_everything(poscount_, model, trap, tmp_
     assert result["n_unlabeled"] == 8070
 
 
+@pytest.fixture
+def weighted(trap, tmp_path):
+    """The trap with whole weights and with survey weights, and positives that have some, too."""
+    rng = np.random.default_rng(0)
+    table = trap.append_column("times", [rng.integers(0, 3, len(trap))])
+    table = table.append_column("weight", [rng.gamma(2.0, 1.0, len(trap)).round(4)])
+    positives = load_example("pyarrow").positives
+    write_csv(tmp_path / "p.csv", positives.append_column("weight", [np.ones(len(positives))]))
+    pa.parquet.write_table(table, tmp_path / "w.parquet")
+    return table
+
+
+def test_weights_say_what_python_says(poscount_, refused, model, weighted, tmp_path):
+    rows = tmp_path / "w.parquet"
+    for name in ("times", "weight"):
+        expected = reference().quantify(weighted, weights=name)
+        options = ("--weights", name, "--format", "json")
+        (result,) = poscount_("quantify", model, rows, *options).results()
+        assert {**expected.to_dict(), "seed": 0} == result
+        counted = poscount_("count", model, rows, "--weights", name, "-o", tmp_path / "x.counts")
+        weight = reference().count(weighted, weights=name).weights.weight
+        assert f"rows with a total weight of {weight:.10g}." in counted.out
+        assert poscount_("quantify", model, tmp_path / "x.counts", *options[2:]).results() == [
+            result
+        ]
+    by_night = reference().quantify_groups(weighted, "night", weights="weight")
+    found = poscount_("quantify", model, rows, "--by", "night", *options).results()
+    assert [row["count"] for row in found] == [p.count for p in by_night.values()]
+    # What has a weight among the positives is no feature.
+    estimated = poscount_("estimate", tmp_path / "p.csv", rows, *options).results()
+    assert estimated == [result]
+    shown = poscount_("quantify", model, rows, "--weights", "weight").out
+    effective = expected.details["effective_rows"]
+    assert f"the interval is that of {effective:.0f} rows of equal weight." in shown
+
+
+def test_weights_that_cannot_be_used(poscount_, refused, model, weighted, tmp_path):
+    rows = tmp_path / "w.parquet"
+    poscount_("count", model, rows, "-o", tmp_path / "x.counts")
+    sentence = refused("quantify", model, tmp_path / "x.counts", "--weights", "weight")
+    assert sentence.endswith(
+        "has no rows that could be weighted; count the rows with their "
+        "weights. Leave --weights out."
+    )
+    assert refused("quantify", model, rows, "--weights", "w").startswith(
+        f"poscount: {rows}: column 'w': the file has no such column"
+    )
+    assert "column 'night': it holds String, not numbers" in refused(
+        "quantify", model, rows, "--weights", "night"
+    )
+    sentence = refused("estimate", POSITIVES, rows, "--method", "en", "--weights", "weight")
+    assert "EN cannot use weights" in sentence
+    assert sentence.endswith("use a reusable method such as RCQ. Leave --weights out.")
+    # Rows with and without weights add up.
+    poscount_("count", model, rows, "--weights", "weight", "-o", tmp_path / "y.counts")
+    both = (tmp_path / "x.counts", tmp_path / "y.counts")
+    assert (
+        f"counts of {2 * len(weighted)} rows with a total weight of"
+        in poscount_("merge", *both, "-o", tmp_path / "z.counts").out
+    )
+    (together,) = poscount_(
+        "quantify", model, both[0], rows, "--weights", "weight", "--format", "json"
+    ).results()
+    (merged,) = poscount_("quantify", model, tmp_path / "z.counts", "--format", "json").results()
+    assert together == merged
+
+
 def test_counts_of_two_models_do_not_merge(poscount_, refused, model, tmp_path):
     other = tmp_path / "other.poscount"
     poscount_("fit", POSITIVES, "-o", other, "--random-state", 1)
@@ -358,21 +425,16 @@ def test_identifiers_are_not_learned_from_unasked(refused, poscount_, tmp_path, 
     assert registry.load(tmp_path / "m.poscount").n_features_in_ == 9
 
 
-def test_text_is_not_learned_from(refused, tmp_path):
-    sentence = refused("fit", TRAP, "-o", tmp_path / "m.poscount")
-    assert "column 'night': it holds dates or times such as '2026-01-12'." in sentence
-    assert "rows can be grouped by them" in sentence
-    assert "--exclude 'night'" in sentence
-    chosen = ("--features", "night,peak_mv")
-    sentence = refused("fit", TRAP, "-o", tmp_path / "m.poscount", *chosen)
-    assert "column 'night'" in sentence
+def test_dates_are_not_learned_from(poscount_, tmp_path):
+    outcome = poscount_("fit", TRAP, "-o", tmp_path / "m.poscount", "--method", "pat")
+    assert outcome.status == 0
+    assert "column 'night' holds dates or times such as '2026-01-12'" in outcome.err
+    assert "night" not in registry.load(tmp_path / "m.poscount").feature_names_in_
 
 
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
-        (lambda cells: cells.__setitem__(0, ""), ["column 'wingbeat_hz', row 3", "missing"]),
-        (lambda cells: cells.__setitem__(0, "nan"), ["column 'wingbeat_hz', row 3", "NaN"]),
         (lambda cells: cells.__setitem__(7, "inf"), ["column 'peak_mv', row 3", "infinity"]),
         (lambda cells: cells.__setitem__(7, "high"), ["column 'peak_mv', row 3", "'high'"]),
         (lambda cells: cells.append("1"), ["line 4", "9 cell"]),
@@ -390,6 +452,37 @@ def test_a_bad_cell_is_named(refused, model, tmp_path, command, change, parts):
     sentence = refused("fit", path, *output) if command == "fit" else refused(command, model, path)
     for part in [*parts, "bad.csv"]:
         assert part in sentence
+
+
+@pytest.mark.parametrize("cell", ["", "nan", "NA"])
+def test_a_missing_value_is_a_value_or_an_error_on_request(poscount_, refused, tmp_path, cell):
+    lines = Path(POSITIVES).read_text().splitlines()
+    lines[3] = ",".join([cell, *lines[3].split(",")[1:]])
+    path = tmp_path / "gap.csv"
+    path.write_text("\n".join(lines))
+    strict, output = ("--missing", "error"), ("-o", tmp_path / "m.poscount")
+    sentence = f"{path}: column 'wingbeat_hz', row 3: NaN or a missing value, which the model was"
+    assert sentence in refused("fit", path, *output, *strict)
+    assert sentence in refused("estimate", path, TRAP, *strict)
+    assert poscount_("fit", POSITIVES, *output, *strict).status == 0
+    assert sentence in refused("quantify", tmp_path / "m.poscount", path)
+    assert poscount_("fit", path, *output).status == 0
+    model = registry.load(tmp_path / "m.poscount")
+    assert model.columns_["wingbeat_hz"].missing == 1 / model.n_labeled_
+    assert poscount_("quantify", tmp_path / "m.poscount", path).status == 0
+
+
+def test_words_are_categories_or_an_error_on_request(poscount_, refused, tmp_path):
+    positives = load_example("pyarrow").positives
+    words = pa.array(["wet" if i % 3 else "dry" for i in range(len(positives))])
+    path = write_csv(tmp_path / "words.csv", positives.append_column("weather", words))
+    output = ("-o", tmp_path / "m.poscount")
+    for command in (("fit", path, *output), ("estimate", path, path)):
+        sentence = refused(*command, "--text", "error")
+        assert f"{path}: column 'weather': it holds String, not numbers" in sentence
+    assert poscount_("fit", path, *output).status == 0
+    weather = registry.load(tmp_path / "m.poscount").columns_["weather"]
+    assert (weather.kind, weather.categories) == ("category", ("dry", "wet"))
 
 
 def test_missing_things_are_named(refused, poscount_, model, tmp_path, trap):

@@ -1,6 +1,7 @@
 """Errors in the words of the command line: the library's sentence, and a flag in its remedy."""
 
 import ast
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -123,8 +124,8 @@ CASES = {
     "columns": (
         lambda files: ("fit", files / "id.csv", "-o", "m"),
         lambda files: fit(files / "id.csv"),
-        "Choose the columns with --features, or leave these out with --exclude 'id,site'.",
-        "Set exclude=['id', 'site'].",
+        "Choose the columns with --features, or leave these out with --exclude 'id'.",
+        "Set exclude=['id'].",
     ),
     "method": (
         lambda files: ("fit", POSITIVES, "-o", "m", "--method", "patt"),
@@ -268,11 +269,10 @@ def write(path, table, **changed):
     ("change", "sentence"),
     [
         (lambda x: f"{x:.2f}".replace(".", ","), "unless the comma is the decimal mark."),
-        (lambda x: f"{1000 * x:,.0f}", "if the comma marks thousands, write"),
-        (lambda x: f"{1e6 * x:,.0f}".replace(",", "'"), "it has thousands marks; write"),
-        (lambda x: f"{x} Hz", "it has a unit or a sign;"),
-        (lambda x: "yes" if x > 500 else "no", "write 1 for yes and 0 for no."),
-        (lambda x: "?" if x > 500 else x, "if it means that the value is missing"),
+        (lambda x: f"{1000 * x:,.0f}", "Pass --thousands ',' or --decimal ','."),
+        (lambda x: f"{1e6 * x:,.0f}".replace(",", "'"), "thousands marks. Pass --thousands "),
+        (lambda x: f"{x} Hz", "it has the unit Hz. Pass --units 'wingbeat_hz=Hz'."),
+        (lambda x: "?" if x > 500 else x, "may mean that the value is missing. Pass --na '?'."),
     ],
 )
 def test_numbers_in_another_form_are_not_left_out(refused, tmp_path, change, sentence):
@@ -289,10 +289,28 @@ def test_numbers_in_another_form_are_not_left_out(refused, tmp_path, change, sen
     assert refused("quantify", model, path) == told
 
 
-def test_words_are_left_out_only_with_a_warning(refused, tmp_path):
+def test_words_that_differ_in_every_row_are_refused(refused, tmp_path):
     positives = pa.csv.read_csv(POSITIVES)
-    path = write(tmp_path / "p.csv", positives, wingbeat_hz=lambda x: "high" if x > 500 else "low")
+    number = itertools.count()
+    path = write(tmp_path / "p.csv", positives, wingbeat_hz=lambda x: f"recording {next(number)}")
     told = refused("fit", path, "-o", tmp_path / "m")
-    assert "column 'wingbeat_hz': it holds words such as 'low'." in told
-    assert "what it says about a row is lost" in told
+    assert "'wingbeat_hz': it holds text that differs in nearly every row, such as 'reco" in told
     assert "--exclude 'wingbeat_hz'" in told
+
+
+def test_dates_are_left_out_and_the_command_says_so(tmp_path, capsys, monkeypatch):
+    positives = pa.csv.read_csv(POSITIVES)
+    dates = [f"2026-01-{1 + i % 28:02}" for i in range(len(positives))]
+    path = write(tmp_path / "p.csv", positives.append_column("day", [dates]))
+    arguments = ["poscount", "fit", str(path), "-o", str(tmp_path / "m"), "--method", "pat"]
+    for more, said in (
+        ([], "Not used as features: column 'day' holds dates or times such as '2026-01-01'."),
+        (["--exclude", "day"], ""),
+    ):
+        monkeypatch.setattr(sys, "argv", [*arguments, *more])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert not stop.value.code
+        assert capsys.readouterr().err.startswith(said)
+        model = poscount.load(tmp_path / "m")
+        assert list(model.feature_names_in_) == positives.column_names

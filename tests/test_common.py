@@ -18,6 +18,8 @@ if parse_version(sklearn.__version__) < parse_version("1.7.2"):
     BROKEN_CHECK = {"check_positive_only_tag_during_fit": "the check itself fails"}
 else:
     BROKEN_CHECK = {}
+# One of each base class, and the one that has trees of its own.
+STRICT = ("pat", "rcq", "dedpul", "trcq", "extice")
 
 
 def expected_failures(estimator):
@@ -29,6 +31,8 @@ def expected_failures(estimator):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
     [registry.method(name)() for name in registry.METHODS]
+    # Their tags are different if they take neither words nor gaps.
+    + [registry.method(name)(missing="error", text="error") for name in STRICT]
     + [Mahalanobis(), Mahalanobis("ledoit-wolf")],
     expected_failed_checks=expected_failures,
 )

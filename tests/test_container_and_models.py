@@ -361,6 +361,7 @@ def test_a_missing_folder_is_named(kind, tmp_path):
     # Not their repr: that of a generator is its address, which no two workers share.
     ids=["seed", "parameters", "generator", "random state", "no seed", "shrunk", "ODIn"],
 )
+@pytest.mark.filterwarnings("ignore:Columns that look like identifiers are used")
 @pytest.mark.parametrize(
     "data", [np.asarray, functools.partial(pd.DataFrame, columns=["a", "ä", ""])]
 )

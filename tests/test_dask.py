@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 
 from poscount import InputError
 from poscount.engines import count
@@ -52,11 +53,41 @@ def test_dataframes(counting, frame, n_partitions):
 
 
 @pytest.mark.usefixtures("threads")
+def test_missing_groups_and_periods(named_pat, dated):
+    rows = dataframe.from_pandas(dated.to_pandas(), npartitions=3)
+    for by in ("night", ["night", "month(day)"], ["week(when)", "hour(when)"]):
+        assert count(named_pat, rows, by=by) == named_pat.count_by(dated, by)
+
+
+@pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("chunks", [(400, 3), (17, 3), (100, 2), (50, 1)])
 def test_arrays(pat, sample, chunks):
     assert count(pat, array.from_array(sample, chunks)) == pat.count(sample)
     with pytest.raises(TypeError, match="not an array"):
         count(pat, array.from_array(sample, chunks), by="night")
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("weights", ["times", "weight"])
+def test_weights(counting, weighted_trap, weights, tmp_path):
+    table = weighted_trap
+    rows = dataframe.from_pandas(table.to_pandas(), npartitions=7)
+    assert count(counting, rows, weights=weights) == counting.count(table, weights=weights)
+    expected = counting.count_by(table, "night", weights=weights)
+    assert count(counting, rows, by="night", weights=weights) == expected
+    for i in range(3):
+        pq.write_table(table.slice(1000 * i, 1000), tmp_path / f"{i}.parquet")
+    assert count(counting, tmp_path, by="night", weights=weights, engine="dask") == expected
+
+
+@pytest.mark.usefixtures("threads")
+def test_weights_of_skipped_files_and_arrays(named_pat, weighted_trap, sample, tmp_path):
+    pq.write_table(weighted_trap, tmp_path / "good.parquet")
+    pq.write_table(weighted_trap.drop_columns("weight"), tmp_path / "bad.parquet")
+    found = count(named_pat, tmp_path, weights="weight", engine="dask", on_error="skip")
+    assert (found.n, len(found.skipped)) == (named_pat.count(weighted_trap, weights="weight").n, 1)
+    with pytest.raises(TypeError, match="A column of weights needs a dataframe"):
+        count(named_pat, array.from_array(sample, (50, 3)), weights="w")
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # what Dask does to pandas
@@ -92,8 +123,10 @@ def test_errors_name_the_partition_and_the_column(named_pat, frame):
     spoilt = frame.copy()
     spoilt.loc[1700, "b"] = np.nan
     rows = dataframe.from_pandas(spoilt, npartitions=3)
+    strict = clone(named_pat).set_params(missing="error").fit(frame[["a", "b", "c"]])
     with pytest.raises(InputError, match="partition 1: column 'b', row 701: NaN or a missing"):
-        count(named_pat, rows)
+        count(strict, rows)
+    assert count(named_pat, rows) == named_pat.count(spoilt)
     with pytest.raises(InputError, match="the Dask dataframe: column 'c'"):
         count(named_pat, rows[["a", "b"]])
 

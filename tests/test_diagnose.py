@@ -21,8 +21,9 @@ from answers import assert_same_answer
 from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
 from poscount.checks import REPORT
 from poscount.checks.copies import copies, row_codes
+from poscount.checks.unseen_words import UNSEEN_WORDS
 from poscount.diagnostics.evidence import MOST_ROWS
-from poscount.validation import InputSupport, Rows
+from poscount.rows import InputSupport, Rows
 from test_checks import halves, separate
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
@@ -76,7 +77,8 @@ def test_of_clean_data_nothing_is_said(model, learned, clean):
     assert_same_answer(diagnosis.prevalence, model.quantify(clean))
     assert len(diagnosis.findings) + len(diagnosis.unchecked) == len(REPORT)
     assert len({finding.code for finding in diagnosis.findings}) == len(diagnosis.findings)
-    assert not [u for u in diagnosis.unchecked if u.code != "tied-scores"]
+    reasons = {u.code: u.reason for u in diagnosis.unchecked if u.code != "tied-scores"}
+    assert reasons == {"unseen-words": "No column holds words."}
 
 
 def test_every_finding_says_what_it_must(rcq, learned, clean):
@@ -312,7 +314,27 @@ def test_a_transductive_model_knows_its_positives(learned, clean):
         "wide-interval",
         "second-sample",
         "tied-scores",
+        "unseen-words",
     }
+
+
+def test_words_and_gaps_are_looked_at(learned, clean):
+    """In a table with a word, of which no positive has "other"; b is missing in the sample only."""
+    tables = [pd.DataFrame(x[:, :3], columns=list("abc")) for x in (learned, clean)]
+    positives, sample = (
+        table.assign(word=np.where(np.arange(len(table)) % 2, "one", "two")) for table in tables
+    )
+    for model in (RCQ(random_state=0), PAT(random_state=0), DEDPUL(random_state=0)):
+        model.fit(positives)
+        found = by_code(diagnose(model, sample))
+        assert found["missing-differs"].severity == found["unseen-words"].severity == "ok"
+        changed = sample.copy()
+        changed.loc[::4, "b"] = np.nan
+        changed.loc[1::4, "word"] = "other"
+        found = by_code(diagnose(model, changed))
+        assert found["missing-differs"].number == pytest.approx(0.25, abs=0.01)
+        assert found["unseen-words"].number == pytest.approx(0.25, abs=0.01)
+        assert {"missing-differs", "unseen-words"} <= warned(diagnose(model, changed))
 
 
 def test_dedpul_is_not_asked_about_little(rcq, learned, clean):
@@ -501,7 +523,9 @@ def test_the_documentation_has_the_measured_rates(rcq, learned, clean):
     by_name = [{row["code"].strip("`"): row for row in t} for t in tables(text)["code"]]
     findings = by_code(diagnose(rcq, clean, positives=learned, reference=clean))
     (thresholds, blind, measured) = by_name
-    assert set(thresholds) == set(blind) == set(findings)
+    # The samples that the rates are measured on have no words.
+    assert set(thresholds) == set(blind) == {*findings, "unseen-words"}
+    assert blind["unseen-words"]["cannot see"] == UNSEEN_WORDS.cannot_detect
     for code, finding in findings.items():
         assert blind[code]["cannot see"] == finding.cannot_detect
         if code == "second-sample":

@@ -44,7 +44,12 @@ def test_model_files_answer_as_before(name, trap):
 @pytest.mark.parametrize("path", sorted(EARLIER.glob("*.counts")), ids=lambda path: path.stem)
 def test_counts_files_belong_to_their_models(path, trap):
     counts, model = Counts.load(path), poscount.load(path.with_suffix(".poscount"))
-    assert counts == model.count(trap[:1000])
+    now = model.count(trap[:1000])
+    # What is counted of gaps comes last, and these rows have none.
+    n = len(counts.cells)
+    assert (counts.model, counts.n) == (now.model, now.n)
+    assert now.cells[:n].tolist() == counts.cells.tolist()
+    assert not now.cells[n:].any()
     assert model.estimate(counts + model.count(trap[1000:1500])).n_unlabeled == 1500
 
 

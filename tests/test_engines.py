@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from answers import assert_same_answer
 from poscount import PAT, RCQ, Counts, ExTIcE, InputError
-from poscount.base import BatchCounter
+from poscount.counting import BatchCounter
 from poscount.counts import GroupedCounts
 from poscount.engines import count
 from poscount.engines import duckdb as duckdb_engine
@@ -86,6 +87,60 @@ def test_groups_of_files(counting, trap, folder, by, n_jobs):
     assert count(counting, folder, by=by, n_jobs=n_jobs) == expected
 
 
+@pytest.mark.parametrize("weights", ["times", "weight"])
+@pytest.mark.parametrize("kind", ["parquet", "csv", "csv.gz", "feather"])
+def test_weights_of_files(counting, weighted_trap, tmp_path, weights, kind):
+    for i, (start, stop) in enumerate([(0, 1000), (1000, 1001), (1001, 3000)]):
+        write(weighted_trap.slice(start, stop - start), tmp_path / f"part {i}.{kind}")
+    expected = counting.count(weighted_trap, weights=weights)
+    by_night = counting.count_by(weighted_trap, "night", weights=weights)
+    for engine in ("auto", "duckdb") if kind == "parquet" else ("auto",):
+        assert count(counting, tmp_path, weights=weights, engine=engine) == expected
+        assert count(counting, tmp_path, by="night", weights=weights, engine=engine) == by_night
+
+
+@pytest.mark.parametrize("weights", ["times", "weight"])
+def test_weights_of_tables_and_batches(counting, weighted_trap, weights):
+    expected = counting.count(weighted_trap, weights=weights)
+    by_night = counting.count_by(weighted_trap, "night", weights=weights)
+    with duckdb.connect() as connection:
+        connection.register("trap", weighted_trap)
+        batches = weighted_trap.to_batches(max_chunksize=700)
+        for source in (
+            connection.table("trap"),
+            (connection, "SELECT * FROM trap"),
+            batches,
+            weighted_trap.to_pandas(),
+            pl.from_arrow(weighted_trap),
+        ):
+            assert count(counting, source, weights=weights) == expected
+            assert count(counting, source, by="night", weights=weights) == by_night
+
+
+def test_bad_weights_in_files_are_named_or_skipped(named_pat, weighted_trap, tmp_path):
+    rows = weighted_trap.slice(0, 100).to_pandas()
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    for value, message in ((None, "the weight is missing"), (-2, "the weight is -2;")):
+        rows.assign(weight=rows["weight"].where(rows.index != 41, value)).to_csv(
+            tmp_path / "b.csv", index=False
+        )
+        with pytest.raises(InputError, match=f"b.csv: column 'weight', row 42: {message}"):
+            count(named_pat, tmp_path, weights="weight")
+        found = count(named_pat, tmp_path, weights="weight", on_error="skip")
+        assert [file.reason[:25] for file in found.skipped] == ["column 'weight', row 42: "]
+        assert found.weights == named_pat.count(rows, weights="weight").weights
+    with pytest.raises(InputError, match=r"a.csv: column 'w': the file has no such column"):
+        count(named_pat, tmp_path / "a.csv", weights="w")
+    with pytest.raises(InputError, match="have no column 'weight' of weights"):
+        count(
+            PAT(random_state=0).fit(rows[["a", "b", "c"]].to_numpy()),
+            [rows[["a", "b", "c"]].to_numpy()],
+            weights="weight",
+        )
+    with pytest.raises(TypeError, match="weights is the name of a column here"):
+        count(named_pat, rows, weights=rows["weight"])
+
+
 @pytest.mark.parametrize("engine", ["auto", "duckdb"])
 @pytest.mark.parametrize("by", ["night", ["site", "night"]])
 def test_groups_that_stand_in_the_path(counting, trap, hive, by, engine):
@@ -98,9 +153,9 @@ def test_values_in_paths_are_text_and_may_be_missing(counting, trap, tmp_path):
         pq.write_table(trap.drop_columns("night"), tmp_path / place / "x.parquet")
     keys = count(counting, f"{tmp_path}/night=[0a]*", by="night").keys
     assert keys == [("01",), ("a b/c",)]
-    with pytest.raises(InputError, match="the group is missing") as caught:
-        count(counting, tmp_path, by="night")
-    assert "__HIVE_DEFAULT_PARTITION__" in caught.value.file
+    for engine in ("auto", "duckdb"):
+        keys = count(counting, tmp_path, by="night", engine=engine).keys
+        assert keys == [("01",), ("a b/c",), (None,)]
 
 
 def test_a_column_of_the_file_comes_before_the_path(counting, trap, tmp_path):
@@ -176,36 +231,42 @@ BAD = {
     "0 cut off": "this is not Parquet, although its extension says so, or it is damaged",
     "1 empty": "the file is empty.",
     "2 without": "column 'b': the file has no such column; its columns are 'a', 'c', 'night'",
-    "3 text": "column 'b': it holds String, not numbers",
-    "4 nan": "column 'c', row 2001: NaN or a missing value",
+    "3 text": "column 'b': it holds words here, but held numbers in the positives",
+    "4 nan": "column 'c', row 3000: infinity",
     "5 damaged": "this is not Parquet, although its extension says so, or it is damaged",
+}
+BAD_IF_STRICT = BAD | {
+    "3 text": "column 'b': it holds String, not numbers; convert it",
+    "4 nan": "column 'c', row 2001: NaN or a missing value, which the model was told to refuse",
 }
 
 
 @pytest.mark.parametrize("engine", ["auto", "duckdb"])
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_file_is_named_in_one_sentence(counting, mixed, name, engine):
-    with pytest.raises(InputError) as caught:
-        count(counting, [mixed / "good", mixed / "bad" / f"{name}.parquet"], engine=engine)
-    assert str(caught.value).startswith(f"{mixed}/bad/{name}.parquet: {BAD[name]}")
-    assert "\n" not in str(caught.value)
+def test_a_bad_file_is_named_in_one_sentence(counting, strict, mixed, name, engine):
+    for model, bad in ((counting, BAD), (strict, BAD_IF_STRICT)):
+        with pytest.raises(InputError) as caught:
+            count(model, [mixed / "good", mixed / "bad" / f"{name}.parquet"], engine=engine)
+        assert str(caught.value).startswith(f"{mixed}/bad/{name}.parquet: {bad[name]}")
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("engine", ["auto", "duckdb"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_skipped_files_are_left_out_whole_and_listed(counting, trap, mixed, engine, n_jobs):
+def test_skipped_files_are_left_out_whole_and_listed(counting, strict, trap, mixed, engine, n_jobs):
     options = {"engine": engine, "n_jobs": n_jobs, "on_error": "skip"}
-    counts = count(counting, mixed, **options)
-    assert [skipped.file for skipped in counts.skipped] == [
-        f"{mixed}/bad/{name}.parquet" for name in BAD
-    ]
-    for skipped, reason in zip(counts.skipped, BAD.values(), strict=True):
-        assert skipped.reason.startswith(reason)
-    assert counts == Counts(*_parts(counting.count(trap)), skipped=counts.skipped)
-    grouped = count(counting, mixed, by="night", **options)
-    assert grouped.skipped == counts.skipped
-    assert grouped.keys == [("mon",), ("tue",), ("wed",)]
-    assert np.array_equal(grouped.cells, counting.count_by(trap, "night").cells)
+    for model, bad in ((counting, BAD), (strict, BAD_IF_STRICT)):
+        counts = count(model, mixed, **options)
+        assert [skipped.file for skipped in counts.skipped] == [
+            f"{mixed}/bad/{name}.parquet" for name in bad
+        ]
+        for skipped, reason in zip(counts.skipped, bad.values(), strict=True):
+            assert skipped.reason.startswith(reason)
+        assert counts == Counts(*_parts(model.count(trap)), skipped=counts.skipped)
+        grouped = count(model, mixed, by="night", **options)
+        assert grouped.skipped == counts.skipped
+        assert grouped.keys == [("mon",), ("tue",), ("wed",)]
+        assert np.array_equal(grouped.cells, model.count_by(trap, "night").cells)
 
 
 def _parts(counts):
@@ -255,15 +316,18 @@ def test_nothing_left_to_count_is_an_error(counting, mixed):
     assert "0 cut off" in caught.value.file
 
 
-def test_the_first_bad_row_is_the_one_that_is_named(counting, trap, tmp_path, monkeypatch):
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_the_first_bad_row_is_the_one_that_is_named(
+    counting, strict, trap, tmp_path, monkeypatch, value
+):
     spoilt = trap["c"].to_numpy().copy()
-    spoilt[[700, 701, 1500, 2900]] = np.nan
+    spoilt[[700, 701, 1500, 2900]] = value
     table = trap.set_column(2, "c", [spoilt])
     pq.write_table(table, tmp_path / "x.parquet", row_group_size=100)
     monkeypatch.setattr("poscount.engines.count_files.BLOCK_ROWS", 50)
     for _ in range(5):
         with pytest.raises(InputError) as caught:
-            count(counting, tmp_path, n_jobs=4)
+            count(strict if np.isnan(value) else counting, tmp_path, n_jobs=4)
         assert (caught.value.row, caught.value.column) == (700, "c")
 
 
@@ -351,28 +415,54 @@ def test_no_rows_in_duckdb(counting, trap, connection, way):
 
 
 @pytest.mark.parametrize("value", [None, np.nan, np.inf, -np.inf])
-def test_values_that_are_no_numbers_say_what_memory_says(counting, trap, connection, way, value):
+def test_values_that_are_no_numbers_say_what_memory_says(
+    counting, strict, trap, connection, way, value
+):
     columns = trap.to_pydict()
     columns["b"][1234] = value
     columns["c"][1300] = np.nan
     spoilt = pa.table(columns)
-    with pytest.raises(InputError) as expected:
-        counting.count(spoilt)
     connection.register("spoilt", spoilt)
-    for by in (None, "night"):
-        with pytest.raises(InputError) as caught:
-            count(counting, (connection, "FROM spoilt"), by=by)
-        assert str(caught.value) == str(expected.value)
+    infinite = value is not None and np.isinf(value)
+    for model in (counting, strict) if infinite else (strict,):
+        with pytest.raises(InputError) as expected:
+            model.count(spoilt)
+        for by in (None, "night"):
+            with pytest.raises(InputError) as caught:
+                count(model, (connection, "FROM spoilt"), by=by)
+            assert str(caught.value) == str(expected.value)
 
 
-def test_missing_groups_and_columns_in_duckdb(counting, connection, way):
+@pytest.mark.parametrize("value", [None, np.nan])
+def test_gaps_are_counted_as_memory_counts_them(counting, trap, connection, way, value):
+    columns = trap.to_pydict()
+    columns["b"][1234] = columns["b"][1235] = columns["c"][1300] = value
+    gapped = pa.table(columns)
+    connection.register("gapped", gapped)
+    found = count(counting, (connection, "FROM gapped"))
+    assert found == counting.count(gapped)
+    assert found.n == len(trap)
+    # The last cells count what is missing in a, b and c, and rows that lack anything.
+    assert found.cells[-4:].tolist() == [0, 2, 1, 3]
+    by_night = count(counting, (connection, "FROM gapped"), by="night")
+    assert by_night == counting.count_by(gapped, "night")
+
+
+def test_missing_groups_and_columns_in_duckdb(counting, strict, connection, way):
     holes = "SELECT * REPLACE (CASE WHEN site = 3 THEN NULL ELSE night END AS night) FROM trap"
-    with pytest.raises(InputError, match=r"column 'night', row .*: the group is missing"):
-        count(counting, (connection, holes), by="night")
+    rows = connection.sql(holes).to_arrow_table()
+    assert rows["night"].null_count
+    for by in ("night", ["site", "night"]):
+        found = count(counting, (connection, holes), by=by)
+        assert found == counting.count_by(rows, by)
+    assert (3, None) in found.keys
     with pytest.raises(InputError, match="the DuckDB relation: column 'b': the file has no such"):
         count(counting, (connection, "SELECT a, c FROM trap"))
+    words = (connection, "SELECT a, b::VARCHAR AS b, c FROM trap")
+    with pytest.raises(InputError, match="'b': it holds words here, but held numbers"):
+        count(counting, words)
     with pytest.raises(InputError, match="it holds String, not numbers"):
-        count(counting, (connection, "SELECT a, b::VARCHAR AS b, c FROM trap"))
+        count(strict, words)
 
 
 @pytest.mark.parametrize("kind", ["FLOAT", "DECIMAL(9,3)", "INTEGER", "SMALLINT", "UBIGINT"])
@@ -404,6 +494,13 @@ def test_explain_shows_sql_that_runs(counting, trap, connection):
     else:
         assert head == "DuckDB hands out batches, which are counted here:"
         assert len(rows) == len(trap)
+
+
+def test_explaining_a_wide_table_names_few_columns(positives, tmp_path):
+    wide = pa.table({f"x{i}": positives[:, 0] * i + positives[:, i % 3] for i in range(8)})
+    pyarrow.csv.write_csv(wide, tmp_path / "wide.csv")
+    text = count(RCQ(random_state=0).fit(wide), tmp_path / "wide.csv", explain=True)
+    assert text == "poscount reads x0, x1, x2, x3, x4 and 3 more from 1 file(s), in batches."
 
 
 def test_a_model_that_sql_cannot_count_goes_by_batches(positives, trap, connection):
@@ -449,10 +546,14 @@ def test_a_model_is_checked_once_and_not_for_every_batch(positives, trap, monkey
     support = PAT._input_support
     monkeypatch.setattr(PAT, "_input_support", lambda self: asked.append(self) or support(self))
     batches = [trap.slice(i, 100) for i in range(0, 3000, 100)]
+    count(model, iter([trap]))
+    for_one = len(asked)
+    # By scikit-learn's check that it is fitted, and by the counter.
+    assert for_one == 2
     assert count(model, iter(batches)) == expected
-    assert len(asked) == 1
+    assert len(asked) == 2 * for_one
     count(model, iter(batches), by="site")
-    assert len(asked) == 2
+    assert len(asked) == 3 * for_one
 
 
 def test_iterators_of_arrays(pat, sample):
@@ -461,13 +562,15 @@ def test_iterators_of_arrays(pat, sample):
     assert count(pat, (part for part in np.array_split(sample, 7)), n_jobs=1) == pat.count(sample)
 
 
-def test_a_bad_row_of_an_iterator_has_its_number_in_the_whole(pat, sample):
-    spoilt = sample.copy()
-    spoilt[[333, 350], 1] = np.nan
-    for n_jobs in (1, 3):
-        with pytest.raises(InputError) as caught:
-            count(pat, iter(np.array_split(spoilt, 20)), n_jobs=n_jobs)
-        assert str(caught.value).startswith("column '1', row 333: NaN")
+def test_a_bad_row_of_an_iterator_has_its_number_in_the_whole(pat, positives, sample):
+    strict = clone(pat).set_params(missing="error").fit(positives)
+    for model, value, name in ((pat, np.inf, "infinity"), (strict, np.nan, "NaN")):
+        spoilt = sample.copy()
+        spoilt[[333, 350], 1] = value
+        for n_jobs in (1, 3):
+            with pytest.raises(InputError) as caught:
+                count(model, iter(np.array_split(spoilt, 20)), n_jobs=n_jobs)
+            assert str(caught.value).startswith(f"column '1', row 333: {name}")
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -1,6 +1,8 @@
-"""Descriptions of files: rows, columns, and which of them look like features; limits."""
+"""Descriptions of files: first rows, columns, their kinds, and what is wrong; limits."""
 
 import gzip
+import io
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -8,9 +10,10 @@ import pytest
 
 from poscount.errors import InputError
 from poscount.files import reading
-from poscount.files.csv import CsvFormat
+from poscount.files.csv_format import CsvFormat
 from poscount.files.features import choose_features
 from poscount.workflows import FileLimits, inspect_file, inspection
+from workbooks import xlsx
 
 LIMITS = FileLimits(rows=1000, columns=10, unpacked_bytes=100_000, groups=5)
 
@@ -21,6 +24,7 @@ TABLE = {
     "site": ["a", "b", None] * 10,
     "digits": ["1", "2", "3"] * 10,
 }
+KINDS = {"weight": "number", "row_id": "identifier", "n": "identifier", "site": "category"}
 
 
 @pytest.fixture
@@ -52,12 +56,47 @@ def test_rows_and_columns_are_described(write, name, positives):
     assert columns["site"].values == ("a", "b")
     assert columns["site"].distinct == 2
     assert columns["row_id"].distinct is None
+    assert {column.name: column.kind for column in found.columns} == {**KINDS, "digits": "number"}
     doubts = dict.fromkeys(("row_id", "n"), "looks like an identifier")
-    doubts["site"] = "holds words such as 'a'"
-    if name == "t.parquet":
-        doubts["digits"] = "holds numbers stored as text, such as '1'"
-    expected = {name: doubts.get(name) if positives else None for name in TABLE}
-    assert {column.name: column.why_not_feature for column in found.columns} == expected
+    expected = {name: doubts.get(name) for name in TABLE}
+    assert {column.name: column.why_not_used for column in found.columns} == expected
+    assert {column.name: column.missing for column in found.columns} == {
+        column: 1 / 3 if column == "site" else 0 for column in TABLE
+    }
+    # Words are no problem of positives; of other files they are one, if the positives have numbers.
+    broken = {column.name for column in found.columns if column.problem}
+    assert broken == text - ({"site"} if positives else set())
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_the_first_rows_are_shown_as_they_were_read(write, name):
+    found = inspect_file(write(name, TABLE), positives=False, limits=LIMITS)
+    assert found.preview[:3] == (
+        ("0.5", "0", "100", "a", "1"),
+        ("1.5", "1", "101", "b", "2"),
+        ("2.5", "2", "102", None, "3"),
+    )
+    assert len(found.preview) == 10
+    wide = write(name, {f"c{i}": ["x" * 100] for i in range(60)})
+    (row,) = inspect_file(wide, positives=False, limits=LIMITS._replace(columns=60)).preview
+    assert row == ("x" * 60,) * 50
+
+
+@pytest.mark.parametrize("positives", [True, False])
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_infinity_is_a_problem_with_its_row(write, monkeypatch, name, positives):
+    path = write(name, {"a": [0.5] * 20 + [float("inf")], "b": [0.5] * 20 + [float("nan")]})
+
+    def in_small_batches(*arguments, **options):
+        return reading.read_batches(*arguments, **options, batch_rows=8)
+
+    monkeypatch.setattr(inspection, "read_batches", in_small_batches)
+    found = inspect_file(path, positives=positives, limits=LIMITS)
+    (a, b) = found.columns
+    assert str(a.problem) == (
+        f"{path}: column 'a', row 21: the number is infinite; correct it or remove the row."
+    )
+    assert (b.problem, round(b.missing * 21)) == (None, 1)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
@@ -65,11 +104,11 @@ def test_rows_and_columns_are_described(write, name, positives):
 def test_the_doubts_are_those_of_fitting(write, name, columns):
     path = write(name, {column: TABLE[column] for column in columns})
     found = inspect_file(path, positives=True, limits=LIMITS)
-    if any(column.why_not_feature for column in found.columns):
+    if any(column.why_not_used or column.problem for column in found.columns):
         with pytest.raises(InputError):
             choose_features(reading.read_table(path), None, [], path)
     else:
-        assert choose_features(reading.read_table(path), None, [], path) == columns
+        assert choose_features(reading.read_table(path), None, [], path) == (columns, {})
 
 
 @pytest.mark.parametrize("positives", [True, False])
@@ -97,8 +136,8 @@ def test_a_column_is_typed_by_all_of_its_batches(write, monkeypatch):
     for positives in (True, False):
         found = inspect_file(path, positives=positives, limits=LIMITS)
         assert [column.numeric for column in found.columns] == [False, True]
-    found = inspect_file(path, positives=True, limits=LIMITS)
-    assert [column.why_not_feature is None for column in found.columns] == [False, True]
+        (broken, fine) = found.columns
+        assert (broken.problem.row, fine.problem) == (40, None)
 
 
 def test_numbers_are_read_as_the_format_says(write, tmp_path):
@@ -146,3 +185,24 @@ def test_long_texts_and_lists_make_no_groups(write):
     found = inspect_file(write("t.parquet", table), positives=False, limits=LIMITS)
     assert [column.distinct for column in found.columns] == [None, None]
     assert max(len(value) for column in found.columns for value in column.values) == 200
+
+
+@pytest.mark.parametrize("name", ["t.zip", "t.csv.zst", "t.jsonl.gz", "t.xlsx"])
+def test_every_packed_format_is_measured(tmp_path, name):
+    text = b'{"a": 1}\n' * 900 if "json" in name else b"a\n" + b"1\n" * 900
+    if name.endswith(".zst"):
+        content = pa.Codec("zstd").compress(text, asbytes=True)
+    elif name.endswith(".gz"):
+        content = gzip.compress(text)
+    elif name.endswith(".xlsx"):
+        content = xlsx({"s": [["a"], *([1] for _ in range(900))]})
+    else:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("t.csv", text)
+        content = buffer.getvalue()
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert inspect_file(str(path), positives=True, limits=LIMITS).rows == 900
+    with pytest.raises(InputError, match="after decompression"):
+        inspect_file(str(path), positives=True, limits=LIMITS._replace(unpacked_bytes=1500))

@@ -202,6 +202,9 @@ def test_errors_in_one_sentence(task):
     ):
         with pytest.raises(InputError, match=words):
             RCQ(subtypes=subtypes, random_state=0).fit(data)
+    wide = pd.DataFrame(positives[:, :1] + np.zeros((1, 30))).add_prefix("x")
+    with pytest.raises(InputError, match=r"the columns are x0, x1, x2, x3, x4 and 25 more\."):
+        RCQ(subtypes="site", random_state=0).fit(wide)
     with pytest.raises(InputError, match="missing"):
         RCQ(subtypes="season").fit(frame.assign(season=[None, *frame["season"][1:]]))
     frame.loc[frame["season"] == "wet", list("abcd")] = 1.0

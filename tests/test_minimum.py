@@ -81,6 +81,26 @@ def test_frames(data):
         model.quantify(sample[["a", "c"]])
 
 
+def test_words_gaps_and_dates(data):
+    positives, sample = (
+        pd.DataFrame(rows, columns=list("abc")).assign(
+            word=np.where(np.arange(len(rows)) % 2, "one", "two"),
+            day=pd.date_range("2026-01-01", periods=len(rows), freq="h"),
+        )
+        for rows in data
+    )
+    sample.loc[3, "a"] = np.nan
+    features = ["a", "word", "day"]
+    model = Minimum([PAT(random_state=0), BBE(random_state=0)], random_state=0)
+    p = model.fit(positives, features=features).quantify(sample)
+    for method, member in zip((PAT, BBE), p.details["members"], strict=True):
+        alone = method(random_state=0).fit(positives, features=features)
+        assert_same_answer(member, alone.quantify(sample))
+    strict = Minimum([PAT(missing="error"), BBE()], random_state=0)
+    with pytest.raises(InputError, match="column 'a', row 3: NaN or a missing value"):
+        strict.fit(positives, features=features).quantify(sample)
+
+
 def test_save_and_load(data, tmp_path):
     positives, sample = data
     model = Minimum([PAT(), BBE(), Minimum([ODIn()])], random_state=0).fit(positives)

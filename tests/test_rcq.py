@@ -17,8 +17,9 @@ from plain import region_counting
 from poscount import PAT, RCQ, Mahalanobis
 from poscount.diagnostics import compare_samples
 from poscount.reusable import rcq as rcq_module
-from poscount.reusable.region_counter import k_means, place_cuts
-from poscount.reusable.region_layout import region_layout
+from poscount.reusable.k_means import k_means
+from poscount.reusable.region_counter import place_cuts
+from poscount.reusable.region_layout import CutNames, region_layout
 from poscount.reusable.regions import bounds, calibrated, decide, grid_point, interval_from_gap
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
@@ -208,8 +209,8 @@ def test_more_features_than_are_cut():
     assert len(model.features_) == 40
     assert sorted(set(model.features_)) == model.features_.tolist()
     # 8 score cells, 40 features with five bins and nine clusters, PAT's 52 cells, 3 of far rows,
-    # and 9 outside of the range of each feature.
-    n_cells = 8 * (40 * 5 + 9) + 52 + 3 + 60 * 9
+    # 9 outside of the range of each feature, and gaps of each feature and of any.
+    n_cells = 8 * (40 * 5 + 9) + 52 + 3 + 60 * 9 + 60 + 1
     assert model.count(rng.normal(size=(5, 60))).cells.shape == (n_cells,)
 
 
@@ -217,7 +218,8 @@ def test_words():
     arranged = region_layout(2, learned=True)
     thresholds = np.array([[-1.0, 0.0, 1.0, 1.25], [1, 2, 3, np.inf]])
     n_cuts = arranged.cuts.shape[1]
-    words = [arranged.words(i, ["x0", "size"], thresholds) for i in range(8 * n_cuts)]
+    names = CutNames(["x0", "size"], thresholds)
+    words = [arranged.words(i, names) for i in range(8 * n_cuts)]
     assert len(set(words)) == len(words)
     assert words[0] == "all rows at any score"
     assert words[3 * n_cuts + 1 + 8 + 3] == "x0 > 1.25 in the band above the 0.4 quantile"
@@ -225,6 +227,22 @@ def test_words():
     assert words[7 * n_cuts + 17] == "cluster 1 of 2 in the band between the 0.05 and 0.5 quantiles"
     assert words[17 + 9] == "outside of cluster 1 of 3 at any score"
     assert words[n_cuts - 1] == "learned score above its 0.8 quantile at any score"
+
+
+def test_words_of_categories_and_gaps():
+    arranged = region_layout(1, gapped=(0,), categories=(2, 3))
+    names = CutNames(
+        ["age"], np.array([[1.0, 2.0, 3.0, 4.0]]), ["smokes", "ward"], [["no", "yes"], list("abc")]
+    )
+    n_cuts = arranged.cuts.shape[1]
+    words = [arranged.cut_in_words(i, names) for i in range(n_cuts)]
+    assert words[9:11] == ["age is missing", "age is not missing"]
+    assert words[11:13] == ["smokes is no", "smokes is yes"]
+    assert words[13:19] == [*(f"ward is {x}" for x in "abc"), *(f"ward is not {x}" for x in "abc")]
+    assert len(set(words)) == n_cuts
+    # One bin of each partition for every row: the cuts of a partition and their complements agree.
+    assert arranged.cuts[:, arranged.value_cuts].sum(axis=0).tolist() == [1] * 6
+    assert arranged.partition_of_cuts[[9, 11, 13, 18, 19]].tolist() == [0, 1, 2, 2, -1]
 
 
 # Known answers
@@ -389,7 +407,7 @@ def test_blocks_and_threads(task, block, n_jobs, monkeypatch):
     positives, sample = task
     expected = RCQ(random_state=0).fit(positives)
     posterior = expected.posterior(sample)
-    for module in ("poscount.base", "poscount.validation"):
+    for module in ("poscount.counting", "poscount.rows"):
         monkeypatch.setattr(f"{module}.BLOCK_ROWS", block)
     model = RCQ(random_state=0, n_jobs=n_jobs).fit(positives)
     assert model.hash_ == expected.hash_

@@ -164,9 +164,15 @@ def test_a_constant_column_must_still_hold_numbers(in_sql):
     assert "x2" in sql.finite
     counts, handed_back = in_sql(model, named(rows))
     assert (counts, handed_back) == (model.count(named(rows)), 0)
+    strict = PAT(missing="error", random_state=0).fit(named(rows))
+    for refusing, value, name in ((strict, np.nan, "NaN"), (model, np.inf, "infinity")):
+        rows[5, 2] = value
+        with pytest.raises(ValueError, match=f"column 'x2', row 5: {name}"):
+            in_sql(refusing, named(rows))
     rows[5, 2] = np.nan
-    with pytest.raises(ValueError, match="column 'x2', row 5: NaN"):
-        in_sql(model, named(rows))
+    counts, _ = in_sql(model, named(rows))
+    assert counts == model.count(named(rows))
+    assert counts.cells[-4:].tolist() == [0, 0, 1, 1]
 
 
 def test_what_has_no_bound_is_not_counted_in_sql():

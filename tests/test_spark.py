@@ -13,12 +13,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 
 import poscount
-from poscount import InputError
-from poscount.base import BatchCounter
+from poscount import PAT, RCQ, InputError
+from poscount.counting import BatchCounter
 from poscount.engines import count
 from poscount.engines import spark as spark_engine
+from test_tables import FEATURES, register
 
 pytest.importorskip("pyspark")
 
@@ -63,6 +65,52 @@ def test_groups(counting, frame, trap, by):
     assert count(counting, frame, by=by) == counting.count_by(trap, by)
 
 
+@pytest.mark.parametrize("weights", ["times", "weight"])
+def test_weights(counting, spark, weighted_trap, weights, tmp_path):
+    table = weighted_trap.drop_columns("at")
+    for i in range(3):
+        pq.write_table(table.slice(1000 * i, 1000), tmp_path / f"{i}.parquet")
+    frame = spark.read.parquet(str(tmp_path)).repartition(3)
+    assert count(counting, frame, weights=weights) == counting.count(table, weights=weights)
+    expected = counting.count_by(table, "night", weights=weights)
+    assert count(counting, frame, by="night", weights=weights) == expected
+    assert count(counting, tmp_path, by="night", weights=weights, engine="spark") == expected
+
+
+@pytest.mark.parametrize("method", [RCQ, PAT])
+def test_words_booleans_gaps_and_dates(method, spark, tmp_path):
+    positives, sample = (
+        register(np.random.default_rng(seed), 300, n_negatives)
+        for seed, n_negatives in enumerate((0, 500))
+    )
+    model = method(random_state=0).fit(positives, features=FEATURES)
+    pq.write_table(sample, tmp_path / "rows.parquet")
+    frame = spark.read.parquet(str(tmp_path)).repartition(3)
+    for source, options in ((frame, {}), (tmp_path, {"engine": "spark"})):
+        assert count(model, source, **options) == model.count(sample)
+        for by in ("ward", ["smokes", "week(visit)"]):
+            assert count(model, source, by=by, **options) == model.count_by(sample, by)
+
+
+def test_large_weights_are_added_exactly(named_pat, spark, weighted_trap):
+    rng = np.random.default_rng(0)
+    table = weighted_trap.select(["a", "b", "c"]).slice(0, 300)
+    table = table.append_column("w", [rng.uniform(2**31, 2**32, 300)])
+    frame = spark.createDataFrame(table.to_pandas()).repartition(4)
+    found = count(named_pat, frame, weights="w")
+    assert found == named_pat.count(table, weights="w")
+    assert found.weights.squares > 2**96
+    with pytest.raises(InputError, match=r"column 'w', row .*: the weight is -"):
+        count(named_pat, frame.selectExpr("a", "b", "c", "-w as w"), weights="w")
+
+
+def test_no_rows_with_weights(named_pat, spark, weighted_trap):
+    frame = spark.createDataFrame(weighted_trap.drop_columns("at").to_pandas()).where("false")
+    nothing = named_pat.count(weighted_trap.slice(0, 0), weights="weight")
+    assert count(named_pat, frame, weights="weight") == nothing
+    assert len(count(named_pat, frame, by="night", weights="weight")) == 0
+
+
 def test_kinds_of_groups_and_odd_names(named_pat, spark, trap):
     from pyspark.sql import functions as f
 
@@ -80,25 +128,39 @@ def test_kinds_of_groups_and_odd_names(named_pat, spark, trap):
         assert count(named_pat, odd, by=by) == named_pat.count_by(table, by)
 
 
+def test_missing_groups_and_periods(named_pat, spark, dated):
+    table = dated.slice(0, 500)
+    rows = spark.createDataFrame(table.to_pandas())
+    for by in ("night", ["night", "month(day)"], ["week(when)", "hour(when)"]):
+        assert count(named_pat, rows, by=by) == named_pat.count_by(table, by)
+    with pytest.raises(InputError, match=r"partition .*column 'night'.*is not a date"):
+        count(named_pat, rows, by="month(night)")
+
+
 def test_no_rows(named_pat, frame, trap):
     nothing = frame.where("false")
     assert count(named_pat, nothing) == named_pat.count(trap.slice(0, 0))
     assert len(count(named_pat, nothing, by="night")) == 0
 
 
-def test_errors_are_one_sentence(named_pat, spark, frame):
+def test_errors_are_one_sentence(named_pat, spark, frame, trap):
+    strict = clone(named_pat).set_params(missing="error", text="error")
+    strict.fit(trap.select(["a", "b", "c"]))
     with pytest.raises(InputError, match="the Spark data frame: column 'b'"):
         count(named_pat, frame.drop("b"))
     rows = pd.DataFrame({"a": [1.0] * 9, "b": [2.0] * 8 + [np.nan], "c": [3.0] * 9, "g": ["x"] * 9})
     spoilt = spark.createDataFrame(rows).coalesce(1)
     for by in (None, "g"):
         with pytest.raises(InputError) as caught:
-            count(named_pat, spoilt, by=by)
+            count(strict, spoilt, by=by)
         assert str(caught.value).startswith("partition 0: column 'b', row 9: NaN or a missing")
+    assert count(named_pat, spoilt) == named_pat.count(rows)
+    assert count(named_pat, spoilt, by="g") == named_pat.count_by(rows, "g")
+    words = frame.withColumn("a", frame["a"].cast("string"))
     with pytest.raises(InputError, match="it holds String, not numbers"):
-        count(named_pat, frame.withColumn("a", frame["a"].cast("string")))
-    with pytest.raises(InputError, match="the group is missing"):
-        count(named_pat, frame.selectExpr("a", "b", "c", "nullif(night, 'mon') night"), by="night")
+        count(strict, words)
+    with pytest.raises(InputError, match="'a': it holds words here, but held numbers"):
+        count(named_pat, words)
 
 
 def test_files_on_workers(named_pat, spark, trap, tmp_path):

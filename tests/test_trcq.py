@@ -134,7 +134,9 @@ def test_same_seed_same_answer(task, model):
 
 def test_the_interval_and_the_warnings_are_its_own(task, model):
     assert isinstance(model, TransductiveQuantifier)
-    assert set(model.get_params()) == {"calibration", "confidence", "random_state"}
+    assert set(model.get_params()) == {
+        *("calibration", "confidence", "missing", "text", "random_state")
+    }
     answer = model.quantify(task[1])
     assert answer.interval.level == 0.95
     # Half of the positives have no negatives near them, and PAT cannot know that.
@@ -171,7 +173,7 @@ def test_nothing_alike_is_zero(task, model):
 
 def test_the_layout_without_learned_cuts_is_rcq(task):
     rcq = RCQ(calibration="null", random_state=0).fit(task[0])
-    regions = Regions(region_layout(6), rcq.binned_, rcq.cuts_, rcq.feature_names, seed=0)
+    regions = Regions(region_layout(6), rcq.binned_, rcq.cut_names, seed=0)
     table, _ = rcq.split_cells(rcq.count(task[1]).cells[np.newaxis])
     counts = regions.read_tables(table, np.array([600]))
     assert regions.find(counts).prevalence[0] == float(rcq.quantify(task[1]))

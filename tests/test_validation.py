@@ -1,5 +1,5 @@
 import pickle
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,8 @@ from sklearn.svm import OneClassSVM
 
 from answers import assert_same_answer
 from poscount import PAT, InputError, Mahalanobis, ODIn
-from poscount.validation import InputSupport, input_support
+from poscount.rows import InputSupport
+from poscount.validation import input_support
 
 WRONG = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf}
 
@@ -37,7 +38,12 @@ def problem(call, *arguments, **options):
 
 @pytest.fixture
 def named(make_frame, positives):
-    return PAT(random_state=0).fit(make_frame(positives))
+    return PAT(missing="error", text="error", random_state=0).fit(make_frame(positives))
+
+
+@pytest.fixture
+def pat(positives):
+    return PAT(missing="error", text="error", random_state=0).fit(positives)
 
 
 # NaN and infinity: which column, which row first
@@ -77,7 +83,7 @@ def test_the_first_row_counts_whatever_is_wrong_with_it(named, make_frame, sampl
 @pytest.mark.parametrize("n_jobs", [1, 2, -1])
 @pytest.mark.usefixtures("small_blocks")
 def test_wrong_value_in_a_late_block(make_frame, positives, sample, n_jobs):
-    model = PAT(n_jobs=n_jobs, random_state=0).fit(make_frame(positives))
+    model = PAT(missing="error", n_jobs=n_jobs, random_state=0).fit(make_frame(positives))
     sample = sample.copy()
     for row in range(333, 400, 7):
         sample[row, 1] = np.nan
@@ -113,7 +119,7 @@ MISSING = {
 @pytest.mark.parametrize("kind", MISSING)
 def test_missing_value(kind):
     values = [0, 1, 5, 1, 0, 1, 0, 2, 1, 0, 1, 3]
-    model = PAT(random_state=0).fit(MISSING[kind](values))
+    model = PAT(missing="error", random_state=0).fit(MISSING[kind](values))
     error = problem(model.quantify, MISSING[kind]([1, 0, 1, None, 1, None]))
     assert error.row == 3
     assert error.column in ("a", "0")
@@ -122,7 +128,8 @@ def test_missing_value(kind):
 
 def test_missing_booleans(make_frame):
     values = [True, False, True] * 6
-    model = PAT(random_state=0).fit(make_frame({"a": values, "b": list(range(18))}))
+    frame = make_frame({"a": values, "b": list(range(18))})
+    model = PAT(missing="error", random_state=0).fit(frame)
     missing = [True, None, False]
     if make_frame.kind == "pandas":
         missing = pd.array(missing, dtype="boolean")
@@ -169,7 +176,7 @@ def test_a_scorer_that_takes_text_gets_arrays_of_it():
 def test_text_column(make_frame, positives):
     columns = dict(zip("ab", positives.T, strict=False))
     frame = make_frame({**columns, "species": ["x"] * len(positives)})
-    error = problem(PAT().fit, frame)
+    error = problem(PAT(text="error").fit, frame)
     assert (error.column, error.option, error.value) == ("species", "features", ["a", "b"])
     assert str(error).endswith("Set features=['a', 'b'].")
     assert PAT(random_state=0).fit(frame, features=["b", "a"]).n_features_in_ == 2
@@ -177,7 +184,7 @@ def test_text_column(make_frame, positives):
     many = {f"x{j}": positives[:, 0] for j in range(21)}
     for others in (many, {}):
         frame = make_frame({**others, "species": ["x"] * len(positives)})
-        assert (error := problem(PAT().fit, frame)).column == "species"
+        assert (error := problem(PAT(text="error").fit, frame)).column == "species"
         assert error.option is None
 
 
@@ -195,7 +202,14 @@ def test_text_in_an_array(pat):
 
 def test_dates_are_no_numbers(make_frame):
     frame = make_frame({"a": np.arange(24.0), "day": [datetime(2026, 1, i + 1) for i in range(24)]})
-    assert problem(PAT().fit, frame).column == "day"
+    with pytest.warns(UserWarning, match="Dates are not used as features: day"):
+        model = PAT(random_state=0).fit(frame)
+    assert model.feature_names_in_.tolist() == ["a"]
+    assert model.columns_["day"].kind == "date"
+    # Asked for by name, they are days since 1970; the mean is the noon of the twelfth.
+    asked = PAT(random_state=0).fit(frame, features=["a", "day"])
+    noon = (datetime(2026, 1, 12, 12) - datetime(1970, 1, 1)) / timedelta(days=1)
+    assert asked.columns_["day"].mean == pytest.approx(noon, abs=1e-6)
 
 
 def test_missing_column(named, make_frame, sample):
@@ -428,7 +442,8 @@ def test_types_of_numbers(dtype, make_frame):
     expected = plain.count(sample.astype(float))
     model = PAT(random_state=0).fit(positives)
     assert model.count(sample) == expected
-    if dtype not in (np.float16, np.longdouble):  # frames do not know them
+    # Frames do not know two of them, and booleans of a frame are categories.
+    if dtype not in (np.float16, np.longdouble, bool):
         named = PAT(random_state=0).fit(make_frame(positives))
         assert named.count(make_frame(sample)).cells.tolist() == expected.cells.tolist()
 
@@ -526,7 +541,8 @@ def test_what_a_scorer_takes(scorer, expected):
 
 @pytest.mark.parametrize("steps", [[StandardScaler()], [StandardScaler(), RobustScaler()]])
 def test_a_scaler_is_no_imputer(make_frame, positives, sample, steps):
-    model = PAT(make_pipeline(*steps, OneClassSVM()), random_state=0).fit(make_frame(positives))
+    scorer = make_pipeline(*steps, OneClassSVM())
+    model = PAT(scorer, missing="error", random_state=0).fit(make_frame(positives))
     sample = sample.copy()
     sample[5, 2] = np.nan
     error = problem(model.quantify, make_frame(sample))

@@ -17,6 +17,7 @@ from poscount import RCQ  # noqa: E402
 from poscount.datasets import example_path, load_example  # noqa: E402
 from test_web_safety import BAD_FILES  # noqa: E402 (it needs what may be missing)
 from web_server import served  # noqa: E402
+from workbooks import xlsx  # noqa: E402
 
 POSITIVES, TRAP = str(example_path("positives.csv")), str(example_path("trap.csv.gz"))
 QUIET = (
@@ -81,6 +82,25 @@ def send(page, role, *files):
     page.wait_for_selector(f"#file-status:has-text('{last} is read')")
 
 
+def choices(page):
+    """What each column is used for, by its name."""
+    selects = page.locator("#columns select").all()
+    return {select.get_attribute("data-column"): select.input_value() for select in selects}
+
+
+def choose(page, column, value):
+    page.select_option(f'#columns select[data-column="{column}"]', value)
+
+
+def used(page):
+    return [name for name, value in choices(page).items() if value == "use"]
+
+
+def notes(page):
+    """What is said about single columns."""
+    return page.locator("#columns .note").all_inner_texts()
+
+
 def made_up(name, content):
     return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
 
@@ -142,12 +162,15 @@ def test_the_example_is_one_click_away_legible_and_accessible(chromium, web, siz
 
 def test_files_columns_groups_and_downloads(page, tmp_path):
     data = load_example("pyarrow")
-    send(page, "positives", POSITIVES)
     assert page.is_hidden("#columns-section")
+    send(page, "positives", POSITIVES)
+    assert page.is_disabled("#estimate")
+    assert page.inner_text("#lacking") == "Add a file of unlabeled rows."
     send(page, "unlabeled", TRAP)
-    assert page.locator("#columns input:checked").count() == 8
-    assert "night" in page.inner_text("#left-alone")
-    page.select_option("#by", "night")
+    assert len(used(page)) == 8
+    assert "It is missing in positives.csv. Rows can be grouped by it." in notes(page)
+    choose(page, "night", "group:night")
+    assert page.inner_text("#chosen") == "8 columns are used; one answer for each night."
     page.click("#estimate")
     expected = RCQ(random_state=0).fit(data.positives).quantify_groups(data.trap, "night")
     shown = table(page)
@@ -157,6 +180,9 @@ def test_files_columns_groups_and_downloads(page, tmp_path):
     assert "truth" not in page.inner_text("#heads")
     assert "poscount fit positives.csv" in page.inner_text("#command")
     assert "--by night" in page.inner_text("#command")
+    page.click("text=What the model did with each column")
+    assert page.locator("#model-columns tr").count() == 8
+    assert "wingbeat_hz" in page.inner_text("#model-columns")
     checked(page)
     assert "--positives positives.csv" in page.inner_text("#diagnose")
     for link in page.locator("#downloads a").all():
@@ -174,6 +200,140 @@ def test_files_columns_groups_and_downloads(page, tmp_path):
         page.goto(f"file://{tmp_path}/poscount-{name}.html")
         assert re.search(words, page.inner_text("body"))
         assert serious(page) == []
+
+
+def register(n, weight="weight"):
+    """A table with a column of each kind, with gaps in two of them."""
+    rows = [f"patient_id,{weight},smoker,site,visit,note"]
+    for i in range(n):
+        size = "" if i % 10 == 0 else f"{60 + 7 * i % 31}.5"
+        site = ["north", "south", "", "east"][i % 4]
+        rows.append(f"P{i},{size},{'yes' if i % 3 else 'no'},{site},2026-0{1 + i % 6}-11,room {i}")
+    return "\n".join(rows).encode()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_file_is_shown_with_its_columns_as_soon_as_it_is_there(chromium, web, size, tmp_path):
+    with opened(chromium, web.address, size) as page:
+        send(page, "positives", made_up("p.csv", register(40)))
+        assert "p.csv (positives): the first 10 of 40 rows" in page.inner_text("#previews")
+        cells = page.locator("#previews tbody tr").first.locator("td").all_inner_texts()
+        assert cells == ["P0", "missing", "no", "north", "2026-01-11", "room 0"]
+        assert choices(page) == {
+            "patient_id": "none",
+            "weight": "use",
+            "smoker": "use",
+            "site": "use",
+            "note": "none",
+        }
+        send(page, "unlabeled", made_up("u.csv", register(80)))
+        assert page.locator("#previews details").count() == 2
+        kinds = page.locator("#columns .kind").all_inner_texts()
+        assert kinds == [
+            *("identifier", "number", "category, 2 values", "category, 3 values", "date"),
+            "free text",
+        ]
+        gaps = page.locator("#columns tr:not(.note) .number.unlabeled").all_inner_texts()
+        assert gaps == ["0 %", "10.0 %", "0 %", "25.0 %", "0 %", "0 %"]
+        offered = page.locator('#columns select[data-column="visit"] option').all_inner_texts()
+        assert offered == [
+            *("as group: each value", "as group: each day", "as group: each week"),
+            *("as group: each month", "as group: each year", "not used"),
+        ]
+        assert "It looks like an identifier." in notes(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert serious(page) == []
+        shots = os.environ.get("POSCOUNT_SHOTS", str(tmp_path))
+        page.screenshot(path=f"{shots}/columns-{size}.png", full_page=True)
+
+
+def test_what_does_not_match_is_said_beside_the_column(page):
+    send(page, "positives", made_up("p.csv", register(40)))
+    send(page, "unlabeled", made_up("u.csv", register(40, weight=" Weight")))
+    problem = page.locator("#columns .note .error")
+    assert problem.all_inner_texts() == [
+        "u.csv has no column 'weight'; did you mean ' Weight'? Give it the same name in all files."
+    ]
+    assert "weight" not in choices(page)
+    # What was chosen stays when the file is replaced.
+    choose(page, "site", "none")
+    page.click("[aria-label='Remove u.csv']")
+    page.wait_for_selector("#lacking:has-text('Add a file of unlabeled rows.')")
+    send(
+        page,
+        "unlabeled",
+        made_up("v.csv", register(40).replace(b"yes", b"1").replace(b"no,", b"0,")),
+    )
+    assert choices(page)["weight"] == "use"
+    assert choices(page)["site"] == "none"
+    assert problem.all_inner_texts() == [
+        "p.csv has words such as 'no' in the column 'smoker', but v.csv has numbers such as '0'. "
+        "Write them in the same way in both files."
+    ]
+    assert choices(page)["smoker"] == "none"
+    assert page.is_enabled("#estimate")
+
+
+def test_a_sheet_of_a_workbook_is_chosen_beside_the_file(wary_page):
+    page = wary_page
+    body = [[float(60 + 7 * i % 31), float(i % 13)] for i in range(60)]
+    book = made_up(
+        "book.xlsx", xlsx({"known": [["a", "b"], *body], "all": [["a", "b"], *body[:40]]})
+    )
+    for role, sheet in (("positives", "known"), ("unlabeled", "all")):
+        page.set_input_files(f"#{role}", book)
+        page.wait_for_selector(f"#{role}-error:has-text('several sheets')")
+        choice = page.locator(f"#{role}-sheets").get_by_label("Sheet of book.xlsx")
+        assert choice.locator("option").all_inner_texts() == ["choose a sheet", "known", "all"]
+        assert serious(page) == []
+        choice.select_option(sheet)
+        page.wait_for_selector(f"#{role}-files li")
+        assert page.inner_text(f"#{role}-error") == ""
+    assert "book.xlsx: 60 rows" in page.inner_text("#positives-files")
+    assert "40 rows" in page.inner_text("#unlabeled-files")
+    page.click("#estimate")
+    assert table(page)["all rows"][3] == "40"
+    assert "--sheet known" in page.inner_text("#command")
+
+
+def test_signs_units_and_dates_are_read_by_the_settings(page):
+    rows = [f"{i % 17}.5 g,{i % 5 or '-'},0{1 + i % 9}/0{1 + i % 8}/2026" for i in range(60)]
+    messy = "\n".join(["weight,score,day", *rows]).encode()
+    send(page, "positives", made_up("p.csv", messy))
+    send(page, "unlabeled", made_up("u.csv", messy))
+    assert page.is_disabled("#estimate")
+    told = " ".join(notes(page))
+    assert "Write “weight=g” into the setting Units" in told
+    assert "Write “-” into the setting Signs of missing values." in told
+    assert "Use the setting Dates such as 03/04/2026." in told
+    page.click("text=How your files are written")
+    for field, text in (("units", "weight=g"), ("na", "-")):
+        page.fill(f"#{field}", text)
+        page.locator(f"#{field}").blur()
+        page.wait_for_selector("#file-status:has-text('u.csv is read')")
+    page.select_option("#day_first", "true")
+    page.wait_for_selector("#estimate:enabled")
+    assert used(page) == ["weight", "score"]
+    choose(page, "day", "group:month(day)")
+    assert page.inner_text("#chosen") == "2 columns are used; one answer for each month of day."
+
+
+def test_files_without_a_common_column_leave_nothing_to_estimate(page):
+    send(page, "positives", made_up("p.csv", b"a,b\n" + b"1.5,2\n" * 30))
+    send(page, "unlabeled", made_up("u.csv", b"c,d\n" + b"1.5,2\n" * 30))
+    assert page.is_disabled("#estimate")
+    assert "No column can be used yet" in page.inner_text("#lacking")
+    assert notes(page)[:2] == ["It is missing in u.csv."] * 2
+
+
+def test_too_few_positives_are_said_before_anything_is_estimated(page):
+    rows = b"a,b\n" + b"".join(b"%d.5,%d.25\n" % (i % 7, i % 11) for i in range(40))
+    send(page, "positives", made_up("p.csv", b"\n".join(rows.splitlines()[:9])))
+    send(page, "unlabeled", made_up("u.csv", rows))
+    assert page.is_disabled("#estimate")
+    assert page.inner_text("#lacking") == "RCQ needs at least 10 positives, but p.csv has 8."
+    page.select_option("#method", "dedpul")
+    assert page.is_enabled("#estimate")
 
 
 def test_findings_are_told_in_words_and_shapes_the_worst_first(page):
@@ -209,9 +369,9 @@ def test_findings_are_told_in_words_and_shapes_the_worst_first(page):
 def test_columns_and_methods_can_be_chosen(page):
     page.click("#example")
     table(page)
-    page.uncheck("#columns input[value=peak_mv]")
+    choose(page, "peak_mv", "none")
     page.select_option("#method", "tice")
-    page.select_option("#by", "")
+    choose(page, "night", "none")
     page.click("text=More settings")
     assert page.is_hidden("#scorer")
     page.fill("#bootstrap", "4")
@@ -233,11 +393,12 @@ def test_every_kind_of_bad_file_is_explained_beside_its_field(wary_page):
         error.wait_for()
         assert error.count() == 1
         field = error.get_attribute("id").removesuffix("-error")
-        assert field in (role, "delimiter", "header")
+        assert field in (role, "delimiter", "header", "encoding")
         assert error.is_visible()
         assert page.get_attribute(f"#{field}", "aria-invalid") == "true"
         assert error.get_attribute("id") in page.get_attribute(f"#{field}", "aria-describedby")
         assert page.locator(f"#{role}-files li").count() == 0
+        assert page.is_hidden("#estimate") or page.is_disabled("#estimate")
     for role in ("positives", "unlabeled"):
         send(page, role, POSITIVES)
     assert page.locator(".error:visible").count() == 0
@@ -248,14 +409,15 @@ def test_a_csv_setting_reads_the_file_again(wary_page):
     german = example_path("positives.csv").read_text().replace(",", ";").replace(".", ",")
     send(page, "positives", made_up("p.csv", german.encode()))
     send(page, "unlabeled", made_up("u.csv", german.encode()))
-    assert page.locator("#columns input:checked").count() == 0
-    assert "Change the setting Decimal mark" in page.inner_text("#features-error")
-    page.click("text=CSV settings")
+    assert used(page) == []
+    assert len(notes(page)) == 8
+    assert all("Change the setting Decimal mark" in note for note in notes(page))
+    assert page.is_disabled("#estimate")
+    assert "No column can be used yet" in page.inner_text("#lacking")
+    page.click("text=How your files are written")
     page.select_option("#decimal", ",")
-    page.locator("#columns input:checked").nth(7).wait_for()
-    # The positives are there again; the other file comes after them.
-    page.wait_for_selector("#file-status:has-text('u.csv is read')")
-    assert page.inner_text("#features-error") == ""
+    page.wait_for_selector("#estimate:enabled")
+    assert (len(used(page)), notes(page)) == (8, [])
     page.click("#estimate")
     assert list(table(page)) == ["all rows"]
 
@@ -269,10 +431,13 @@ def test_an_error_in_the_settings_stands_beside_the_setting(wary_page):
     page.click("#estimate")
     page.wait_for_selector("#confidence-error:has-text('less than 1')")
     page.fill("#confidence", "")
-    for box in page.locator("#columns input").all():
-        box.uncheck()
-    page.click("#estimate")
-    page.wait_for_selector("#features-error:has-text('Select at least one column')")
+    page.click("#use-none")
+    assert used(page) == []
+    assert page.is_disabled("#estimate")
+    assert page.inner_text("#lacking") == "Choose at least one column to use."
+    page.click("#use-all")
+    assert (len(used(page)), choices(page)["night"]) == (8, "group:night")
+    assert page.is_enabled("#estimate")
     assert page.is_hidden("#result")
 
 
@@ -331,6 +496,9 @@ def test_everything_works_with_the_keyboard_alone(page):
     def focused():
         return page.evaluate("document.activeElement.id || document.activeElement.textContent")
 
+    def focused_column():
+        return page.evaluate("document.activeElement.dataset.column")
+
     def go_to(wanted):
         for _ in range(80):
             page.keyboard.press("Tab")
@@ -348,8 +516,10 @@ def test_everything_works_with_the_keyboard_alone(page):
             page.wait_for_timeout(50)
         choosers.pop().set_files(file)
         page.wait_for_selector(f"#{role}-files li")
-    go_to("by")
-    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("#estimate:enabled")
+    while focused_column() != "night":
+        page.keyboard.press("Tab")
+    page.keyboard.press("Home")
     go_to("More settings")
     page.keyboard.press("Enter")
     go_to("random_state")

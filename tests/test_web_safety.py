@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import time
+import zipfile
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,6 +23,7 @@ httpx = pytest.importorskip("httpx")
 from poscount.datasets import example_path  # noqa: E402
 from poscount.web.guard import Hosts  # noqa: E402
 from web_server import served  # noqa: E402 (it needs what may be missing)
+from workbooks import xlsx  # noqa: E402
 
 POSITIVES = example_path("positives.csv").read_bytes()
 NOISE = np.random.default_rng(0).bytes(200_000)
@@ -37,7 +39,10 @@ def small():
 
 @pytest.fixture
 def visit(web):
-    return web.visit()
+    visit = web.visit()
+    yield visit
+    # The server has room for so many sessions only.
+    visit.http.delete(visit.base)
 
 
 @pytest.fixture
@@ -72,6 +77,14 @@ def claims_a_billion_rows():
     return content[: -8 - length] + footer + struct.pack("<I", len(footer)) + b"PAR1"
 
 
+def zipped(**members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
 WIDE = {f"c{i}": [1.0, 2.0] for i in range(10_000)}
 WIDE_CSV = (",".join(WIDE) + "\n" + ",".join(["1"] * len(WIDE)) + "\n").encode()
 
@@ -92,6 +105,13 @@ BAD_FILES = {
     "twice.csv": (b"a,a\n1,2\n", "2 columns of this name"),
     "numbers.csv": (b"1,2\n3,4\n", "the setting First line"),
     "mixed.csv": (b"a,b;c\n1,2;3\n", "the setting Delimiter"),
+    "noise.xlsx": (NOISE, "not a workbook"),
+    "noise.zip": (NOISE, "damaged or incomplete"),
+    "pair.csv.zip": (zipped(a=b"x\n1\n", b=b"x\n1\n"), "2 files: a, b"),
+    "table.zip": (zipped(**{"a.pdf": b"x"}), "extension of 'a.pdf'"),
+    "list.jsonl": (b"[1, 2]\n", "line 1 is not a JSON object"),
+    "nested.jsonl": (b'{"a": {"b": 1}}\n', "nested object"),
+    "wide.xlsx": (xlsx({"s": [list(WIDE), [1] * len(WIDE)]}), "more than 1,000 columns"),
     "model.pkl": (b"\x80\x04.", "extension"),
     "no-extension": (POSITIVES, "extension"),
 }
@@ -107,15 +127,37 @@ def test_a_bad_file_is_refused_with_a_sentence_that_names_it(web, visit, role, n
     refusal = visit.refused(role, name, content)
     assert refusal["message"].startswith(f"{name}: ")
     assert re.search(words, refusal["message"])
-    assert refusal["field"] in (role, "header", "delimiter")
+    assert refusal["field"] in (role, "header", "delimiter", "encoding")
     assert web.files() == kept
     assert web.is_up()
 
 
-def test_a_bomb_in_gz_is_refused_before_it_goes_off(small, small_visit):
-    bomb = gzip.compress(b"a\n" + b"1\n" * 50_000_000, compresslevel=9)
+def lying_zip(content):
+    """An archive that says of its file that it is small."""
+    archive, size = zipped(**{"a.csv": content}), struct.pack("<I", len(content))
+    assert archive.count(size) == 2
+    return archive.replace(size, struct.pack("<I", 1000))
+
+
+BOMBS = {
+    "bomb.csv.gz": gzip.compress,
+    "bomb.csv.zst": lambda content: pa.compress(content, "zstd", asbytes=True),
+    "bomb.csv.zip": lambda content: zipped(**{"a.csv": content}),
+    "bomb.xlsx": lambda content: zipped(**{"xl/worksheets/sheet1.xml": content}),
+}
+
+
+def test_an_archive_that_lies_about_its_size_is_read_no_further(small, small_visit):
+    bomb = lying_zip(b"a\n" + b"1\n" * 15_000_000)
+    refusal = small_visit.refused("unlabeled", "bomb.csv.zip", bomb)
+    assert re.search("after decompression|damaged or incomplete", refusal["message"])
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_before_it_goes_off(small, small_visit, name):
+    bomb = BOMBS[name](b"a\n" + b"1\n" * 15_000_000)
     assert len(bomb) < 200_000
-    refusal = small_visit.refused("unlabeled", "bomb.csv.gz", bomb)
+    refusal = small_visit.refused("unlabeled", name, bomb)
     assert "more than 20 MB after decompression" in refusal["message"]
     assert small.files() == []
 
@@ -309,8 +351,9 @@ def test_a_client_that_leaves_halfway_leaves_nothing(small, small_visit):
         connection.sendall(request(small_visit, ROLE + GOOD[:5000], length=1_000_000))
         while not small.files():
             time.sleep(0.01)
+    # The file goes first, and then the bytes that it used.
     deadline = time.monotonic() + 20
-    while small.files() and time.monotonic() < deadline:
+    while (small.files() or small.service.sessions.used) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert small.files() == []
     assert small.service.sessions.used == 0

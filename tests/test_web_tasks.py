@@ -31,6 +31,7 @@ ESTIMATE = EstimateTask(
     directory="/tmp/poscount-x/3",
     positives=POSITIVES,
     unlabeled=(TRAP,),
+    positives_format=CsvFormat(),
     csv_format=CsvFormat(),
     method="rcq",
     options={},
@@ -84,7 +85,7 @@ def test_an_error_without_more_is_its_sentence():
             "Change the setting First line to “data”.",
             "header",
         ),
-        ({"option": "exclude", "value": ["a"]}, "Select the columns to learn from.", "features"),
+        ({"option": "exclude", "value": ["a"]}, "Choose the columns to use.", "features"),
         ({"option": "bootstrap", "leave_out": True}, "Leave the setting Replicates empty.", None),
         ({"option": "limits"}, "The command line has no such limit.", "unlabeled"),
         ({"option": "engine", "leave_out": True}, "", "unlabeled"),
@@ -142,7 +143,10 @@ def test_the_words_are_those_that_the_page_shows():
 
 # These belong to the command line or to Python, and the page never sets them.
 # Of the command line and of Python alone.
-ELSEWHERE = {"engine", "on_error", "n_jobs", "trusted", "port", "drop", "time", "subtypes"}
+ELSEWHERE = {
+    *("engine", "on_error", "n_jobs", "trusted", "port", "drop", "time", "subtypes", "weights"),
+    *("encoding", "thousands", "units", "na", "sheet", "day_first"),
+}
 
 
 def options_of_errors():

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
+from answers import assert_same_answer
 from poscount import InputError
-from poscount.base import BatchCounter
+from poscount.counting import BatchCounter
 from poscount.engines import sliding_windows, windows
 
 
@@ -41,6 +43,29 @@ def test_windows_of_rows(pat, sample, n_rows, step, panes, cuts):
     assert found[-1].end == n_rows
     rest = [w for w in found if not w.complete]
     assert len(rest) == (0 if full and full[-1][1] == n_rows else 1)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    step=st.integers(1, 40),
+    panes=st.integers(1, 4),
+    cuts=st.lists(st.integers(0, 120), max_size=4).map(sorted),
+    column=st.sampled_from(["times", "weight", "mixed"]),
+)
+def test_windows_of_weighted_rows(named_pat, weighted_trap, step, panes, cuts, column):
+    rows = weighted_trap.slice(0, 120).to_pandas()
+    # Windows may leave the fractions behind, and rows that count nothing.
+    rows["mixed"] = np.where(rows.index < 60, rows["weight"], rows["times"] * (rows.index < 110))
+    found = list(
+        windows(named_pat, in_pieces(rows, cuts), size=step * panes, step=step, weights=column)
+    )
+    for window in found:
+        inside = rows[window.start : window.end]
+        assert window.counts == named_pat.count(inside, weights=column)
+        assert_same_answer(window.prevalence, named_pat.quantify(inside, weights=column))
+    starts = range(0, 121 - step * panes, step)
+    weighty = [i for i in starts if rows[column][i : i + step * panes].any()]
+    assert [window.start for window in found if window.complete] == weighty
 
 
 def test_a_tumbling_window_by_default(pat, sample):
@@ -152,12 +177,24 @@ def test_times_out_of_order_or_missing(counting, sample, bad):
         assert (caught.value.column, caught.value.row) == ("t", 3)
 
 
-def test_bad_rows_have_their_number_in_the_stream(pat, sample):
-    spoilt = sample.copy()
-    spoilt[250, 1] = np.nan
-    with pytest.raises(InputError) as caught:
-        list(windows(pat, np.array_split(spoilt, 7), size=100))
-    assert (caught.value.row, caught.value.column) == (250, "1")
+def test_bad_rows_have_their_number_in_the_stream(pat, positives, sample):
+    strict = clone(pat).set_params(missing="error").fit(positives)
+    for model, value in ((pat, np.inf), (strict, np.nan)):
+        spoilt = sample.copy()
+        spoilt[250, 1] = value
+        with pytest.raises(InputError) as caught:
+            list(windows(model, np.array_split(spoilt, 7), size=100))
+        assert (caught.value.row, caught.value.column) == (250, "1")
+
+
+def test_gaps_are_counted_in_their_window(pat, sample):
+    gapped = sample.copy()
+    gapped[100:140, 1] = np.nan
+    found = list(windows(pat, np.array_split(gapped, 7), size=100))
+    for i, window in enumerate(found):
+        assert_same_answer(window.prevalence, pat.quantify(gapped[100 * i : 100 * (i + 1)]))
+        codes = {caution.code for caution in window.prevalence.warnings}
+        assert ("missing-differs" in codes) == (i == 1)
 
 
 def test_sizes_that_make_no_sense(pat, counting, sample, trap):

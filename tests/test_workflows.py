@@ -71,11 +71,11 @@ def test_paths_are_expanded_and_columns_chosen_once(calls, model, tmp_path, exam
     from poscount.engines import count_files, dispatch
 
     calls(reading.expand, estimates, dispatch)
-    calls(features.wanted_columns, count_files)
+    calls(features.model_columns, count_files)
     pa.parquet.write_table(example.trap, tmp_path / "trap.parquet")
     results = workflows.quantify(model, [str(tmp_path)], by=["night"])
     assert len(results) == 9
-    assert calls.counted == {"expand": 1, "wanted_columns": 1}
+    assert calls.counted == {"expand": 1, "model_columns": 1}
 
 
 def test_a_counts_file_given_twice_counts_once(model, tmp_path):
@@ -99,12 +99,27 @@ def test_a_bad_cell_of_many_files_is_named_by_its_own_file_and_row(refused, tmp_
         pa.csv.write_csv(example.positives.slice(100 * i, 100), tmp_path / f"{i}.csv")
     bad = tmp_path / "1.csv"
     pa.csv.write_csv(changed(example.positives.slice(100, 100), "peak_mv", 7, ""), bad)
-    error = refused(workflows.fit, str(tmp_path), "pat", options={})
+    options = {"random_state": 0, "missing": "error"}
+    error = refused(workflows.fit, str(tmp_path), "pat", options=options)
     assert (error.file, error.column, error.row) == (str(bad), "peak_mv", 7)
     for method in ("pat", "extice"):
-        fitted = workflows.fit(POSITIVES, method, options={"random_state": 0})
+        fitted = workflows.fit(POSITIVES, method, options=options)
         error = refused(workflows.quantify, fitted, [str(tmp_path)])
         assert (error.file, error.column, error.row) == (str(bad), "peak_mv", 7)
+
+
+def test_a_gap_in_one_of_many_files_is_a_value(tmp_path, example):
+    for i in range(3):
+        pa.csv.write_csv(example.positives.slice(100 * i, 100), tmp_path / f"{i}.csv")
+    gapped = changed(example.positives.slice(100, 100), "peak_mv", 7, "")
+    pa.csv.write_csv(gapped, tmp_path / "1.csv")
+    for method in ("pat", "extice"):
+        fitted = workflows.fit(str(tmp_path), method, options={"random_state": 0})
+        assert fitted.n_labeled_ == 300
+        assert fitted.columns_["peak_mv"].missing == 1 / 300
+        assert fitted.columns_["peak_mv"].kind == "number"
+        (answer,) = workflows.quantify(fitted, [str(tmp_path)])
+        assert answer.prevalence.n_unlabeled == 300
 
 
 def test_text_in_one_of_many_files_is_named(refused, tmp_path, example):
@@ -183,16 +198,19 @@ def test_the_remedy_for_decimal_commas_gives_the_right_answer(refused, tmp_path,
 
 def test_several_columns_that_are_not_features_are_listed(refused, tmp_path):
     path = tmp_path / "p.csv"
-    path.write_text("id,site,day,size\n1,north,2024-05-31,1.5\n2,south,2024-06-01,2.5\n")
+    rows = [f"{i},note {i},2024-05-31,{i}.5" for i in range(30)]
+    path.write_text("\n".join(["id,note,day,size", *rows]))
     error = refused(workflows.fit, str(path), "pat", options={})
-    assert (error.option, error.value, error.column) == ("exclude", ["id", "site", "day"], None)
+    assert (error.option, error.value, error.column) == ("exclude", ["id", "note"], None)
     assert error.message == (
-        "column 'id' looks like an identifier, column 'site' holds words such as 'north', column "
-        "'day' holds dates or times such as '2024-05-31'. Without a column of words, what it says "
-        "about a row is lost. Dates are not measurements, but rows can be grouped by them."
+        "column 'id' looks like an identifier, column 'note' holds text that differs in nearly "
+        "every row, such as 'note 0'."
     )
-    error = refused(workflows.fit, str(path), "pat", options={}, exclude=["day"])
-    assert error.value == ["day", "id", "site"]
+    left_out = []
+    workflows.fit(
+        str(path), "pat", options={}, exclude=["id", "note"], tell_left_out=left_out.append
+    )
+    assert left_out == [{"day": "holds dates or times such as '2024-05-31'"}]
 
 
 def test_numbers_with_marks_may_be_identifiers(refused, tmp_path):
@@ -208,7 +226,7 @@ def test_a_column_named_as_a_feature_is_looked_at_too(refused, tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("id,size\n1,1.5 g\n2,2.5 g\n")
     error = refused(workflows.fit, str(path), "pat", options={}, features=["size"])
-    assert "'1.5 g' is not a number: it has a unit" in error.message
+    assert "'1.5 g' is not a number: it has the unit g." in error.message
 
 
 def test_types_of_typed_files(refused, tmp_path):
@@ -222,8 +240,8 @@ def test_types_of_typed_files(refused, tmp_path):
     )
     pa.parquet.write_table(table, tmp_path / "p.parquet")
     error = refused(workflows.fit, str(tmp_path / "p.parquet"), "pat", options={})
-    assert error.value == ["when", "parts", "kind"]
-    assert "column 'when' holds dates or times, column 'parts' holds list<" in error.message
+    assert (error.value, error.column) == (["parts"], "parts")
+    assert error.message.startswith("it holds list<")
     stored = pa.table({"size": ["1.5", "2.5"]})
     pa.parquet.write_table(stored, tmp_path / "p.parquet")
     error = refused(workflows.fit, str(tmp_path / "p.parquet"), "pat", options={})

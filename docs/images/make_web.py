@@ -1,8 +1,9 @@
-"""Takes the pictures of docs/web.md: the page with its example, on a desk and on a phone.
+"""Takes the pictures of docs/web.md: the columns of a register, and the answer for the example.
 
 Run it with ``python docs/images/make_web.py``; it needs ``poscount[web]``, playwright and Chromium.
 """
 
+import random
 import re
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ SIZES = {"web.png": (1280, 1150, "light"), "web-phone.png": (390, 844, "dark")}
 
 
 def main():
-    """Start a server, click on the example, wait for the report, take the pictures."""
+    """Start a server, and take all pictures."""
     command = [sys.executable, "-m", "poscount", "serve", "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -28,6 +29,7 @@ def main():
             )
             for name, size in SIZES.items():
                 take(browser, address, name, *size)
+            take_columns(browser, address)
             browser.close()
     finally:
         server.terminate()
@@ -35,7 +37,7 @@ def main():
 
 
 def take(browser, address, name, width, height, scheme):
-    """Take one picture, from the answer downwards."""
+    """Click on the example, wait for the report, and take a picture from the answer downwards."""
     view = {"width": width, "height": height}
     page = browser.new_page(viewport=view, color_scheme=scheme)
     page.goto(address)
@@ -45,6 +47,36 @@ def take(browser, address, name, width, height, scheme):
     page.locator("#result-title").evaluate("title => title.scrollIntoView()")
     page.screenshot(path=HERE / name)
     page.close()
+
+
+def take_columns(browser, address):
+    """Send two files that do not quite match, and take a picture of their columns."""
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    for role, name, content in (
+        ("positives", "register.csv", register("weight")),
+        ("unlabeled", "ward.csv", register("Weight ")),
+    ):
+        file = {"name": name, "mimeType": "text/csv", "buffer": content.encode()}
+        page.set_input_files(f"#{role}", file)
+        page.wait_for_selector(f"#{role}-files li")
+    page.select_option('#columns select[data-column="visit"]', "group:month(visit)")
+    page.locator("#columns-section").screenshot(path=HERE / "web-columns.png")
+    page.close()
+
+
+def register(weight):
+    """Make up a table with a column of each kind, with gaps in two of them."""
+    draw = random.Random(0)
+    rows = [f"patient_id,age,{weight},smoker,site,visit,remark"]
+    for i in range(300):
+        age, smoker = draw.randint(20, 80), draw.choice(["yes", "no"])
+        size = "" if draw.random() < 0.05 else f"{draw.gauss(70, 9):.1f}"
+        site = draw.choice(["north", "south", "east", "n/a"])
+        visit = f"2026-{draw.randint(1, 6):02}-{draw.randint(1, 28):02}"
+        rows.append(f"P{1000 + i},{age},{size},{smoker},{site},{visit},seen in room {i}")
+    return "\n".join(rows)
 
 
 if __name__ == "__main__":

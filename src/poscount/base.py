@@ -5,31 +5,33 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from poscount import persistence
-from poscount.counts import Counts, GroupedCounts, Skipped
-from poscount.errors import InputError, join_names, require_rows
+from poscount import constraints, persistence
+from poscount.columns import Columns
+from poscount.errors import InputError, require_rows
+from poscount.grouping import group_codes, group_keys, require_grouping
 from poscount.prevalence import Estimate, Prevalence, as_columns
+from poscount.rows import InputSupport, Rows
 from poscount.seeds import seed_of
-from poscount.threads import sum_over_blocks
 from poscount.validation import (
-    BLOCK_ROWS,
-    InputSupport,
-    Rows,
     as_frame,
     as_frame_with_names,
-    group_codes,
+    columns_of_older,
     learn_rows,
     sample_rows,
 )
-from poscount.verdict import Caution
+
+# Parameters that all methods share, about the tables that they take.
+TABLE_CONSTRAINTS = {
+    "missing": [constraints.StrOptions({"value", "error"})],
+    "text": [constraints.StrOptions({"category", "error"})],
+}
 
 
 class Quantifier(BaseEstimator):
@@ -50,8 +52,16 @@ class Quantifier(BaseEstimator):
         Names of the features, if the positives were a frame.
     numeric_features_ : list of str
         The features that were numbers.
+    columns_ : Columns
+        What became of each column: its kind, its categories, what is missing.
+    projection_ : Projection
+        How sparse rows, or those of more than 200 columns, were projected; only then, and only in
+        methods that take them.
     """
 
+    # For methods of one's own that do not have these parameters.
+    missing: str = "value"
+    text: str = "category"
     random_state: Any
 
     def fit(self, positives: Any, y: Any = None, *, features: Sequence[str] | None = None) -> Self:
@@ -74,14 +84,19 @@ class Quantifier(BaseEstimator):
         self._learn(rows)
         return self
 
-    def quantify(self, sample: Any) -> Prevalence:
+    def quantify(self, sample: Any, *, weights: Any = None) -> Prevalence:
         """Estimate the share of positives in a sample.
 
         Parameters
         ----------
         sample : array or frame
             Unlabeled rows. The columns of a frame are chosen by name; others are ignored.
+        weights : array-like or str, optional
+            Weight of each row, or the column of the frame that has it; only for methods that count
+            (`CountingQuantifier`). If all weights are whole numbers, they are numbers of
+            repetitions; otherwise they are survey weights (`poscount.weights.WeightSums`).
         """
+        self._refuse_weights(weights)
         return self._quantify(self._sample(sample, allow_empty=False))
 
     def predict(self, X: Any) -> Prevalence:
@@ -91,14 +106,18 @@ class Quantifier(BaseEstimator):
             validate_data(self, X, reset=False, skip_check_array=True)
         return self.quantify(X)
 
-    def quantify_by(self, frame: Any, by: str | Sequence[str]) -> Any:
+    def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:
         """Estimate the share of positives in each group of a frame.
 
         Parameters
         ----------
         frame : pandas, polars or pyarrow frame
         by : str or sequence of str
-            Column or columns whose values define the groups.
+            Column or columns whose values define the groups, or periods of the time in a column:
+            ``"year(date)"``, ``"month(date)"``, ``"week(date)"``, ``"day(date)"``,
+            ``"hour(date)"``. A missing value is a group of its own.
+        weights : array-like or str, optional
+            As in `quantify`; groups in which all weights are 0 have no answer.
 
         Returns
         -------
@@ -106,7 +125,7 @@ class Quantifier(BaseEstimator):
             One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
             `count`, `n`, `verdict` (its grade) and `warnings` (their codes).
         """
-        groups, answers = self._answers_by_group(frame, by)
+        groups, answers = self._answers_by_group(frame, by, weights)
         columns = as_columns(answers)
         clash = sorted(set(groups.columns) & set(columns))
         if clash:
@@ -118,12 +137,14 @@ class Quantifier(BaseEstimator):
         series = [nw.new_series(name, values, backend=backend) for name, values in columns.items()]
         return groups.with_columns(*series).to_native()
 
-    def quantify_groups(self, frame: Any, by: str | Sequence[str]) -> dict[tuple, Prevalence]:
+    def quantify_groups(
+        self, frame: Any, by: str | Sequence[str], *, weights: Any = None
+    ) -> dict[tuple, Prevalence]:
         """Estimate the share of positives in each group of a frame, as `Prevalence` objects.
 
         Parameters
         ----------
-        frame, by
+        frame, by, weights
             As in `quantify_by`.
 
         Returns
@@ -131,13 +152,20 @@ class Quantifier(BaseEstimator):
         dict
             From the values of the grouping columns, as a tuple, to a `Prevalence`.
         """
-        groups, answers = self._answers_by_group(frame, by)
-        return dict(zip(groups.rows(), answers, strict=True))
+        groups, answers = self._answers_by_group(frame, by, weights)
+        return dict(zip(group_keys(groups), answers, strict=True))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `poscount.load` reads."""
         check_is_fitted(self)
         persistence.save(self, path)
+
+    def complete(self) -> None:
+        """Add what a model from an older file lacks; called when it has been loaded."""
+        # Models that are parameters of others, such as Minimum's, are not fitted.
+        fitted = hasattr(self, "n_features_in_")
+        if fitted and not hasattr(self, "columns_") and self._input_support().coded:
+            self.columns_ = columns_of_older(self)
 
     def _set_apart(
         self, positives: Any, features: Sequence[str] | None
@@ -146,7 +174,21 @@ class Quantifier(BaseEstimator):
         return positives, features
 
     def _input_support(self) -> InputSupport:
-        return InputSupport()
+        missing, text = self.missing == "value", self.text == "category"
+        return InputSupport(nan=missing, text=text, coded=True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        accepts = self._input_support()
+        tags.input_tags.allow_nan = accepts.nan
+        tags.input_tags.categorical = tags.input_tags.string = accepts.text
+        return tags
+
+    @property
+    def block_columns(self) -> Columns:
+        """Columns of the rows as the method gets them: those of the table, or its projection."""
+        projection = getattr(self, "projection_", None)
+        return self.columns_ if projection is None else Columns.plain(projection.names)
 
     @property
     def feature_names(self) -> list[str]:
@@ -163,22 +205,35 @@ class Quantifier(BaseEstimator):
             require_rows(len(rows))
         return rows
 
-    def _prevalence(self, estimate: Estimate, n_rows: int) -> Prevalence:
+    def _prevalence(
+        self, estimate: Estimate, n_rows: int, total_weight: float | None = None
+    ) -> Prevalence:
         return Prevalence(
             estimate.value,
             n_labeled=self.n_labeled_,
             n_unlabeled=n_rows,
+            total_weight=total_weight,
             method=type(self).__name__,
             interval=estimate.interval,
             warnings=estimate.warnings,
             details={"seed": self.seed_, **estimate.details},
         )
 
+    def _refuse_weights(self, weights: Any) -> None:
+        if weights is not None:
+            raise InputError(
+                f"{type(self).__name__} cannot use weights, because it looks at rows and not at "
+                "counts: use a reusable method such as RCQ.",
+                option="weights",
+                leave_out=True,
+            )
+
     def _answers_by_group(
-        self, frame: Any, by: str | Sequence[str]
+        self, frame: Any, by: str | Sequence[str], weights: Any
     ) -> tuple[nw.DataFrame, list[Prevalence]]:
+        self._refuse_weights(weights)
         wrapped = as_frame_with_names(frame)
-        groups, codes = group_codes(wrapped, _grouping(by))
+        groups, codes = group_codes(wrapped, require_grouping(by))
         require_rows(len(groups))
         return groups, self._quantify_groups(wrapped, codes, len(groups))
 
@@ -192,156 +247,3 @@ class Quantifier(BaseEstimator):
 
     @abstractmethod
     def _quantify(self, rows: Rows) -> Prevalence: ...
-
-
-class CountingQuantifier(Quantifier):
-    """A quantifier that sees a sample only through counts.
-
-    A subclass says how rows become counts (`_tally`) and how counts become estimates
-    (`_estimate`), both for many groups at once.
-
-    Attributes
-    ----------
-    hash_ : str
-        Content hash of what was learned. Counts carry it, so that no other model can use them.
-    """
-
-    n_jobs: int | None
-    hash_: str
-
-    def count(self, sample: Any) -> Counts:
-        """Count the rows of a sample in each cell; counts of batches add up.
-
-        An empty batch gives counts of zero.
-        """
-        return cast(Counts, BatchCounter(self).count(sample))
-
-    def count_by(self, frame: Any, by: str | Sequence[str]) -> GroupedCounts:
-        """Count the rows of each group of a frame."""
-        return cast(GroupedCounts, BatchCounter(self, _grouping(by)).count(frame))
-
-    def estimate(self, counts: Counts) -> Prevalence:
-        """Turn counts into a prevalence, the same as `quantify` gives for the rows counted."""
-        self._check_counts(counts)
-        require_rows(counts.n, "These counts have")
-        (answer,) = self._prevalences(counts.cells[np.newaxis], np.array([counts.n]))
-        return _with_skipped([answer], counts.skipped)[0]
-
-    def estimate_by(self, counts: GroupedCounts) -> list[Prevalence]:
-        """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
-        self._check_counts(counts)
-        return _with_skipped(self._prevalences(counts.cells, counts.n), counts.skipped)
-
-    def _check_counts(self, counts: Counts | GroupedCounts) -> None:
-        check_is_fitted(self)
-        if counts.model != self.hash_:
-            raise ValueError(
-                f"These counts were made by another model ({counts.model[:12]}) than this one "
-                f"({self.hash_[:12]}): count again with this model."
-            )
-
-    def _prevalences(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Prevalence]:
-        pairs = zip(self._estimate(cells, n_rows), n_rows.tolist(), strict=True)
-        return [self._prevalence(estimate, n) for estimate, n in pairs]
-
-    def _quantify(self, rows: Rows) -> Prevalence:
-        return self._prevalences(self._count(rows, None, 1), np.array([len(rows)]))[0]
-
-    def _quantify_groups(
-        self, frame: nw.DataFrame, codes: np.ndarray, n_groups: int
-    ) -> list[Prevalence]:
-        cells = self._count(self._sample(frame), codes, n_groups)
-        return self._prevalences(cells, np.bincount(codes, minlength=n_groups))
-
-    def _count(self, rows: Rows, codes: np.ndarray | None, n_groups: int) -> np.ndarray:
-        def tally(start: int, stop: int, counted: np.ndarray) -> None:
-            groups = None if codes is None else codes[start:stop]
-            self._tally(rows.block(start, stop), groups, counted)
-
-        shape, n_workers = (n_groups, self._n_cells), effective_n_jobs(self.n_jobs)
-        return sum_over_blocks(tally, shape, len(rows), BLOCK_ROWS, n_workers)
-
-    @property
-    @abstractmethod
-    def _n_cells(self) -> int: ...
-
-    @abstractmethod
-    def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
-        """Add the rows of a block to `counted`, an int64 array of shape (n_groups, n_cells)."""
-
-    @abstractmethod
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
-        """Turn counts of shape (n_groups, n_cells) into estimates."""
-
-
-class BatchCounter:
-    """Counts batches of rows with a fitted model, which is checked once and not for every batch.
-
-    Parameters
-    ----------
-    model : CountingQuantifier
-    by : str or sequence of str
-        Grouping columns, if there are any.
-    """
-
-    def __init__(self, model: CountingQuantifier, by: str | Sequence[str] = ()) -> None:
-        check_is_fitted(model)
-        self.model = model
-        self.by = _names(by)
-        self._accepts = model._input_support()
-
-    def count(self, batch: Any) -> Counts | GroupedCounts:
-        """Count the rows of a batch, of each group if there are grouping columns."""
-        if not self.by:
-            rows = sample_rows(self.model, batch, self._accepts)
-            return self.counts_of([()], self.model._count(rows, None, 1), np.array([len(rows)]))
-        frame = as_frame_with_names(batch)
-        groups, codes = group_codes(frame, self.by)
-        cells = self.count_codes(frame, codes, len(groups))
-        return self.counts_of(groups.rows(), cells, np.bincount(codes, minlength=len(groups)))
-
-    def count_codes(self, batch: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Count the rows of groups that are numbers, from 0 to `n_groups` - 1.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_groups, n_cells)
-        """
-        rows = sample_rows(self.model, batch, self._accepts)
-        return self.model._count(rows, codes, n_groups)
-
-    def counts_of(
-        self, keys: list[tuple], cells: np.ndarray, n_rows: np.ndarray
-    ) -> Counts | GroupedCounts:
-        """Make counts of cells, one row of them for each group."""
-        if self.by:
-            return GroupedCounts(self.by, keys, cells, n_rows, self.model.hash_)
-        return Counts(cells[0], int(n_rows[0]), self.model.hash_)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells of the model."""
-        return self.model._n_cells
-
-
-def _with_skipped(answers: list[Prevalence], skipped: Sequence[Skipped]) -> list[Prevalence]:
-    """Warn of the files that are not part of the answers."""
-    if not skipped:
-        return answers
-    caution = Caution(
-        "skipped-files",
-        f"{len(skipped)} file(s) could not be counted and are not part of this estimate: "
-        f"{join_names(file for file, _ in skipped)}.",
-        float(len(skipped)),
-    )
-    return [answer.with_warning(caution) for answer in answers]
-
-
-def _names(by: str | Sequence[str]) -> tuple[str, ...]:
-    return (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
-
-
-def _grouping(by: str | Sequence[str]) -> tuple[str, ...]:
-    if not _names(by):
-        raise InputError("Groups need at least one column to group by.", option="by")
-    return _names(by)

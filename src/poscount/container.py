@@ -71,12 +71,15 @@ def replacing(path: str | os.PathLike[str], suffix: str = "") -> Iterator[Path]:
         raise
 
 
-def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a file of the given kind, or raise `FileError`.
+def read(
+    path: str | os.PathLike[str], kind: str, *other_kinds: str
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read a file of the given kind, or of one of the others, or raise `FileError`.
 
     Returns
     -------
     meta : dict
+        With the kind that it is.
     arrays : dict of ndarray
     """
 
@@ -93,7 +96,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
         meta, arrays = _unpack(content)
     except Exception as error:  # a malicious file may cause any
         raise refused(f"this is not a poscount {kind} file: {error}.") from error
-    if meta.get("kind") != kind:
+    if meta.get("kind") not in (kind, *other_kinds):
         raise refused(f"this is a {meta.get('kind')} file, not a {kind} file.")
     if not isinstance(meta.get("version"), int):
         raise refused(f"this is not a poscount {kind} file: it has no version.")

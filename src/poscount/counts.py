@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from poscount import container
 from poscount.errors import FileError, InputError
+from poscount.weights import UNITS, WeightSums
+
+_WEIGHTED = "weighted counts"
 
 
 class Skipped(NamedTuple):
@@ -39,13 +42,16 @@ class Counts:
     Attributes
     ----------
     cells : ndarray of int64
-        Rows in each cell of the model.
+        Rows in each cell of the model; with weights, their weight in units of 2^-20.
     n : int
-        Number of rows counted.
+        Number of rows counted; with weights, of those whose weight is not 0.
     model : str
         Content hash of the model that counted.
     skipped : tuple of Skipped
         Files that could not be counted and were left out.
+    weights : WeightSums, optional
+        Sums over the weights, if the rows have any. Added to weighted counts, rows without weights
+        weigh 1.
 
     Examples
     --------
@@ -61,13 +67,21 @@ class Counts:
     n: int
     model: str
     skipped: tuple[Skipped, ...] = ()
+    weights: WeightSums | None = None
 
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
             return NotImplemented
         self._check_same_model(other)
         skipped = self.skipped + other.skipped
-        return Counts(self.cells + other.cells, self.n + other.n, self.model, skipped)
+        if self.weights is None and other.weights is None:
+            ours, theirs = _of_one_length(self.cells, other.cells)
+            return Counts(ours + theirs, self.n + other.n, self.model, skipped)
+        (cells, sums), (other_cells, other_sums) = self._in_units(), other._in_units()
+        # The sums come first, because they refuse what would overflow.
+        sums += other_sums
+        ours, theirs = _of_one_length(cells, other_cells)
+        return Counts(ours + theirs, self.n + other.n, self.model, skipped, sums)
 
     def __radd__(self, other: object) -> Counts:
         # sum() starts from 0.
@@ -79,14 +93,21 @@ class Counts:
         if not isinstance(other, Counts):
             return NotImplemented
         self._check_same_model(other)
-        cells = self.cells - other.cells
-        if cells.min() < 0:
+        n, sums = self.n - other.n, None
+        if self.weights is None and other.weights is None:
+            ours, theirs = _of_one_length(self.cells, other.cells)
+        else:
+            (cells, sums), (other_cells, other_sums) = self._in_units(), other._in_units()
+            ours, theirs = _of_one_length(cells, other_cells)
+            sums -= other_sums
+        cells = ours - theirs
+        if cells.min() < 0 or not (sums is None or sums.could_be_of(n, cells)):
             raise InputError(
                 "These counts cannot be subtracted: a cell would fall below zero, so the second "
                 "counts are not part of the first."
             )
         skipped = tuple(file for file in self.skipped if file not in other.skipped)
-        return Counts(cells, self.n - other.n, self.model, skipped)
+        return Counts(cells, n, self.model, skipped, sums)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -95,10 +116,18 @@ class Counts:
             self.model == other.model
             and self.n == other.n
             and self.skipped == other.skipped
+            and self.weights == other.weights
             and np.array_equal(self.cells, other.cells)
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _in_units(self) -> tuple[np.ndarray, WeightSums]:
+        """Cells in units of weights, and the sums of the weights."""
+        if self.weights is not None:
+            return self.cells, self.weights
+        sums = WeightSums.of_rows(self.n)
+        return self.cells * UNITS, sums
 
     def _check_same_model(self, other: Counts) -> None:
         if self.model != other.model:
@@ -109,13 +138,17 @@ class Counts:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a file that `Counts.load` reads."""
-        meta = {"n": self.n, "model": self.model, "skipped": self.skipped}
-        container.write(path, "counts", meta, {"cells": self.cells})
+        meta: dict[str, Any] = {"n": self.n, "model": self.model, "skipped": self.skipped}
+        kind = "counts"
+        if self.weights is not None:
+            # A kind of its own, which versions that know no weights refuse.
+            kind, meta["weights"] = _WEIGHTED, self.weights.to_meta()
+        container.write(path, kind, meta, {"cells": self.cells})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
         """Read a file that `save` wrote; nothing in it is executed."""
-        meta, arrays = container.read(path, "counts")
+        meta, arrays = container.read(path, "counts", _WEIGHTED)
         cells = arrays.get("cells")
         n, model, skipped = meta.get("n"), meta.get("model"), meta.get("skipped", [])
         if (
@@ -129,7 +162,18 @@ class Counts:
             or not _is_list_of_pairs(skipped)
         ):
             raise FileError("this file does not hold counts.", file=str(path))
-        return cls(cells, n, model, tuple(Skipped(*pair) for pair in skipped))
+        weights = None
+        if meta["kind"] == _WEIGHTED:
+            weights = WeightSums.from_meta(meta.get("weights"))
+            if weights is None or not weights.could_be_of(n, cells):
+                raise FileError("this file does not hold weighted counts.", file=str(path))
+        return cls(cells, n, model, tuple(Skipped(*pair) for pair in skipped), weights)
+
+
+def _of_one_length(*parts: np.ndarray) -> list[np.ndarray]:
+    """Cells of the same model; older versions did not count the last ones, which were empty."""
+    longest = max(map(len, parts))
+    return [np.pad(part, (0, longest - len(part))) for part in parts]
 
 
 def _is_list_of_pairs(value: object) -> bool:
@@ -150,13 +194,15 @@ class GroupedCounts:
     keys : list of tuple
         The group of each row of `cells`: one value per grouping column.
     cells : ndarray of int64, shape (n_groups, n_cells)
-        Rows per group and cell.
+        Rows per group and cell; with weights, their weight in units of 2^-20.
     n : ndarray of int64, shape (n_groups,)
-        Rows per group.
+        Rows per group; with weights, those whose weight is not 0.
     model : str
         Content hash of the model that counted.
     skipped : tuple of Skipped
         Files that could not be counted and were left out.
+    weights : list of WeightSums, optional
+        Sums over the weights of each group, if the rows have any.
 
     Examples
     --------
@@ -173,14 +219,16 @@ class GroupedCounts:
     n: np.ndarray
     model: str
     skipped: tuple[Skipped, ...] = ()
+    weights: list[WeightSums] | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def items(self) -> Iterator[tuple[tuple[Hashable, ...], Counts]]:
         """Yield pairs of a group and its counts."""
-        for key, cells, n in zip(self.keys, self.cells, self.n, strict=True):
-            yield key, Counts(cells, int(n), self.model, self.skipped)
+        weights = [None] * len(self) if self.weights is None else self.weights
+        for key, cells, n, sums in zip(self.keys, self.cells, self.n, weights, strict=True):
+            yield key, Counts(cells, int(n), self.model, self.skipped, sums)
 
     def __add__(self, other: GroupedCounts) -> GroupedCounts:
         if not isinstance(other, GroupedCounts):
@@ -191,8 +239,8 @@ class GroupedCounts:
         if not isinstance(other, GroupedCounts):
             return NotImplemented
         return (
-            (self.by, self.keys, self.model, self.skipped)
-            == (other.by, other.keys, other.model, other.skipped)
+            (self.by, self.keys, self.model, self.skipped, self.weights)
+            == (other.by, other.keys, other.model, other.skipped, other.weights)
             and np.array_equal(self.cells, other.cells)
             and np.array_equal(self.n, other.n)
         )
@@ -222,15 +270,45 @@ class GroupedCounts:
             keys = list(where)
         cells = np.zeros((len(keys), first.cells.shape[1]), np.int64)
         n = np.zeros(len(keys), np.int64)
+        weights = None
+        if any(part.weights is not None for part in parts):
+            parts = [part._in_units() for part in parts]
+            weights = _total_sums(parts, keys)
         for part, at in zip(parts, rows, strict=True):
             cells[at] += part.cells
             n[at] += part.n
-        return cls(first.by, keys, cells, n, first.model, skipped)
+        return cls(first.by, keys, cells, n, first.model, skipped, weights)
 
     def in_order(self) -> GroupedCounts:
-        """Sort the groups by their keys, as `count_by` does."""
-        order = sorted(range(len(self)), key=self.keys.__getitem__)
-        keys = [self.keys[i] for i in order]
-        return GroupedCounts(
-            self.by, keys, self.cells[order], self.n[order], self.model, self.skipped
+        """Sort the groups by their keys, as `count_by` does: missing values come last."""
+        return self._of_groups(
+            sorted(
+                range(len(self)), key=lambda i: [(value is None, value) for value in self.keys[i]]
+            )
         )
+
+    def with_rows(self) -> GroupedCounts:
+        """Leave out groups in which all rows have the weight 0, because those count nothing."""
+        return self if self.n.all() else self._of_groups(np.flatnonzero(self.n).tolist())
+
+    def _of_groups(self, chosen: list[int]) -> GroupedCounts:
+        keys = [self.keys[i] for i in chosen]
+        weights = None if self.weights is None else [self.weights[i] for i in chosen]
+        return GroupedCounts(
+            self.by, keys, self.cells[chosen], self.n[chosen], self.model, self.skipped, weights
+        )
+
+    def _in_units(self) -> GroupedCounts:
+        """The same with weights; rows without weights weigh 1."""
+        if self.weights is not None:
+            return self
+        sums = [WeightSums.of_rows(n) for n in self.n.tolist()]
+        return replace(self, cells=self.cells * UNITS, weights=sums)
+
+
+def _total_sums(parts: Iterable[GroupedCounts], keys: list[tuple]) -> list[WeightSums]:
+    total = dict.fromkeys(keys, WeightSums())
+    for part in parts:
+        for key, sums in zip(part.keys, part.weights or [], strict=True):
+            total[key] += sums
+    return list(total.values())

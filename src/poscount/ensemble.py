@@ -11,8 +11,8 @@ from sklearn.base import clone
 from poscount.base import Quantifier
 from poscount.prevalence import Estimate, Interval, Prevalence
 from poscount.reusable.pat import PAT
+from poscount.rows import InputSupport, Rows
 from poscount.seeds import stream
-from poscount.validation import InputSupport, Rows
 
 __all__ = ["Minimum"]
 
@@ -109,7 +109,8 @@ class Minimum(Quantifier):
             if member.random_state is None:
                 seed = stream(self.seed_, f"member {i}").integers(2**32)
                 member.set_params(random_state=int(seed))
-            member.fit(rows.data)
+            # By name, because dates are features only if they were asked for.
+            member.fit(rows.data, features=list(rows.schema) or None)
 
     def _quantify(self, rows: Rows) -> Prevalence:
         answers = [member.quantify(rows.data) for member in self.quantifiers_]

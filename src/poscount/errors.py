@@ -6,6 +6,7 @@ command line and of the page are in `cli` and `web`.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -30,6 +31,8 @@ class InputError(ValueError):
         What to set the option to, if it is known.
     leave_out : bool
         Whether the error is mended by not giving the option at all.
+    otherwise : str, optional
+        Another option that takes the same value, where only the user knows which of them is meant.
 
     Examples
     --------
@@ -37,6 +40,9 @@ class InputError(ValueError):
     trap.csv: column 'size', row 5: 'abc' is not a number.
     >>> print(InputError("'1,5' is not a number.", option="decimal", value=","))
     '1,5' is not a number. Set decimal=','.
+    >>> print(InputError("'12,000' is ambiguous.", option="thousands", value=",",
+    ...     otherwise="decimal"))
+    '12,000' is ambiguous. Set thousands=',' or decimal=','.
     """
 
     def __init__(
@@ -49,11 +55,13 @@ class InputError(ValueError):
         option: str | None = None,
         value: Any = None,
         leave_out: bool = False,
+        otherwise: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.file, self.column, self.row = file, column, row
         self.option, self.value, self.leave_out = option, value, leave_out
+        self.otherwise = otherwise
 
     def __reduce__(self) -> Any:
         return _rebuilt, (type(self), self.message, self._data)
@@ -99,7 +107,8 @@ class InputError(ValueError):
             return f"Leave {self.option}= out."
         if self.value is None:
             return f"Choose it with {self.option}=."
-        return f"Set {self.option}={self.value!r}."
+        options = [option for option in (self.option, self.otherwise) if option is not None]
+        return f"Set {' or '.join(f'{option}={self.value!r}' for option in options)}."
 
     def told(self, remedy: str) -> str:
         """The whole text, with a remedy in the words of a front end."""
@@ -129,6 +138,23 @@ def join_names(names: Iterable[str], most: int = 5) -> str:
     names = list(names)
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def ask_about_similar(name: str, names: Iterable[str], rest: str) -> str:
+    """Put the question whether a similar name is meant before the rest of a sentence.
+
+    Examples
+    --------
+    >>> ask_about_similar("weight", ["Weight ", "size"], "its columns are 'Weight ', 'size'.")
+    "did you mean 'Weight '? Its columns are 'Weight ', 'size'."
+    >>> ask_about_similar("weight", ["size"], "its columns are 'size'.")
+    "its columns are 'size'."
+    """
+    plain: dict[str, str] = {}
+    for each in names:
+        plain.setdefault("".join(each.split()).casefold(), each)
+    close = difflib.get_close_matches("".join(name.split()).casefold(), plain, n=1, cutoff=0.8)
+    return f"did you mean {plain[close[0]]!r}? {rest[:1].upper()}{rest[1:]}" if close else rest
 
 
 def require_rows(n_rows: int, subject: str = "The sample has") -> None:

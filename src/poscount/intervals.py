@@ -119,9 +119,10 @@ class Resampler:
 
     def interval(self, cells: np.ndarray) -> tuple[float, float]:
         """Lower and upper end of the interval for the counts of one sample."""
-        n_rows = int(cells.sum())
+        # With survey weights it is not a whole number.
+        n_rows = cells.sum()
         generator = np.random.default_rng(self.seed)
-        redrawn = generator.multinomial(n_rows, cells / n_rows, len(self.shares))
+        redrawn = generator.multinomial(round(n_rows), cells / n_rows, len(self.shares))
         low, high = np.quantile(self.rule(redrawn, self.shares), self.tails)
         return float(low), float(high)
 

@@ -133,6 +133,8 @@ def _decode_ours(kind: type[BaseEstimator], state: dict[str, Any]) -> BaseEstima
             f"an earlier version of poscount wrote it, and {kind.__name__} now looks at more of a "
             "sample: fit the model again."
         )
+    if hasattr(estimator, "complete"):
+        estimator.complete()
     return estimator
 
 

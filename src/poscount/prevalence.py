@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from poscount.verdict import Caution, Verdict, verdict
 
 
-def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: int) -> float:
+def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: float) -> float:
     """Share of all positives, labelled and not, that carry a label: P(labelled | positive).
 
     Parameters
@@ -27,7 +27,7 @@ def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: int) -> floa
     return n_labeled / (n_labeled + prevalence * n_unlabeled)
 
 
-def joint_prior(prevalence: float, n_labeled: int, n_unlabeled: int) -> float:
+def joint_prior(prevalence: float, n_labeled: int, n_unlabeled: float) -> float:
     """Share of positives in the labelled and unlabeled rows together.
 
     Parameters
@@ -157,6 +157,9 @@ class Prevalence(float):
         Reasons to doubt it; empty when none was found.
     details : mapping, optional
         Intermediate results of the method.
+    total_weight : float, optional
+        Sum of the rows' survey weights; `n_unlabeled` without weights. `count`, `label_frequency`
+        and `joint_prior` are made of it.
 
     Examples
     --------
@@ -174,6 +177,7 @@ class Prevalence(float):
     interval: Interval | None
     warnings: tuple[Caution, ...]
     details: dict[str, Any]
+    total_weight: float
 
     def __new__(
         cls,
@@ -185,6 +189,7 @@ class Prevalence(float):
         interval: Interval | None = None,
         warnings: Iterable[Caution] = (),
         details: Mapping[str, Any] | None = None,
+        total_weight: float | None = None,
     ) -> Prevalence:
         """Make one here and not in `__init__`, because floats are immutable."""
         if not 0 <= value <= 1:
@@ -196,6 +201,7 @@ class Prevalence(float):
         self.interval = interval
         self.warnings = tuple(warnings)
         self.details = dict(details or {})
+        self.total_weight = float(self.n_unlabeled if total_weight is None else total_weight)
         return self
 
     def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, Any]]:
@@ -207,8 +213,8 @@ class Prevalence(float):
 
     @property
     def count(self) -> float:
-        """Estimated number of positives in the sample."""
-        return float(self) * self.n_unlabeled
+        """Estimated number of positives in the sample; with survey weights, their weight."""
+        return float(self) * self.total_weight
 
     @property
     def verdict(self) -> Verdict:
@@ -218,12 +224,12 @@ class Prevalence(float):
     @property
     def label_frequency(self) -> float:
         """Share of all positives that carry a label, c = P(labelled | positive)."""
-        return label_frequency(float(self), self.n_labeled, self.n_unlabeled)
+        return label_frequency(float(self), self.n_labeled, self.total_weight)
 
     @property
     def joint_prior(self) -> float:
         """Share of positives in labelled and unlabeled rows together."""
-        return joint_prior(float(self), self.n_labeled, self.n_unlabeled)
+        return joint_prior(float(self), self.n_labeled, self.total_weight)
 
     def with_warning(self, caution: Caution) -> Prevalence:
         """The same prevalence with one more warning, at the end."""
@@ -235,6 +241,7 @@ class Prevalence(float):
             interval=self.interval,
             warnings=(*self.warnings, caution),
             details=self.details,
+            total_weight=self.total_weight,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -246,12 +253,17 @@ class Prevalence(float):
         >>> p.to_dict()["count"]
         5.0
         """
+        weighted = {}
+        if "effective_rows" in self.details:
+            effective = self.details["effective_rows"]
+            weighted = {"total_weight": self.total_weight, "effective_rows": effective}
         return {
             "prevalence": float(self),
             "interval": asdict(self.interval) if self.interval else None,
             "count": self.count,
             "n_labeled": self.n_labeled,
             "n_unlabeled": self.n_unlabeled,
+            **weighted,
             "label_frequency": self.label_frequency,
             "joint_prior": self.joint_prior,
             "method": self.method,

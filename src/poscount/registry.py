@@ -35,7 +35,12 @@ def _declared_methods() -> Iterator[tuple[str, str]]:
 
 METHODS = dict(_declared_methods())
 
-_CALIBRATION = "poscount.calibration.calibration:Calibration"
+# What models hold besides methods and scorers.
+_PARTS = (
+    "poscount.calibration.calibration:Calibration",
+    "poscount.columns:Columns",
+    "poscount.projection:Projection",
+)
 
 # What the command line and the web page use when nobody says otherwise.
 DEFAULT_METHOD = "rcq"
@@ -123,7 +128,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
 
 
 def _class_named(name: str) -> type[BaseEstimator]:
-    places = [*METHODS.values(), *(place for place, _ in SCORERS.values()), _CALIBRATION]
+    places = [*METHODS.values(), *(place for place, _ in SCORERS.values()), *_PARTS]
     for place in places:
         if place.startswith("poscount.") and place.endswith(f":{name}"):
             return _resolve(place)

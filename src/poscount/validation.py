@@ -1,11 +1,12 @@
-"""What may enter: arrays, sparse matrices and frames become rows that a scorer can take."""
+"""What may enter: arrays, sparse matrices and frames become rows that a method can take."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -14,23 +15,22 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
-from poscount.errors import InputError
+from poscount.columns import Columns, looks_like_identifier
+from poscount.errors import InputError, ask_about_similar, join_names
+from poscount.projection import MOST_COLUMNS, learn_projection
+from poscount.rows import InputSupport, Rows, holds_numbers
+from poscount.words import (
+    CATEGORIES,
+    DATES,
+    Words,
+    kind_of,
+    kind_of_values,
+    words_of_values,
+)
 
-BLOCK_ROWS = 65536
 _NAMES_SHOWN = 20
-
-
-class InputSupport(NamedTuple):
-    """What a scorer takes besides finite numbers in a dense matrix: NaN, text, sparse matrices."""
-
-    nan: bool = False
-    text: bool = False
-    sparse: bool = False
-
-    @property
-    def raw(self) -> bool:
-        """Whether the scorer gets the caller's rows untouched."""
-        return self.nan or self.text
+# Of zeros and ones that words become; a covariance of more takes seconds.
+_MOST_DESIGN_COLUMNS = 1000
 
 
 def input_support(scorer: BaseEstimator) -> InputSupport:
@@ -44,8 +44,9 @@ def input_support(scorer: BaseEstimator) -> InputSupport:
     >>> from sklearn.impute import SimpleImputer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.svm import OneClassSVM
-    >>> input_support(make_pipeline(SimpleImputer(), OneClassSVM()))
-    InputSupport(nan=True, text=False, sparse=True)
+    >>> support = input_support(make_pipeline(SimpleImputer(), OneClassSVM()))
+    >>> support.nan, support.text, support.sparse
+    (True, False, True)
     """
     supports = []
     for step in _steps(scorer):
@@ -72,122 +73,6 @@ def _support_of_step(step: BaseEstimator) -> InputSupport:
         nan=tags.allow_nan,
         text=tags.string or tags.categorical,
         sparse=tags.sparse,
-    )
-
-
-class Rows:
-    """The rows of an array, a sparse matrix or a frame, one block at a time.
-
-    A scorer of numbers gets blocks of float64 or float32 in which every value is finite. A scorer
-    that takes NaN or text gets slices of the caller's own object, checked for infinities only.
-    """
-
-    def __init__(self, data: Any, names: tuple[str, ...] | None, accepts: InputSupport) -> None:
-        self.data = data
-        self.names = names
-        self.accepts = accepts
-        self.frame = isinstance(data, nw.DataFrame)
-        # Asked for once, because narwhals builds it anew each time.
-        self.schema: dict[str, Any] = dict(data.schema) if self.frame else {}
-
-    def __len__(self) -> int:
-        return self.data.shape[0]
-
-    def whole(self) -> Any:
-        """All rows as one block."""
-        block = self.block(0, len(self))
-        # C order, so that what is learned is bit-identical.
-        return np.ascontiguousarray(block) if type(block) is np.ndarray else block
-
-    def block(self, start: int, stop: int) -> Any:
-        """Rows from `start` up to `stop`, in the form that the scorer takes."""
-        rows = slice(start, stop)
-        if self.accepts.raw:
-            self._check_no_infinity(rows)
-            return self._untouched(rows)
-        if self.frame:
-            block = self._numbers(rows)
-        else:
-            block = self.data[rows]
-            # scipy's sparse matrices keep their values in .data.
-            if block.dtype not in (np.float32, np.float64):
-                block = block.astype(np.float64)
-        values = block.data if sparse.issparse(block) else block
-        # The sum is the cheapest test for NaN and infinity; if it overflows, we look again.
-        with np.errstate(over="ignore", invalid="ignore"):
-            suspicious = not np.isfinite(np.sum(values))
-        if suspicious:
-            self._check_finite(block, start)
-        return block
-
-    def blocks(self) -> Iterator[Any]:
-        """All rows, block by block."""
-        for start in range(0, len(self), BLOCK_ROWS):
-            yield self.block(start, min(start + BLOCK_ROWS, len(self)))
-
-    def _untouched(self, rows: slice) -> Any:
-        part = self.data[rows]
-        if not self.frame:
-            return part
-        # scikit-learn's column transformers know pandas and polars, not pyarrow.
-        return part.to_pandas() if part.implementation.is_pyarrow() else part.to_native()
-
-    def _numbers(self, rows: slice) -> np.ndarray:
-        single = all(dtype == nw.Float32 for dtype in self.schema.values())
-        # Columns stay columns in memory: scattering them into rows costs as much as reading a file.
-        block = np.empty(
-            (len(self.schema), rows.stop - rows.start), np.float32 if single else np.float64
-        )
-        part = self.data[rows]
-        if part.implementation.is_pyarrow():
-            # pyarrow turns null into NaN, and wrapping columns would cost more than copying them.
-            for values, column in zip(block, part.to_native().columns, strict=True):
-                values[:] = column.to_numpy()
-            return block.T
-        for values, column in zip(block, part.iter_columns(), strict=True):
-            if column.null_count():
-                # As NaN, so that one check finds everything that is not finite.
-                values[:] = np.nan
-                values[~column.is_null().to_numpy()] = column.drop_nulls().to_numpy()
-            else:
-                values[:] = column.to_numpy()
-        return block.T
-
-    def _check_no_infinity(self, rows: slice) -> None:
-        part = self.data[rows]
-        if self.frame:
-            infinite = np.zeros(part.shape, dtype=bool)
-            for j, dtype in enumerate(self.schema.values()):
-                if dtype.is_float():
-                    infinite[:, j] = np.isinf(part[:, j].to_numpy().astype(np.float64))
-        elif sparse.issparse(part) or part.dtype.kind != "f":
-            return  # text, or sparse rows, which the scorer checks itself
-        else:
-            infinite = np.isinf(part)
-        if infinite.any():
-            row, column = np.argwhere(infinite)[0]
-            raise _not_finite("infinity", self.names, int(column), rows.start + int(row))
-
-    def _check_finite(self, block: Any, start: int) -> None:
-        if sparse.issparse(block):
-            coordinates = block.tocoo()
-            wrong = ~np.isfinite(coordinates.data)
-            places = sorted(zip(coordinates.row[wrong], coordinates.col[wrong], strict=True))
-        else:
-            places = np.argwhere(~np.isfinite(block))[:1].tolist()
-        if places:
-            row, column = places[0]
-            value = block[row, column]
-            what = "NaN or a missing value" if np.isnan(value) else "infinity"
-            raise _not_finite(what, self.names, column, start + row)
-
-
-def _not_finite(what: str, names: Sequence[str] | None, column: int, row: int) -> InputError:
-    return InputError(
-        f"{what}: every value must be a finite number, because poscount imputes nothing by itself; "
-        "remove or impute it, or use a scorer pipeline that handles missing values.",
-        column=names[column] if names else str(column),
-        row=int(row),
     )
 
 
@@ -228,6 +113,7 @@ def learn_rows(
 ) -> Rows:
     """Take the positives in, and set the estimator's attributes that describe its features."""
     frame = as_frame(data)
+    left_out: list[str] = []
     if frame is None:
         if features is not None:
             raise InputError(
@@ -240,21 +126,108 @@ def learn_rows(
     else:
         if isinstance(features, str):
             features = [features]
-        names = tuple(frame.columns if features is None else features)
+        if features is None and accepts.coded:
+            left_out = [name for name, dtype in frame.schema.items() if dtype in DATES]
+        names = tuple(
+            [name for name in frame.columns if name not in left_out]
+            if features is None
+            else features
+        )
         if not names:
             raise InputError("The positives have 0 feature(s): at least one column is needed.")
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise InputError("this column is named twice among the features.", column=twice[0])
+        if left_out:
+            warnings.warn(
+                f"Dates are not used as features: {join_names(left_out)}. Rows can be grouped by "
+                "them; name them in features to use them as numbers.",
+                stacklevel=3,
+            )
         rows = _frame_rows(frame, names, accepts, learning=True)
         if len(rows) == 0:
             raise InputError("The positives have no rows (0 sample(s)): at least one is needed.")
         validate_data(estimator, nw.to_native(rows.data), reset=True, skip_check_array=True)
+    if accepts.coded:
+        rows.columns = estimator.columns_ = _learn_columns(rows, left_out)
+        if hasattr(estimator, "projection_"):
+            del estimator.projection_
+        n_design = rows.columns.n_design
+        many = rows.data.shape[1] > MOST_COLUMNS or n_design > _MOST_DESIGN_COLUMNS
+        if accepts.wide and (many or sparse.issparse(rows.data)):
+            _learn_projection(estimator, rows)
+        if not n_design:
+            raise InputError(
+                "Every column is constant among the positives, so that nothing tells them from "
+                "other rows: use features that vary."
+            )
+        kinds = zip(rows.columns.names_, rows.columns.kinds_, strict=True)
+        numeric = [name for name, kind in kinds if kind == "number"]
+    else:
+        numeric = [name for name, dtype in rows.schema.items() if holds_numbers(dtype)]
+    if frame is not None:
         # They say how to read a file without types, such as CSV.
-        estimator.numeric_features_ = [
-            name for name, dtype in rows.schema.items() if _holds_numbers(dtype)
-        ]
+        estimator.numeric_features_ = numeric
+        if accepts.coded and features is None:
+            _warn_of_identifiers(rows)
     return rows
+
+
+def _warn_of_identifiers(rows: Rows) -> None:
+    assert rows.columns is not None
+    columns = rows.columns_as(rows.columns.kinds_, slice(0, len(rows)))
+    names = [
+        name
+        for (name, dtype), column in zip(rows.schema.items(), columns, strict=True)
+        if looks_like_identifier(name, column, whole_numbers=dtype.is_integer())
+    ]
+    if names:
+        warnings.warn(
+            "Columns that look like identifiers are used as features: "
+            f"{join_names(map(repr, names))}. Name the others in features to leave them out.",
+            stacklevel=4,
+        )
+
+
+def _learn_projection(estimator: BaseEstimator, rows: Rows) -> None:
+    assert rows.columns is not None
+    positives = rows.columns.design(rows.whole())
+    rows.projection = estimator.projection_ = learn_projection(positives, estimator.seed_)
+
+
+def _learn_columns(rows: Rows, left_out: list[str]) -> Columns:
+    n_columns = rows.data.shape[1]
+    names = rows.names or [f"x{j}" for j in range(n_columns)]
+    if sparse.issparse(rows.data):
+        return Columns.plain(names)
+    if rows.frame:
+        kinds = [
+            "number" if dtype.is_numeric() or dtype in DATES else kind_of(rows.data[name])
+            for name, dtype in rows.schema.items()
+        ]
+    elif not _is_plain(rows):
+        columns = [rows.data[:, j].tolist() for j in range(n_columns)]
+        kinds = [kind_of_values(*pair) for pair in zip(columns, names, strict=True)]
+    else:
+        kinds = ["number"] * n_columns
+    everything = slice(0, len(rows))
+    if "category" not in kinds:
+        given = rows._numbers(everything).T if rows.frame else rows.data.T
+        numbers = np.array(given, np.float64, order="C")
+        rows.require_finite(numbers.T)
+        learned = Columns.of_numbers(names, numbers)
+        learned.left_out_ = left_out
+        return learned
+    return Columns.learn(names, _finite_columns(rows, kinds, everything), left_out)
+
+
+def _finite_columns(rows: Rows, kinds: list[str], part: slice) -> Iterator[np.ndarray | Words]:
+    for j, column in enumerate(rows.columns_as(kinds, part)):
+        if not isinstance(column, Words):
+            infinite = np.isinf(column)
+            if infinite.any():
+                raise rows._not_finite("infinity", j, int(infinite.argmax()))
+        yield column
 
 
 def sample_rows(estimator: BaseEstimator, data: Any, accepts: InputSupport) -> Rows:
@@ -262,13 +235,68 @@ def sample_rows(estimator: BaseEstimator, data: Any, accepts: InputSupport) -> R
     frame = as_frame(data)
     names = getattr(estimator, "feature_names_in_", None)
     if frame is None or names is None:
-        return _array_rows(estimator, data, accepts, reset=False, min_rows=0)
-    return _frame_rows(frame, tuple(names), accepts)
+        rows = _array_rows(estimator, data, accepts, reset=False, min_rows=0)
+    else:
+        rows = _frame_rows(frame, tuple(names), accepts)
+    if accepts.coded:
+        rows.columns = estimator.columns_
+        rows.projection = getattr(estimator, "projection_", None)
+        _check_kinds(rows, rows.columns)
+    return rows
+
+
+def columns_of_older(estimator: BaseEstimator) -> Columns:
+    """Columns of a model from an older file, which took numbers without gaps only."""
+    names = getattr(estimator, "feature_names_in_", None)
+    named = [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else names
+    return Columns.plain([str(name) for name in named])
+
+
+def _check_kinds(rows: Rows, columns: Columns) -> None:
+    """Refuse words where the positives have numbers, and the reverse."""
+    if sparse.issparse(rows.data) or (not rows.frame and columns.all_numbers and _is_plain(rows)):
+        return
+    dtypes = list(rows.schema.values())
+    for j, kind in enumerate(columns.kinds_):
+        if rows.frame:
+            if _fits(dtypes[j], kind):
+                continue
+            series = rows.data[:, j]
+            if series.null_count() == len(series):
+                continue
+            here = kind_of(series)
+        elif not _is_plain(rows):
+            values = rows.data[:, j].tolist()
+            here = kind_of_values(values, columns.names_[j])
+            if here == "category" and not words_of_values(values).distinct:
+                continue  # nothing but missing values
+        else:
+            here = "number"
+        if here != kind:
+            words = {"number": "numbers", "category": "words", "date": "dates"}
+            raise InputError(
+                f"it holds {words[here]} here, but held {words[kind]} in the positives; convert "
+                "one of them.",
+                column=columns.names_[j],
+            )
+
+
+def _is_plain(rows: Rows) -> bool:
+    """Whether an array can hold nothing but numbers."""
+    return rows.data.dtype != object and rows.data.dtype.kind not in "US"
+
+
+def _fits(dtype: Any, kind: str) -> bool:
+    if kind == "number":
+        return holds_numbers(dtype) or dtype in DATES
+    return dtype in CATEGORIES
 
 
 def _array_rows(
     estimator: BaseEstimator, data: Any, accepts: InputSupport, *, reset: bool, min_rows: int
 ) -> Rows:
+    if sparse.issparse(data) and not accepts.sparse:
+        raise InputError(f"{type(estimator).__name__} takes no sparse matrix; RCQ and TRCQ do.")
     array = check_array(
         data,
         accept_sparse="csr" if accepts.sparse else False,
@@ -287,75 +315,25 @@ def _frame_rows(
     there = set(frame.columns)
     for name in names:
         if name not in there:
-            raise InputError(
-                f"this column is missing; the columns here are {', '.join(frame.columns)}.",
-                column=name,
-            )
+            rest = f"the columns here are {join_names(frame.columns)}."
+            rest = ask_about_similar(name, frame.columns, rest)
+            raise InputError(f"this column is missing; {rest}", column=name)
     rows = Rows(frame.select(names), names, accepts)
     if not accepts.text:
-        others = [name for name, dtype in rows.schema.items() if not _holds_numbers(dtype)]
+        others = [name for name, dtype in rows.schema.items() if not holds_numbers(dtype)]
         if others:
             numeric = [name for name in names if name not in others]
             named = learning and 0 < len(numeric) <= _NAMES_SHOWN
+            what = f"it holds {rows.schema[others[0]]}, not numbers; convert it to numbers, "
+            what += (
+                "or fit without it."
+                if accepts.coded
+                else "use a scorer pipeline that encodes it, or fit without it."
+            )
             raise InputError(
-                f"it holds {rows.schema[others[0]]}, not numbers; convert it to numbers, use a "
-                "scorer pipeline that encodes it, or fit without it.",
+                what,
                 column=others[0],
                 option="features" if named else None,
                 value=numeric if named else None,
             )
     return rows
-
-
-def _holds_numbers(dtype: nw.dtypes.DType) -> bool:
-    return dtype.is_numeric() or dtype == nw.Boolean
-
-
-def group_codes(frame: nw.DataFrame, by: tuple[str, ...]) -> tuple[nw.DataFrame, np.ndarray]:
-    """Return the sorted distinct groups, and for every row the index of its group."""
-    for name in by:
-        if name not in frame.columns:
-            raise InputError(
-                f"there is no such grouping column; the columns are {', '.join(frame.columns)}.",
-                column=name,
-            )
-        _check_no_missing_group(frame[name])
-    keys = frame.select(by)
-    if frame.implementation.is_pyarrow() and len(by) == 1:
-        return _arrow_group_codes(keys.to_native())
-    groups = nw.maybe_reset_index(keys.unique().sort(by))
-    row, code = (nw.generate_temporary_column_name(8, [*by, ""]) for _ in range(2))
-    # Engines may reorder the rows of a join; the row number puts them back.
-    joined = keys.with_row_index(row).join(groups.with_row_index(code), on=list(by)).sort(row)
-    return groups, joined[code].to_numpy().astype(np.intp)
-
-
-def _check_no_missing_group(column: nw.Series) -> None:
-    is_float = column.dtype.is_float()
-    if not (is_float or column.null_count()):
-        return
-    missing = column.is_null()
-    if is_float:
-        missing = missing | column.is_nan().fill_null(True)
-    if missing.any():
-        raise InputError(
-            "the group is missing; fill in the value or remove the row.",
-            column=column.name,
-            row=int(np.argmax(missing.to_numpy())),
-        )
-
-
-def _arrow_group_codes(table: Any) -> tuple[nw.DataFrame, np.ndarray]:
-    """Do as `group_codes` for one column, faster: every batch of a file comes this way."""
-    from pyarrow import compute
-
-    column = table.column(0)
-    if hasattr(column.type, "index_type"):
-        # Already a dictionary, perhaps with values that no row has.
-        column = column.cast(column.type.value_type)
-    encoded = column.combine_chunks().dictionary_encode()
-    order = compute.sort_indices(encoded.dictionary)
-    rank = np.empty(len(order), np.intp)
-    rank[order.to_numpy()] = np.arange(len(order))
-    groups = table.from_arrays([encoded.dictionary.take(order)], names=table.column_names)
-    return nw.from_native(groups), rank[encoded.indices.to_numpy()]

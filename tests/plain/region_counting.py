@@ -5,12 +5,12 @@ import math
 import numpy as np
 
 from poscount import Mahalanobis
+from poscount.reusable.k_means import k_means
 from poscount.reusable.own_order import OwnOrder
-from poscount.reusable.region_counter import k_means
 from poscount.reusable.regions import _redraw
+from poscount.rows import InputSupport, Rows
 from poscount.scorers import fit_scorer
 from poscount.seeds import stream
-from poscount.validation import InputSupport, Rows
 
 BANDS = [(0.0, 1.0)] + [(q, 1.0) for q in (0.1, 0.25, 0.4, 0.5, 0.6, 0.75)] + [(0.05, 0.5)]
 

@@ -214,6 +214,8 @@ class LearnedQuantiles:
         absolute = np.clip(self._uncalibrated[:, np.newaxis] + errors, 0, 1)
         self.value = absolute[:, MEDIAN]
         self._smallest = SMALLEST_DISTANCE * bound
+        at = list(columns).index("log_rows") if "log_rows" in columns else None
+        self._half_row = 0.0 if at is None else 0.5 / np.exp(lines[:, at])
         self._below = self.value[:, np.newaxis] - absolute[:, [1, 0]]
         self._above = absolute[:, [3, 4]] - self.value[:, np.newaxis]
         self.widths = self._below + self._above
@@ -224,7 +226,8 @@ class LearnedQuantiles:
         No positives at all, and nothing but positives, are frequent truths, and no median is.
         """
         at_end = (self._uncalibrated == 0) | (self._uncalibrated == 1)
-        near = np.abs(self.value - self._uncalibrated) <= expected_error
+        # Less than half a row is none.
+        near = np.abs(self.value - self._uncalibrated) <= np.maximum(expected_error, self._half_row)
         return np.where(at_end & near, self._uncalibrated, self.value)
 
     def distances(self, level: float) -> tuple[np.ndarray, np.ndarray]:

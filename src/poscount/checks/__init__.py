@@ -22,7 +22,9 @@ from poscount.checks.copies import (
 from poscount.checks.core_differs import CORE_DIFFERS
 from poscount.checks.dedpul_disagrees import DEDPUL_DISAGREES
 from poscount.checks.few_positives import FEW_POSITIVES, FEW_POSITIVES_FOR_RCQ
+from poscount.checks.gaps import GapEvidence, gap_evidence
 from poscount.checks.missing_code import ADDED_ZEROS, MISSING_CODE
+from poscount.checks.missing_differs import MISSING_DIFFERS
 from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
 from poscount.checks.other_units import OTHER_UNITS
 from poscount.checks.overlap import OVERLAP
@@ -33,6 +35,7 @@ from poscount.checks.second_sample import SECOND_SAMPLE
 from poscount.checks.subsampled import SUBSAMPLED
 from poscount.checks.tied_scores import TIED_SCORES
 from poscount.checks.unlike_experience import UNLIKE_EXPERIENCE
+from poscount.checks.unseen_words import UNSEEN_WORDS
 from poscount.checks.wide_interval import WIDE_INTERVAL
 from poscount.verdict import Caution
 
@@ -44,7 +47,9 @@ MODEL_CHECKS = (
     SINGULAR_COVARIANCE,
     TIED_SCORES,
 )
+GAP_CHECKS = (MISSING_DIFFERS, UNSEEN_WORDS)
 SAMPLE_CHECKS = (
+    *GAP_CHECKS,
     OTHER_UNITS,
     MISSING_CODE,
     ADDED_ZEROS,
@@ -63,6 +68,7 @@ SAMPLE_CHECKS = (
 REPORT = (
     FEW_POSITIVES,
     WIDE_INTERVAL,
+    *GAP_CHECKS,
     OTHER_UNITS,
     MISSING_CODE,
     ADDED_ZEROS,
@@ -90,10 +96,13 @@ __all__ = [
     "SAMPLE_CHECKS",
     "ColumnEvidence",
     "Evidence",
+    "GapEvidence",
     "Missing",
     "PositiveColumns",
     "RegionEvidence",
     "column_evidence",
+    "gap_cautions",
+    "gap_evidence",
     "model_cautions",
     "sample_cautions",
 ]
@@ -110,6 +119,11 @@ def sample_cautions(evidence: Evidence, of_model: tuple[Caution, ...]) -> tuple[
     n_first = int(bool(of_model) and of_model[0].code == FEW_POSITIVES_FOR_RCQ.code)
     of_sample = _cautions(SAMPLE_CHECKS, evidence)
     return (*of_model[:n_first], *of_sample, *of_model[n_first:])
+
+
+def gap_cautions(evidence: Evidence) -> tuple[Caution, ...]:
+    """Warnings about missing values and words, for methods that look at nothing else."""
+    return _cautions(GAP_CHECKS, evidence)
 
 
 def _cautions(checks: Iterable[Check], evidence: Evidence) -> tuple[Caution, ...]:

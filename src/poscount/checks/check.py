@@ -10,9 +10,10 @@ import numpy as np
 
 from poscount.checks.columns import ColumnEvidence
 from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
+from poscount.checks.gaps import GapEvidence
 from poscount.prevalence import Interval
+from poscount.rows import Rows
 from poscount.scorers import Mahalanobis
-from poscount.validation import Rows
 from poscount.verdict import Caution
 from poscount.verdict import Severity as CautionSeverity
 
@@ -79,6 +80,8 @@ class Evidence:
         Names of the features.
     scorer : Mahalanobis
         The scorer of the method, if it is this one.
+    redundant : int
+        Features of the scorer that follow from others by construction, as categories do.
     largest_tie : float
         Largest share of positives with one score (`poscount.checks.tied_scores`).
     answered_by_pat : bool
@@ -93,6 +96,8 @@ class Evidence:
         What RCQ says.
     columns : ColumnEvidence
         What the columns of the sample say, each by itself.
+    gaps : GapEvidence
+        Missing values and words of the sample.
     core_share : float
         Rows of the sample in the core, as a share of what it would have if all were positives.
     copied : float
@@ -122,6 +127,7 @@ class Evidence:
     n_labeled: int
     feature_names: Sequence[str] = ()
     scorer: Mahalanobis | Missing = _MISSING
+    redundant: int = 0
     largest_tie: float | Missing = _MISSING
     answered_by_pat: bool = False
     interval: Interval | Missing = _MISSING
@@ -129,6 +135,7 @@ class Evidence:
     core_excess: float | Missing = _MISSING
     regions: RegionEvidence | Missing = _MISSING
     columns: ColumnEvidence | Missing = _MISSING
+    gaps: GapEvidence | Missing = _MISSING
     core_share: float | Missing = _MISSING
     copied: float | Missing = _MISSING
     n_given: int = 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from poscount.checks.check import Check, Evidence, Missing, Outcome, blocks
 from poscount.errors import join_names
-from poscount.validation import Rows
+from poscount.rows import Rows
 
 FEWEST_ROWS = 20
 # Where this many rows are expected, a sample without any is 1 in 150.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.errors import join_names
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:
     scorer = evidence.scorer
     if isinstance(scorer, Missing):
         return scorer
-    n = scorer.n_features_in_ - scorer.rank_ - len(scorer.constant_)
+    n = scorer.n_features_in_ - scorer.rank_ - len(scorer.constant_) - evidence.redundant
     if n <= 0:
         return Outcome("ok", 0.0, None, "No feature can be computed from the others.")
     sentence = (
@@ -24,11 +25,11 @@ def _look_at_covariance(evidence: Evidence) -> Outcome | Missing:
     scorer = evidence.scorer
     if isinstance(scorer, Missing):
         return scorer
-    unused = scorer.n_features_in_ - scorer.rank_
-    if unused == 0:
+    unused = scorer.n_features_in_ - scorer.rank_ - evidence.redundant
+    if unused <= 0:
         return Outcome("ok", 0.0, None, "The positives vary in all directions.")
     constant = [evidence.feature_names[i] for i in scorer.constant_.tolist()]
-    reason = f"constant: {', '.join(constant)}" if constant else "columns that repeat others"
+    reason = f"constant: {join_names(constant)}" if constant else "columns that repeat others"
     sentence = (
         f"The positives do not vary in {unused} of {scorer.n_features_in_} directions ({reason}), "
         "which therefore do not count in the score."

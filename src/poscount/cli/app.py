@@ -17,17 +17,15 @@ from poscount.cli.options import (
     Calibration,
     Confidence,
     Data,
-    Decimal,
-    Delimiter,
     Engine,
     EngineOption,
     Exclude,
     Features,
     Format,
     Method,
+    Missing,
     ModelFile,
     MultiValueOption,
-    NoHeader,
     OnError,
     OnErrorOption,
     OutputFormat,
@@ -36,13 +34,27 @@ from poscount.cli.options import (
     RandomState,
     Scorer,
     Subtypes,
+    Text,
     TextFormat,
     Trust,
-    csv_format,
+    Weights,
+    grouping,
     kinds,
     names,
+    plain,
 )
-from poscount.cli.output import print_demo, print_plan, print_results, progress_bar
+from poscount.cli.output import (
+    print_demo,
+    print_left_out,
+    print_model,
+    print_plan,
+    print_results,
+    progress_bar,
+    rows_in_words,
+)
+from poscount.cli.reading_options import with_reading_options
+from poscount.errors import join_names
+from poscount.workflows import CsvFormat
 
 app = typer.Typer(
     name="poscount",
@@ -84,6 +96,7 @@ def demo(
 
 
 @app.command()
+@with_reading_options
 def fit(
     positives: Positives,
     output: Annotated[str, typer.Option("-o", "--output", help="Model file to write.")],
@@ -94,10 +107,11 @@ def fit(
     confidence: Confidence = None,
     calibration: Calibration = None,
     subtypes: Subtypes = None,
+    missing: Missing = None,
+    text: Text = None,
     random_state: RandomState = 0,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    no_header: NoHeader = False,
+    *,
+    csv_format: CsvFormat,
 ) -> None:
     """Fit a model to a file of positives, and write a model file."""
     model = workflows.fit(
@@ -108,47 +122,53 @@ def fit(
             "confidence": confidence,
             "calibration": calibration,
             "subtypes": kinds(subtypes),
+            "missing": plain(missing),
+            "text": plain(text),
             "random_state": random_state,
         },
         features=names(features),
         exclude=names(exclude),
-        csv_format=csv_format(delimiter, decimal, no_header),
+        csv_format=csv_format,
+        tell_left_out=print_left_out,
     )
     model.save(output)
-    columns = ", ".join(model.feature_names_in_)
+    columns = join_names(model.feature_names_in_)
     typer.echo(f"{output}: {model} learned from {model.n_labeled_} positives by {columns}.")
 
 
 @app.command()
+@with_reading_options
 def quantify(
     model: ModelFile,
     data: Data,
     by: By = None,
     by_file: ByFile = False,
+    weights: Weights = None,
     engine: EngineOption = Engine.auto,
     on_error: OnErrorOption = OnError.stop,
     output_format: OutputFormat = Format.table,
     plot: Plot = None,
     trust: Trust = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    no_header: NoHeader = False,
+    *,
+    csv_format: CsvFormat,
 ) -> None:
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
     results = workflows.quantify(
         registry.load(model, trusted=names(trust) or []),
         data,
-        by=names(by) or [],
+        by=grouping(by),
         by_file=by_file,
+        weights=weights,
         engine=engine,
         on_error=on_error,
-        csv_format=csv_format(delimiter, decimal, no_header),
+        csv_format=csv_format,
         watch=progress_bar,
     )
     print_results(results, output_format, plot)
 
 
 @app.command()
+@with_reading_options
 def estimate(
     positives: Positives,
     data: Data,
@@ -158,16 +178,18 @@ def estimate(
     exclude: Exclude = None,
     by: By = None,
     by_file: ByFile = False,
+    weights: Weights = None,
     confidence: Confidence = None,
     calibration: Calibration = None,
     subtypes: Subtypes = None,
+    missing: Missing = None,
+    text: Text = None,
     bootstrap: Bootstrap = None,
     random_state: RandomState = 0,
     output_format: OutputFormat = Format.table,
     plot: Plot = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    no_header: NoHeader = False,
+    *,
+    csv_format: CsvFormat,
 ) -> None:
     """Fit and estimate in one step, with any method."""
     options: dict[str, Any] = {
@@ -175,51 +197,57 @@ def estimate(
         "confidence": confidence,
         "calibration": calibration,
         "subtypes": kinds(subtypes),
+        "missing": plain(missing),
+        "text": plain(text),
         "bootstrap": bootstrap,
         "random_state": random_state,
     }
     if bootstrap is not None:
         # Replicates take long: use all cores, and show progress on a terminal.
         options |= {"n_jobs": -1, "verbose": 10 if sys.stderr.isatty() else 0}
-    written = csv_format(delimiter, decimal, no_header)
     model = workflows.fit(
         positives,
         method,
         options=options,
         features=names(features),
         exclude=names(exclude),
-        csv_format=written,
+        weights=weights,
+        csv_format=csv_format,
+        tell_left_out=print_left_out,
     )
     results = workflows.quantify(
         model,
         data,
-        by=names(by) or [],
+        by=grouping(by),
         by_file=by_file,
-        csv_format=written,
+        weights=weights,
+        csv_format=csv_format,
         watch=progress_bar,
     )
     print_results(results, output_format, plot)
 
 
 @app.command()
+@with_reading_options
 def count(
     model: ModelFile,
     data: Data,
     output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
+    weights: Weights = None,
     trust: Trust = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    no_header: NoHeader = False,
+    *,
+    csv_format: CsvFormat,
 ) -> None:
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
     counts = workflows.count(
         registry.load(model, trusted=names(trust) or []),
         data,
-        csv_format=csv_format(delimiter, decimal, no_header),
+        weights=weights,
+        csv_format=csv_format,
         watch=progress_bar,
     )
     counts.save(output)
-    typer.echo(f"{output}: counts of {counts.n} rows.")
+    typer.echo(f"{output}: counts of {rows_in_words(counts)}.")
 
 
 @app.command()
@@ -230,7 +258,7 @@ def merge(
     """Add counts files; `poscount quantify MODEL FILE` turns the sum into a prevalence."""
     total = workflows.merge(counts)
     total.save(output)
-    typer.echo(f"{output}: counts of {total.n} rows from {len(counts)} files.")
+    typer.echo(f"{output}: counts of {rows_in_words(total)} from {len(counts)} files.")
 
 
 @app.command()
@@ -304,6 +332,7 @@ def plan(
 
 
 @app.command()
+@with_reading_options
 def diagnose(
     model: ModelFile,
     data: Data,
@@ -328,9 +357,8 @@ def diagnose(
         ),
     ] = None,
     trust: Trust = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = ".",
-    no_header: NoHeader = False,
+    *,
+    csv_format: CsvFormat,
 ) -> None:
     """Look for reasons to doubt an estimate: overlap, drift, too few rows, copies."""
     found = workflows.diagnose(
@@ -338,7 +366,7 @@ def diagnose(
         data,
         positives=positives,
         reference=reference,
-        csv_format=csv_format(delimiter, decimal, no_header),
+        csv_format=csv_format,
     ).diagnosis
     if output is not None:
         found.to_html(output)
@@ -346,6 +374,18 @@ def diagnose(
         typer.echo(found.to_json())
     else:
         typer.echo(found.told(lambda missing: f"Add --{missing.option}." if missing.option else ""))
+
+
+@app.command()
+def show(
+    model: ModelFile,
+    trust: Trust = None,
+    output_format: Annotated[
+        TextFormat, typer.Option("--format", help="How to print it.")
+    ] = TextFormat.text,
+) -> None:
+    """Say what a model file holds: the method, its positives, and what became of each column."""
+    print_model(registry.load(model, trusted=names(trust) or []), model, output_format)
 
 
 app.command()(calibrate)

@@ -9,7 +9,6 @@ import typer
 from typer.core import TyperCommand
 
 from poscount import registry
-from poscount.workflows import CsvFormat
 
 
 class Format(StrEnum):
@@ -36,6 +35,20 @@ class Engine(StrEnum):
     spark = "spark"
 
 
+class MissingValues(StrEnum):
+    """What missing values are."""
+
+    as_value = "value"
+    as_error = "error"
+
+
+class Words(StrEnum):
+    """What columns of words are."""
+
+    as_category = "category"
+    as_error = "error"
+
+
 class OnError(StrEnum):
     """What to do if a file cannot be used."""
 
@@ -45,11 +58,15 @@ class OnError(StrEnum):
 
 ModelFile = Annotated[str, typer.Argument(help="Model file written by `poscount fit`.")]
 Positives = Annotated[
-    str, typer.Argument(help="Labelled positives: CSV (also gz), Parquet or Arrow; - for stdin.")
+    str,
+    typer.Argument(
+        help="Labelled positives: CSV, JSON lines (both also gz, zst, zip), Excel, Parquet, Arrow; "
+        "- for stdin."
+    ),
 ]
 Data = Annotated[
     list[str],
-    typer.Argument(help="Unlabeled rows: CSV (also gz), Parquet, Arrow, globs, directories, -."),
+    typer.Argument(help="Unlabeled rows: files of these formats, globs, directories; - for stdin."),
 ]
 Method = Annotated[str, typer.Option("--method", help=f"One of {', '.join(registry.METHODS)}.")]
 Scorer = Annotated[
@@ -81,6 +98,22 @@ Subtypes = Annotated[
         show_default=False,
     ),
 ]
+Missing = Annotated[
+    MissingValues | None,
+    typer.Option(
+        "--missing",
+        help="error refuses missing values; by default, value, they tell something about a row.",
+        show_default=False,
+    ),
+]
+Text = Annotated[
+    Words | None,
+    typer.Option(
+        "--text",
+        help="error refuses columns of words; by default, category, each word is one.",
+        show_default=False,
+    ),
+]
 Bootstrap = Annotated[
     int | None,
     typer.Option(
@@ -92,12 +125,23 @@ RandomState = Annotated[
     int, typer.Option("--random-state", help="Seed; the same seed gives the same answer.")
 ]
 By = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        "--by", help="One answer for each value of these columns (commas).", show_default=False
+        "--by",
+        help="One answer for each value of these columns (commas, or --by again); also year(date), "
+        "month(date), week(date), day(date), hour(date).",
+        show_default=False,
     ),
 ]
 ByFile = Annotated[bool, typer.Option("--by-file", help="One answer for each file.")]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        help="Column with the weight of each row: how often it counts, or a survey weight.",
+        show_default=False,
+    ),
+]
 EngineOption = Annotated[Engine, typer.Option("--engine", help="What reads and counts the files.")]
 OnErrorOption = Annotated[
     OnError, typer.Option("--on-error", help="Stop at a bad file, or skip it with a warning.")
@@ -114,14 +158,6 @@ Trust = Annotated[
         show_default=False,
     ),
 ]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(help="Delimiter of CSV files; found in the first line.", show_default=False),
-]
-Decimal = Annotated[str, typer.Option(help="Decimal mark of CSV files.")]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="CSV files have no header; columns are 1, 2, ...")
-]
 
 
 def names(text: str | None) -> list[str] | None:
@@ -129,14 +165,19 @@ def names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",")]
 
 
+def plain(choice: StrEnum | None) -> str | None:
+    """Value of a choice, as a parameter of a method that model files can hold."""
+    return None if choice is None else choice.value
+
+
 def kinds(text: str | None) -> int | str | None:
     """Read the value of --subtypes: a number, or a word."""
     return int(text) if text is not None and text.isdecimal() else text
 
 
-def csv_format(delimiter: str | None, decimal: str, no_header: bool) -> CsvFormat:
-    """Make one setting of the three options; a tab may be written as backslash and t."""
-    return CsvFormat("\t" if delimiter == "\\t" else delimiter, decimal, not no_header)
+def grouping(values: list[str] | None) -> list[str]:
+    """Columns of all --by together; each may name several, separated by commas."""
+    return [name for value in values or [] for name in names(value) or []]
 
 
 class MultiValueOption(TyperCommand):

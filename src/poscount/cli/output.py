@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from poscount.prevalence import Prevalence
     from poscount.theory import Plan
     from poscount.workflows import OnProgress, Result
+
+# Of a model's columns, in a table for people.
+MOST_COLUMNS_SHOWN = 100
 
 
 @contextmanager
@@ -33,6 +37,17 @@ def progress_bar(title: str) -> Iterator[OnProgress | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
+def print_left_out(left_out: Mapping[str, str]) -> None:
+    """Say on standard error which columns are not used, and how to use them."""
+    columns = ", ".join(f"column {name!r} {holds}" for name, holds in left_out.items())
+    names = shlex.quote(",".join(left_out))
+    print(
+        f"Not used as features: {columns}. Rows can be grouped by such columns (--by), and "
+        f"--features can name them; --exclude {names} leaves them out without this line.",
+        file=sys.stderr,
+    )
+
+
 def print_results(results: Sequence[Result], form: str, plot: str | None) -> None:
     """Print results, and draw them if a picture is wanted."""
     if plot is not None:
@@ -43,6 +58,13 @@ def print_results(results: Sequence[Result], form: str, plot: str | None) -> Non
         workflows.write_csv(results, sys.stdout)
     else:
         _print_result_table(results)
+
+
+def rows_in_words(counts: Any) -> str:
+    """How many rows were counted, with the sum of their weights if they have any."""
+    if counts.weights is None:
+        return f"{counts.n} rows"
+    return f"{counts.n} rows with a total weight of {counts.weights.weight:.10g}"
 
 
 def print_demo(results: Sequence[Result], truth: Sequence[float], picture: str) -> None:
@@ -98,6 +120,26 @@ def print_csv(records: Sequence[Mapping[str, Any]]) -> None:
     writer.writerows(records)
 
 
+def print_model(model: Any, file: str, output_format: str) -> None:
+    """Print what a model is and what became of its columns."""
+    columns = workflows.describe_columns(model)
+    if output_format == "json":
+        record = {
+            "file": file,
+            "method": type(model).__name__,
+            "n_labeled": model.n_labeled_,
+            "seed": model.seed_,
+            "columns": [column._asdict() for column in columns],
+        }
+        print(json.dumps(record, indent=2, ensure_ascii=False))
+        return
+    print(f"{file}: {model} learned from {model.n_labeled_} positives, seed {model.seed_}.")
+    shown = columns[:MOST_COLUMNS_SHOWN]
+    print_table(["column", "kind", "what the model does with it"], shown, [])
+    if len(columns) > len(shown):
+        print(f"... and {len(columns) - len(shown)} more; --format json lists all.")
+
+
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> None:
     """Print a table; the columns whose heads are in `right` are aligned to the right."""
     from rich.console import Console
@@ -121,11 +163,16 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
     for i, (group, p) in enumerate(results):
         shares = [f"{p:.3f}", _interval(p), *([f"{truth[i]:.3f}"] if truth else [])]
         numbers = [*shares, f"{p.count:.0f}", str(p.n_unlabeled)]
-        rows.append([*map(str, group.values()), *numbers, p.verdict.grade, results[i].codes])
+        rows.append([*map(_shown, group.values()), *numbers, p.verdict.grade, results[i].codes])
     print_table([*results[0].group, *heads, "verdict", "warnings"], rows, right=heads)
     if len(results) == 1 and results[0].kinds:
         _print_kinds(results[0].kinds)
     first = results[0].prevalence
+    if len(results) == 1 and "effective_rows" in first.details:
+        print(
+            f"The weights add up to {first.total_weight:.6g}; the interval is that of "
+            f"{first.details['effective_rows']:.0f} rows of equal weight."
+        )
     if len(results) == 1:
         print(first.verdict)
     else:
@@ -137,10 +184,15 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
     print(f"{first.method}, {first.n_labeled} positives, seed {results[0].seed}")
 
 
+def _shown(value: Any) -> str:
+    """Value of a grouping column in a table for people."""
+    return "missing" if value is None else str(value)
+
+
 def _where(worst: Result, n_warned: int) -> str:
     if not worst.group:
         return ""
-    label = ", ".join(f"{name} {value}" for name, value in worst.group.items())
+    label = ", ".join(f"{name} {_shown(value)}" for name, value in worst.group.items())
     return f" for {label}" if n_warned == 1 else f" for {n_warned} groups, such as {label}"
 
 

@@ -41,15 +41,22 @@ def _remedy(error: InputError) -> str:
     name, value = flag(error.option), error.value
     if error.option == "exclude" and value:
         return f"Choose the columns with --features, or leave these out with {name} {_text(value)}."
+    if error.option == "day_first":
+        return "Pass --day-first or --month-first."
     if error.option == "header":
         return f"Pass {name}." if value is False else f"Leave {name} out."
     if error.leave_out:
         return f"Leave {name} out."
-    return f"Choose it with {name}." if value is None else f"Pass {name} {_text(value)}."
+    if value is None:
+        return f"Choose it with {name}."
+    other = f" or {flag(error.otherwise)} {_text(value)}" if error.otherwise else ""
+    return f"Pass {name} {_text(value)}{other}."
 
 
 def _text(value: Any) -> str:
     """Write a value as it is typed, in quotation marks that tell it from the sentence."""
+    if isinstance(value, dict):
+        value = [f"{key}={item}" for key, item in value.items()]
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
     quoted = shlex.quote(text.replace("\t", "\\t"))
     return quoted if "'" in quoted else f"'{quoted}'"

@@ -64,7 +64,7 @@ def _two_cores(regions: Regions, first: Core, second: Core, names: tuple[str, st
     return Drawing(
         SharesDisplay.from_shares,
         {
-            "conditions": ["{} <= {:.4g}".format(*regions.core_cuts[cut]) for cut in cuts],
+            "conditions": [regions.core_cuts[cut][1] for cut in cuts],
             "first": below[cuts] / n,
             "second": other_below[cuts] / other_n,
             "names": names,

@@ -8,21 +8,29 @@ import numpy as np
 from scipy import sparse
 
 from poscount.base import Quantifier
-from poscount.checks import Evidence, Missing, RegionEvidence, dedpul_disagrees
+from poscount.checks import (
+    Evidence,
+    GapEvidence,
+    Missing,
+    RegionEvidence,
+    dedpul_disagrees,
+    gap_evidence,
+)
 from poscount.checks.few_positives import FEWEST_POSITIVES
 from poscount.checks.second_sample import Comparison
 from poscount.counts import Counts
 from poscount.diagnostics.two_samples import compare_samples
 from poscount.errors import InputError, require_rows
 from poscount.prevalence import Prevalence
+from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
 from poscount.reusable.rcq import RCQ
+from poscount.rows import InputSupport, Rows
 from poscount.scorers import Mahalanobis
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
 from poscount.transductive.dedpul import DEDPUL
 from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 from poscount.transductive.trcq import TRCQ
-from poscount.validation import InputSupport, Rows
 
 # More rows would not tell more, but take long.
 MOST_ROWS = 10_000
@@ -68,10 +76,11 @@ class Gathered(NamedTuple):
 def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Gathered:
     """Look at a model, its sample, and whatever else is given."""
     answer = model.quantify(sample)
-    rows = _as_numbers(model._sample(sample))
+    given = model._sample(sample)
+    rows = _as_numbers(given)
     learned = _learned_from(model, positives)
     second = _second_sample(model, reference)
-    view = _regional_view(model, answer, rows, learned, second)
+    view = _regional_view(model, answer, given, learned, second)
     some_positives, some_rows = (
         _some(part, model.seed_, name) for part, name in ((learned, "positives"), (rows, "sample"))
     )
@@ -83,14 +92,16 @@ def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Ga
     no_interval = Missing(f"{answer.method} gave no interval: fit it with resampling, or use RCQ.")
     evidence = Evidence(
         n_labeled=model.n_labeled_,
-        feature_names=model.feature_names,
+        feature_names=_names(model),
         scorer=scorer,
+        redundant=model.columns_.n_redundant if hasattr(model, "columns_") else 0,
         largest_tie=getattr(model, "largest_tie_", NO_TIES),
         interval=answer.interval or no_interval,
         gap=answer.details.get("gap"),
         core_excess=_core_excess(answer, view),
         regions=view if isinstance(view, Missing) else _region_evidence(view),
         columns=seen if isinstance(seen, Missing) else seen.columns,
+        gaps=_gaps(given),
         core_share=seen if isinstance(seen, Missing) else seen.core_share,
         warned=frozenset(caution.code for caution in answer.warnings),
         count=answer.count,
@@ -105,10 +116,40 @@ def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Ga
     return Gathered(answer, evidence, view)
 
 
+def _names(model: Quantifier) -> list[str]:
+    """Names of what the checks look at: numbers first, then categories and gaps."""
+    return model.block_columns.design_names if hasattr(model, "columns_") else model.feature_names
+
+
+def _gaps(rows: Rows) -> GapEvidence | Missing:
+    columns = rows.columns
+    if columns is None or rows.projection is not None or sparse.issparse(rows.data):
+        return Missing()
+    cells = np.zeros(n_gap_cells(columns), np.int64)
+    for block in rows.blocks():
+        count_gaps(block, columns, None, cells)
+    counted = GapCounts.of_cells(cells[np.newaxis], columns)
+    return gap_evidence(columns, *counted, np.array([len(rows)]))[0]
+
+
 def _as_numbers(rows: Rows) -> Rows | Missing:
     """The same rows for a reader that takes finite numbers only."""
+    if rows.projection is not None:
+        return Rows(rows.whole(), tuple(rows.projection.names), InputSupport())
     if sparse.issparse(rows.data):
         return NOT_NUMBERS
+    if rows.columns is not None:
+        columns = rows.columns
+        if columns.all_numbers and not columns.missing_.any():
+            try:
+                plain = Rows(rows.data, rows.names, InputSupport())
+                for _ in plain.blocks():
+                    pass
+                return plain
+            except InputError:
+                pass  # the sample has gaps
+        numbers = np.ascontiguousarray(columns.design(rows.whole()))
+        return Rows(numbers, tuple(columns.design_names), InputSupport())
     if rows.frame:
         numeric = all(t.is_numeric() or t.is_boolean() for t in rows.data.schema.values())
     else:
@@ -125,7 +166,13 @@ def _as_numbers(rows: Rows) -> Rows | Missing:
 
 def _learned_from(model: Quantifier, positives: Any) -> Rows | Missing:
     if positives is None and isinstance(model, TransductiveQuantifier):
-        return Rows(model.positives_, None, InputSupport())
+        kept = model.positives_
+        if isinstance(model, TRCQ):
+            kept = np.ascontiguousarray(model.block_columns.design(kept))
+        # Methods that split on categories keep something else; gaps of numbers come last.
+        known = kept.shape[1] - len(model.block_columns.gapped) == len(_names(model))
+        numbers = np.ascontiguousarray(kept[:, : len(_names(model))])
+        return Rows(numbers, None, InputSupport()) if known else NO_POSITIVES
     if positives is None:
         return NO_POSITIVES
     rows = model._sample(positives)
@@ -142,7 +189,7 @@ def _second_sample(model: Quantifier, reference: Any) -> Rows | Missing:
         return NO_REFERENCE
     rows = model._sample(reference)
     require_rows(len(rows), "The reference has")
-    return _as_numbers(rows)
+    return rows
 
 
 def _some(rows: Rows | Missing, seed: int, name: str) -> np.ndarray | Missing:
@@ -157,17 +204,22 @@ def _some(rows: Rows | Missing, seed: int, name: str) -> np.ndarray | Missing:
 def _regional_view(
     model: Quantifier,
     answer: Prevalence,
-    rows: Rows | Missing,
+    rows: Rows,
     positives: Rows | Missing,
     second: Rows | Missing,
 ) -> RegionalView | Missing:
-    if isinstance(rows, Missing):
-        return rows
+    numbers = _as_numbers(rows)
+    if isinstance(numbers, Missing):
+        return numbers
     rcq = _rcq(model, positives)
     if isinstance(rcq, Missing):
         return rcq
-    counts = rcq.count(rows.data)
+    # A model that was fitted for the purpose knows the numbers only.
+    own_model = isinstance(model, RCQ | TRCQ)
+    counts = rcq.count(rows.data if own_model else numbers.data)
     own = answer if rcq is model else rcq.estimate(counts)
+    if not isinstance(second, Missing):
+        second = second if own_model else _as_numbers(second)
     reference = second if isinstance(second, Missing) else rcq.count(second.data)
     return RegionalView(rcq, counts, own, reference)
 

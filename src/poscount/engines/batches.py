@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from joblib import effective_n_jobs
 
-from poscount.base import BatchCounter
+from poscount.counting import BatchCounter
 from poscount.counts import Counts, GroupedCounts, Skipped
 from poscount.errors import InputError
 from poscount.threads import run_in_threads

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import poscount
-from poscount.base import BatchCounter
+from poscount.counting import BatchCounter
 from poscount.counts import Skipped
 from poscount.engines.batches import AnyCounts, RunningSum, add_up, in_order, nothing_counted
 from poscount.engines.count_files import count_files
 from poscount.errors import InputError
-from poscount.files.csv import DEFAULT_CSV, CsvFormat
-from poscount.files.features import wanted_columns
+from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
+from poscount.files.features import model_columns
+from poscount.weights import WeightSums
 
 
 def check_version(sent_by: str, cluster: str) -> None:
@@ -60,7 +61,8 @@ class FileTask(NamedTuple):
                 raise
             n_groups = 0 if self.counter.by else 1
             cells = np.zeros((n_groups, self.counter.n_cells), np.int64)
-            nothing = self.counter.counts_of([], cells, np.zeros(n_groups, np.int64))
+            weights = None if self.counter.weights is None else [WeightSums()] * n_groups
+            nothing = self.counter.counts_of([], cells, np.zeros(n_groups, np.int64), weights)
             return dataclasses.replace(nothing, skipped=(Skipped.because(error, file),))
 
 
@@ -85,7 +87,7 @@ def count_on_workers(
     run : callable
         Lets the workers count the files, and adds their counts.
     """
-    wanted_columns(counter.model, counter.by)
+    model_columns(counter.model)
     if explain:
         return f"{cluster} counts {len(files)} file(s), one per task, and adds them up."
     total = run(FileTask(counter, skip, csv_format), files)

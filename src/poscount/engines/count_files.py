@@ -7,14 +7,14 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from poscount.base import BatchCounter
+from poscount.counting import BatchCounter
 from poscount.engines.batches import BatchSource, count_sources
-from poscount.errors import InputError
+from poscount.errors import InputError, join_names
 from poscount.files.arrow import OnProgress, pyarrow
-from poscount.files.csv import DEFAULT_CSV, CsvFormat
-from poscount.files.features import wanted_columns
+from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
+from poscount.files.features import model_columns
 from poscount.files.reading import read_batches
-from poscount.validation import BLOCK_ROWS
+from poscount.rows import BLOCK_ROWS
 
 _BATCH_VALUES = 2**21
 
@@ -35,7 +35,7 @@ def count_files(
     ----------
     counter : BatchCounter
         Of a model that was fitted on a frame, so that it knows its columns by name. The grouping
-        columns are in the files or in their paths.
+        columns are in the files or in their paths, the weights in the files.
     files : sequence of str
         As `poscount.files.reading.expand` lists them.
     skip : bool
@@ -57,20 +57,22 @@ def count_files(
     >>> count_files(BatchCounter(model), [str(example_path("trap.csv.gz"))]).n
     8070
     """
-    columns = wanted_columns(counter.model, counter.by)
+    columns = [*model_columns(counter.model), *counter.weight_columns]
     if explain:
-        return f"poscount reads {', '.join(columns)} from {len(files)} file(s), in batches."
+        named = join_names([*columns, *counter.by])
+        return f"poscount reads {named} from {len(files)} file(s), in batches."
     read_so_far = _BytesRead(files, progress)
     # A batch has a fixed cost, most of all with groups, but must not fill the memory.
     values = _BATCH_VALUES * (4 if counter.by else 1)
-    batch_rows = min(4 * BLOCK_ROWS, max(1024, values // len(columns)))
+    batch_rows = min(4 * BLOCK_ROWS, max(1024, values // (len(columns) + len(counter.by))))
     group_kinds: dict[str, tuple[str, str]] = {}
 
     def batches(file: str) -> Iterator[Any]:
         found = read_batches(
             file,
             columns=columns,
-            numeric=counter.model.numeric_features_,
+            numeric=counter.numeric_columns,
+            by=counter.by,
             batch_rows=batch_rows,
             progress=read_so_far.progress_of(file),
             csv_format=csv_format,
@@ -90,6 +92,9 @@ def _check_group_kinds(
 ) -> None:
     """Refuse groups that are numbers in one file and text in another: they would never match."""
     for name in by:
+        # Periods of times are text everywhere, and a column of nulls has no kind.
+        if name not in schema.names or pyarrow().types.is_null(schema.field(name).type):
+            continue
         kind = _kind_of_values(schema.field(name).type)
         known, first = group_kinds.setdefault(name, (kind, file))
         if kind != known:

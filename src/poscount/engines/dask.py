@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from poscount import __version__
-from poscount.base import BatchCounter
+from poscount.counting import BatchCounter
 from poscount.engines.batches import AnyCounts, add_up, in_order
 from poscount.engines.clusters import FileTask, check_version, count_partition
 from poscount.files.features import chosen_columns, wanted_columns
@@ -27,13 +27,15 @@ def count_collection(counter: BatchCounter, collection: Any, *, explain: bool = 
         Return the plan as text instead.
     """
     if hasattr(collection, "chunks"):
-        if counter.by:
-            raise TypeError("Groups need a dataframe whose columns have names, not an array.")
+        if counter.other_columns:
+            needs = "Groups need" if counter.by else "A column of weights needs"
+            raise TypeError(f"{needs} a dataframe whose columns have names, not an array.")
         # A worker needs whole rows.
         parts = collection.rechunk({1: -1}).to_delayed().ravel().tolist()
     else:
-        columns = wanted_columns(counter.model, counter.by)
-        chosen_columns(list(collection.columns), None, columns, "the Dask dataframe")
+        names = list(collection.columns)
+        columns = wanted_columns(counter.model, counter.other_columns, names)
+        chosen_columns(names, None, columns, "the Dask dataframe")
         parts = collection[columns].to_delayed()
     if explain:
         return f"Dask counts {len(parts)} partition(s) and adds up {_WIDTH} counts at a time."

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from poscount.base import BatchCounter, CountingQuantifier
+from poscount.counting import BatchCounter, CountingQuantifier
 from poscount.engines.batches import BatchSource, count_sources
 from poscount.engines.clusters import count_on_workers
 from poscount.engines.count_files import count_files
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
-from poscount.files.csv import DEFAULT_CSV, CsvFormat
+from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.reading import expand
 from poscount.validation import as_frame
 
@@ -26,6 +26,7 @@ def count(
     source: Any,
     *,
     by: str | Sequence[str] | None = None,
+    weights: str | None = None,
     engine: Engine = "auto",
     on_error: OnError = "raise",
     progress: OnProgress | None = None,
@@ -34,6 +35,12 @@ def count(
     delimiter: str | None = None,
     decimal: str = ".",
     header: bool = True,
+    encoding: str | None = None,
+    thousands: str | None = None,
+    units: Mapping[str, str] | None = None,
+    na: Sequence[str] = (),
+    sheet: str | None = None,
+    day_first: bool | None = None,
 ) -> Any:
     """Count rows wherever they are; the counts are the same as if they were in memory.
 
@@ -45,15 +52,20 @@ def count(
     source : object
         One of these:
 
-        - a path, or a list of paths: CSV (also gzipped), Parquet and Arrow files, globs,
-          directories; values in the names of folders, ``night=3``, can be grouped by;
+        - a path, or a list of paths: CSV and JSON lines (also as gz, zst, zip), Excel, Parquet
+          and Arrow files, globs, directories; values in the names of folders, ``night=3``, can be
+          grouped by;
         - a DuckDB relation, or a pair of a DuckDB connection (or database file) and a query;
         - a Dask dataframe or array;
         - a Spark data frame;
         - an array or a frame in memory;
         - an iterable of arrays, frames or Arrow record batches.
     by : str or sequence of str, optional
-        Grouping columns: the rows of each group are counted separately.
+        Grouping columns: the rows of each group are counted separately. ``"month(date)"``, and
+        so with year, week, day and hour, groups by the time in a column; a missing value is a
+        group of its own.
+    weights : str, optional
+        Column with the weight of each row, as in `CountingQuantifier.count`.
     engine : {"auto", "duckdb", "dask", "spark"}
         What reads *files*: poscount itself ("auto"); DuckDB, for Parquet; the workers of Dask or
         Spark, one file at a time. For other sources there is nothing to choose.
@@ -73,6 +85,18 @@ def count(
         Decimal mark of CSV files.
     header : bool
         Whether CSV files begin with column names; without, they are "1", "2", ...
+    encoding : str, optional
+        Of files of text, such as "cp1252"; a byte-order mark is recognised.
+    thousands : {",", ".", " ", "'", "_"}, optional
+        The mark in numbers such as 12,000.
+    units : mapping, optional
+        From columns to units: with ``{"weight": "g"}``, a cell "40.25 g" is 40.25.
+    na : sequence of str
+        More signs of missing values, such as ``["-", "-999"]``.
+    sheet : str, optional
+        Of Excel workbooks.
+    day_first : bool, optional
+        Whether 03/04/2026 is in April; only for `by`.
 
     Returns
     -------
@@ -97,13 +121,29 @@ def count(
             f"{type(model).__name__} needs the positives and the sample together and cannot count: "
             "use a reusable method such as PAT."
         )
-    csv_format = CsvFormat(delimiter, decimal, header)
+    if not isinstance(weights, str | None):
+        raise TypeError(
+            "weights is the name of a column here; model.count takes an array of weights, for rows "
+            "in memory."
+        )
+    csv_format = CsvFormat(
+        delimiter=delimiter,
+        decimal=decimal,
+        header=header,
+        encoding=encoding,
+        thousands=thousands,
+        units=tuple((units or {}).items()),
+        na=(na,) if isinstance(na, str) else tuple(na),
+        sheet=sheet,
+        day_first=day_first,
+    )
     paths = _paths(source)
     if paths is not None:
         return count_listed(
             model,
             expand(paths),
             by or (),
+            weights=weights,
             engine=engine,
             on_error=on_error,
             progress=progress,
@@ -111,7 +151,7 @@ def count(
             explain=explain,
             csv_format=csv_format,
         )
-    counter = BatchCounter(model, by or ())
+    counter = BatchCounter(model, by or (), weights)
     given: dict[str, Any] = {"engine": engine, "on_error": on_error, **csv_format._asdict()}
     usual = {"engine": "auto", "on_error": "raise", **DEFAULT_CSV._asdict()}
     for option, value in given.items():
@@ -145,6 +185,7 @@ def count_listed(
     files: list[str],
     by: str | Sequence[str],
     *,
+    weights: str | None = None,
     engine: str = "auto",
     on_error: str = "raise",
     progress: OnProgress | None = None,
@@ -166,7 +207,7 @@ def count_listed(
         options |= {"progress": progress, "n_jobs": n_jobs}
     elif engine == "duckdb":
         options["n_jobs"] = n_jobs
-    return _on_files(engine)(BatchCounter(model, by), files, **options)
+    return _on_files(engine)(BatchCounter(model, by, weights), files, **options)
 
 
 def _paths(source: Any) -> list[str] | None:

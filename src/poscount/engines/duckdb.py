@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from poscount.base import BatchCounter
+from poscount.counting import BatchCounter
 from poscount.engines.batches import AnyCounts, BatchSource, add_up, count_sources, in_order
 from poscount.engines.count_files import count_files
 from poscount.engines.score_sql import ScoreSQL, quoted, score_sql
 from poscount.errors import InputError
+from poscount.files.added_columns import partition_values
 from poscount.files.arrow import pyarrow
-from poscount.files.csv import DEFAULT_CSV, CsvFormat
+from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import chosen_columns, model_columns, wanted_columns
-from poscount.files.reading import partition_values
-from poscount.validation import BLOCK_ROWS
+from poscount.grouping import is_period
+from poscount.rows import BLOCK_ROWS
 
 # With more features, batches are faster than SQL (benchmarks/engines.py push-down).
 MOST_SQL_FEATURES = 4
@@ -47,8 +48,8 @@ def count_relation(
     explain : bool
         Return the plan as text instead.
     """
-    columns = wanted_columns(counter.model, counter.by)
     with _relation(source) as relation:
+        columns = wanted_columns(counter.model, counter.other_columns, relation.columns)
         chosen_columns(relation.columns, None, columns, "the DuckDB relation")
         sql = _pushed_down(counter, relation)
         if explain:
@@ -78,8 +79,11 @@ def count_parquet(
             option="engine",
             leave_out=True,
         )
+    # Dates in text, and signs of missing values, are read here.
+    plain = not csv_format.na and not any(map(is_period, counter.by))
     with duckdb().connect(config={"threads": effective_n_jobs(n_jobs)}) as connection:
-        if _have_same_columns(files, wanted_columns(counter.model, counter.by)):
+        wanted = wanted_columns(counter.model, counter.other_columns)
+        if plain and _have_same_columns(files, wanted):
             names = ", ".join(
                 "'" + file.replace("'", "''") + "'" for file in map(glob.escape, files)
             )
@@ -89,7 +93,7 @@ def count_parquet(
             with contextlib.suppress(duckdb().Error, InputError, OSError):
                 return count_relation(counter, (connection, query), n_jobs=n_jobs, explain=explain)
     if explain:
-        return "The files differ, or DuckDB cannot read them: poscount reads them itself."
+        return "DuckDB might read the files differently: poscount reads them itself."
     return count_files(counter, files, skip=skip, n_jobs=n_jobs, csv_format=csv_format)
 
 
@@ -165,6 +169,10 @@ def _pushed_down(counter: BatchCounter, relation: Any) -> ScoreSQL | None:
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
     if len(features) > MOST_SQL_FEATURES or not {kinds[name] for name in features} <= _EXACT:
         return None
+    if counter.weights is not None:
+        return None
+    if not set(counter.by) <= set(relation.columns):
+        return None  # periods of time
     return score_sql(counter.model, features)
 
 
@@ -177,8 +185,8 @@ def _count_in_sql(
     if len(found) == 0 or bins.null_count or sum(bad.to_pylist()):
         return None
     keys = [found[name].to_pylist() for name in counter.by]
-    if any(key is None or key != key for column in keys for key in column):
-        return None
+    if any(key != key for column in keys for key in column):
+        return None  # NaN and null are one group
     table = bins.flatten().to_numpy().astype(np.int64).reshape(len(found), len(sql.bounds))
     cells = np.zeros((len(found), counter.n_cells), np.int64)
     sure = sql.cells >= 0

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from poscount.base import CountingQuantifier
+from poscount.counting import CountingQuantifier
 from poscount.reusable.score_quantifier import ScoreQuantifier
 from poscount.scorers import Mahalanobis
 
@@ -100,6 +100,7 @@ def score_sql(model: CountingQuantifier, features: Sequence[str]) -> ScoreSQL | 
         isinstance(model, ScoreQuantifier)
         and type(model)._tally is ScoreQuantifier._tally
         and isinstance(model.scorer_, Mahalanobis)
+        and not model.columns_.described()
     ):
         return None
     scorer = model.scorer_

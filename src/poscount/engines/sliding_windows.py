@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 import narwhals as nw
 import numpy as np
 
-from poscount.base import BatchCounter, CountingQuantifier
+from poscount.counting import BatchCounter, CountingQuantifier
 from poscount.counts import Counts
 from poscount.errors import InputError
 from poscount.prevalence import Prevalence
@@ -52,6 +52,7 @@ def windows(
     size: int | float | timedelta,
     step: int | float | timedelta | None = None,
     time: str | None = None,
+    weights: str | None = None,
 ) -> Iterator[Window]:
     """Estimate the prevalence in a window that moves along a stream.
 
@@ -74,12 +75,15 @@ def windows(
         Column with the time of each row, in ascending order: numbers, or dates and times, for
         which `size` is a timedelta. Windows end at multiples of `step` since 0 or 1970-01-01, so
         that hours begin on the hour.
+    weights : str, optional
+        Column with the weight of each row, as in `CountingQuantifier.count`. The size of a window
+        does not depend on the weights.
 
     Yields
     ------
     Window
         As soon as it is complete. When the stream ends, one more for rows that have not been in
-        any window. Windows without rows are left out.
+        any window. Windows without rows, or whose rows all have the weight 0, are left out.
 
     Examples
     --------
@@ -99,13 +103,13 @@ def windows(
     """
     clock = _RowClock(size, step) if time is None else _TimeClock(size, step, time)
     inside = _Inside(model, clock)
-    for pane in _panes(BatchCounter(model), batches, clock):
+    for pane in _panes(BatchCounter(model, (), weights), batches, clock):
         yield from inside.move_to(pane.number)
         inside.add(pane)
         if pane.over and inside.has_begun():
-            yield inside.window(whole=True)
+            yield from inside.window(whole=True)
     if inside.unseen:
-        yield inside.window(whole=False)
+        yield from inside.window(whole=False)
 
 
 class _Pane(NamedTuple):
@@ -140,7 +144,7 @@ class _Inside:
             self._end_with(empty)
             if not self.panes:
                 return
-            yield self.window(whole=True)
+            yield from self.window(whole=True)
 
     def _end_with(self, number: int) -> None:
         self.last = number
@@ -151,13 +155,16 @@ class _Inside:
         """Whether a window may end here; one of 100 rows needs 100 rows before."""
         return self.clock.partial_at_first or self.last - self.first + 1 >= self.clock.panes
 
-    def window(self, whole: bool) -> Window:
+    def window(self, whole: bool) -> Iterator[Window]:
+        """The window that ends here; none if its rows count nothing."""
         self.unseen = False
         begin = self.last - self.clock.panes + 1
         counts = cast(Counts, self.total)
+        if counts.n == 0:
+            return
         start, end = self.clock.ends(begin, self.last + 1)
         prevalence = self.model.estimate(counts)
-        return Window(start, end, whole and begin >= self.first, counts, prevalence)
+        yield Window(start, end, whole and begin >= self.first, counts, prevalence)
 
 
 def _panes(counter: BatchCounter, batches: Iterable[Any], clock: _Clock) -> Iterator[_Pane]:
@@ -169,12 +176,13 @@ def _panes(counter: BatchCounter, batches: Iterable[Any], clock: _Clock) -> Iter
             begins = np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 1))
             lengths = np.diff(begins, append=len(numbers))
             codes = np.repeat(np.arange(len(begins)), lengths)
-            cells = counter.count_codes(data, codes, len(begins))
+            cells, n_rows, weights = counter.count_codes(data, codes, len(begins))
         except InputError as error:
             raise error.at(first_row=clock.n_rows) from error
         clock.n_rows += len(numbers)
-        for i, n in enumerate(lengths.tolist()):
-            part = Counts(cells[i], n, counter.model.hash_)
+        for i, n in enumerate(n_rows.tolist()):
+            sums = None if weights is None else weights[i]
+            part = Counts(cells[i], n, counter.model.hash_, weights=sums)
             if numbers[begins[i]] == number:
                 counts = cast(Counts, counts) + part
             else:

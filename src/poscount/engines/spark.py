@@ -9,16 +9,26 @@ from typing import Any
 import numpy as np
 
 from poscount import __version__
-from poscount.base import BatchCounter
+from poscount.counting import BatchCounter
 from poscount.counts import GroupedCounts
 from poscount.engines import clusters
 from poscount.engines.batches import AnyCounts, add_up, in_order
-from poscount.errors import InputError
+from poscount.errors import InputError, join_names
 from poscount.files.arrow import pyarrow
 from poscount.files.features import chosen_columns, wanted_columns
+from poscount.weights import WeightSums
 
 # Marks, in the column of cells, the number of all rows.
 _ALL_ROWS = -1
+# With weights, what comes before it are the sums over them, in parts of 32 bits: adding up the
+# parts of all workers does not overflow.
+_BITS = 32
+_SUMS = {
+    "total": (-2, -3),
+    "squares": (-4, -5, -6, -7),
+    "fractional": (-8, -9),
+    "core_excess": (-10, -11, -12, -13),
+}
 
 
 def count_frame(counter: BatchCounter, frame: Any, *, explain: bool = False) -> Any:
@@ -34,11 +44,11 @@ def count_frame(counter: BatchCounter, frame: Any, *, explain: bool = False) -> 
     """
     functions, types = _spark()
     by = counter.by
-    columns = wanted_columns(counter.model, by)
+    columns = wanted_columns(counter.model, counter.other_columns, frame.columns)
     chosen_columns(frame.columns, None, columns, "the Spark data frame")
     if explain:
         return (
-            f"Spark counts {', '.join(columns)} in mapInArrow and sums by {[*by, 'cell']}; the "
+            f"Spark counts {join_names(columns)} in mapInArrow and sums by {[*by, 'cell']}; the "
             f"model has {len(pickle.dumps(counter.model))} bytes."
         )
     # Plain names, because Spark misreads dots, and because a user's column may have one of ours.
@@ -46,9 +56,13 @@ def count_frame(counter: BatchCounter, frame: Any, *, explain: bool = False) -> 
         [functions.col(_quoted(name)).alias(f"column{i}") for i, name in enumerate(columns)]
     )
     keys = [f"by{i}" for i in range(len(by))]
+    # The periods of times are text.
+    at = [columns.index(name) if name in frame.columns else None for name in by]
     fields = [
-        types.StructField(key, frame.schema[name].dataType)
-        for key, name in zip(keys, by, strict=True)
+        types.StructField(
+            key, types.StringType() if i is None else frame.schema[columns[i]].dataType
+        )
+        for key, i in zip(keys, at, strict=True)
     ]
     fields += [
         types.StructField("cell", types.LongType()),
@@ -57,7 +71,7 @@ def count_frame(counter: BatchCounter, frame: Any, *, explain: bool = False) -> 
     ]
     task = _task(
         *("count_partition", {"cell": "int64", "n": "int64"}, counter, columns),
-        groups=[columns.index(name) for name in by],
+        groups=at,
     )
     found = (
         rows.mapInArrow(task, types.StructType(fields))
@@ -105,7 +119,7 @@ def _quoted(name: str) -> str:
 
 
 def _task(
-    work: str, columns: dict[str, str], *arguments: Any, groups: Sequence[int] = ()
+    work: str, columns: dict[str, str], *arguments: Any, groups: Sequence[int | None] = ()
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Make the function that the workers run.
 
@@ -115,8 +129,8 @@ def _task(
         Name of a function in this module; it gets the batches and the arguments.
     columns : dict
         Names and types of the columns that it yields besides groups and problem.
-    groups : sequence of int
-        Positions of the grouping columns in the batches.
+    groups : sequence of int or None
+        Positions of the grouping columns in the batches; None for one that is text and not there.
     """
     shipped, sent_by, groups = pickle.dumps(arguments), __version__, list(groups)
 
@@ -147,7 +161,10 @@ def _task(
         except poscount.errors.InputError as error:
             problem = error
         # Raised here, it would reach the driver as hundreds of lines of Java.
-        kinds = {f"by{i}": first.schema.field(at).type for i, at in enumerate(groups)}
+        kinds = {
+            f"by{i}": pyarrow.string() if at is None else first.schema.field(at).type
+            for i, at in enumerate(groups)
+        }
         kinds |= {name: pyarrow.type_for_alias(kind) for name, kind in columns.items()}
         blank = {name: pyarrow.nulls(1, kind) for name, kind in kinds.items()}
         yield pyarrow.RecordBatch.from_pydict(blank | {"problem": [pickle.dumps(problem)]})
@@ -160,10 +177,14 @@ def count_partition(
 ) -> Iterator[Any]:
     """Count a partition on a worker: yield a row for each group and each cell with rows in it."""
     kinds: list[Any] = []
+    string = pyarrow().string()
 
     def named() -> Iterator[Any]:
         for batch in batches:
-            kinds[:] = [batch.schema.field(columns.index(name)).type for name in counter.by]
+            kinds[:] = [
+                batch.schema.field(columns.index(name)).type if name in columns else string
+                for name in counter.by
+            ]
             yield pyarrow().RecordBatch.from_arrays(batch.columns, names=columns)
 
     counts = clusters.count_partition(counter, named(), _partition())
@@ -192,16 +213,34 @@ def _rows(counts: AnyCounts, kinds: list[Any]) -> Any:
     keys = counts.keys if isinstance(counts, GroupedCounts) else [()]
     table = np.atleast_2d(counts.cells)
     group, cell = np.nonzero(table)
-    # The number of rows is one more cell.
-    at = np.concatenate([group, np.arange(len(keys))])
-    cells = np.concatenate([cell, np.full(len(keys), _ALL_ROWS)])
-    n = np.concatenate([table[group, cell], np.atleast_1d(counts.n)])
+    # The number of rows is one more cell, and so is each part of the sums over weights.
+    more = {_ALL_ROWS: np.atleast_1d(counts.n), **_parts_of_sums(counts)}
+    at = np.concatenate([group, *(np.arange(len(keys)) for _ in more)])
+    cells = np.concatenate([cell, *(np.full(len(keys), place) for place in more)])
+    n = np.concatenate([table[group, cell], *more.values()])
     columns = [
         pa.array([key[i] for key in keys], kind).take(pa.array(at)) for i, kind in enumerate(kinds)
     ]
     columns += [pa.array(cells), pa.array(n.astype(np.int64)), pa.nulls(len(at), pa.binary())]
     names = [*(f"by{i}" for i in range(len(kinds))), "cell", "n", "problem"]
     return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def _parts_of_sums(counts: AnyCounts) -> dict[int, np.ndarray]:
+    """Sums over the weights of groups, cut into parts; none without weights."""
+    weights = counts.weights
+    if weights is None:
+        return {}
+    groups = weights if isinstance(weights, list) else [weights]
+    parts = {}
+    for name, places in _SUMS.items():
+        values = [getattr(sums, name) for sums in groups]
+        for place in places[:-1]:
+            parts[place] = np.array([value & (2**_BITS - 1) for value in values])
+            values = [value >> _BITS for value in values]
+        # The last part has the sign.
+        parts[places[-1]] = np.array(values)
+    return parts
 
 
 # Back on the driver
@@ -227,7 +266,24 @@ def _counts(counter: BatchCounter, found: Any, keys: list[str]) -> AnyCounts:
     cells = np.zeros((len(groups), counter.n_cells), np.int64)
     n_rows = np.zeros(len(groups), np.int64)
     cell, n = found["cell"].to_numpy(), found["n"].to_numpy()
-    all_rows = cell == _ALL_ROWS
+    all_rows, is_cell = cell == _ALL_ROWS, cell >= 0
     n_rows[at[all_rows]] = n[all_rows]
-    cells[at[~all_rows], cell[~all_rows]] = n[~all_rows]
-    return in_order(counter.counts_of(list(groups), cells, n_rows))
+    cells[at[is_cell], cell[is_cell]] = n[is_cell]
+    weights = None
+    if counter.weights is not None:
+        of_sums = cell < _ALL_ROWS
+        parts = zip(at[of_sums].tolist(), cell[of_sums].tolist(), n[of_sums].tolist(), strict=True)
+        weights = _joined_sums({(group, place): part for group, place, part in parts}, len(groups))
+    return in_order(counter.counts_of(list(groups), cells, n_rows, weights))
+
+
+def _joined_sums(parts: dict[tuple[int, int], int], n_groups: int) -> list[WeightSums]:
+    return [
+        WeightSums(
+            *(
+                sum(parts.get((group, place), 0) << (_BITS * i) for i, place in enumerate(places))
+                for places in _SUMS.values()
+            )
+        )
+        for group in range(n_groups)
+    ]

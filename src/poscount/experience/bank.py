@@ -150,6 +150,8 @@ def _make_part(
     columns = COLUMNS[method]
     # A table that has changed, or another one of this name, is another source.
     content = {} if isinstance(source, str) else {"x": source.features, "y": source.classes}
+    if not isinstance(source, str) and source.words:
+        content["words"] = np.array(source.words)
     meta = {
         "method": method,
         "source": name,
@@ -192,7 +194,7 @@ def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndar
         if method == "RCQ-kinds":
             rcq = _fit_kinds(task, seed)
         else:
-            rcq = RCQ(calibration="null", random_state=seed).fit(task.labeled)
+            rcq = RCQ(calibration="null", random_state=seed).fit(as_given(task, task.labeled))
     except ValueError:  # such as: no column varies
         return nothing
     if not rcq.regions.enough_positives:
@@ -200,23 +202,39 @@ def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndar
     if method == "RCQ-kinds":
         if not rcq.kinds_:
             return nothing
-        as_given = np.asarray if task.kinds is None else _table
-        return rcq.profile_of_kinds(*(rcq.count(as_given(sample.rows)) for sample in samples))
+        given = np.asarray if task.kinds is None else table_of
+        return rcq.profile_of_kinds(*(rcq.count(given(sample.rows)) for sample in samples))
+    tables = [as_given(task, sample.rows) for sample in samples]
     if method == "RCQ":
-        return rcq.profile(*(rcq.count(sample.rows) for sample in samples))
-    trcq = TRCQ(calibration="null", random_state=seed).fit(task.labeled)
-    return np.concatenate([trcq.profile(sample.rows) for sample in samples])
+        return rcq.profile(*map(rcq.count, tables))
+    trcq = TRCQ(calibration="null", random_state=seed).fit(as_given(task, task.labeled))
+    return np.concatenate([trcq.profile(table) for table in tables])
 
 
 def _fit_kinds(task: Task, seed: int) -> RCQ:
     if task.kinds is None:
         return RCQ(subtypes="auto", calibration="null", random_state=seed).fit(task.labeled)
-    named = _table(task.labeled).append_column("kind", [task.kinds])
+    named = table_of(task.labeled).append_column("kind", [task.kinds])
     return RCQ(subtypes="kind", calibration="null", random_state=seed).fit(named)
 
 
-def _table(rows: np.ndarray) -> Any:
-    return pyarrow().table({f"x{j}": column for j, column in enumerate(rows.T)})
+def as_given(task: Task, rows: np.ndarray) -> Any:
+    """Rows of a task, as a table if some of its columns hold words."""
+    return table_of(rows, task.words) if task.words else rows
+
+
+def table_of(rows: np.ndarray, words: Sequence[int] = ()) -> Any:
+    """A table of numbers, and of codes of words as words."""
+    pa = pyarrow()
+    columns = {}
+    for j, values in enumerate(rows.T):
+        if j in words:
+            codes = pa.array(np.nan_to_num(values).astype(np.int32), mask=np.isnan(values))
+            known = [f"word {code}" for code in range(int(np.nanmax(values, initial=0)) + 1)]
+            columns[f"x{j}"] = pa.DictionaryArray.from_arrays(codes, known)
+        else:
+            columns[f"x{j}"] = values
+    return pa.table(columns)
 
 
 def read_bank(files: Sequence[Path]) -> Bank:

@@ -18,7 +18,7 @@ from poscount.experience.tasks import (
     drifted_shares,
     some_of,
 )
-from poscount.reusable.region_counter import k_means
+from poscount.reusable.k_means import k_means
 
 # Tasks whose positives are drawn as for RCQ alone; and whose kinds are classes, if the source has
 # three of them. In the others, the kinds are clusters.

@@ -29,6 +29,8 @@ FEWER = {
     "sklearn_iris": 200,
     "sklearn_wine": 250,
 }
+# Tables of numbers, of which some columns become words and some values go.
+N_TASKS_AS_TABLE = 250
 FAMILIES = {"mixture": 5_000, "regression": 1_000, "margins": 600, "parity": 200}
 # TRCQ learns from every sample, which takes a second.
 SHARE_FOR_TRCQ = 0.2
@@ -79,10 +81,14 @@ def shipped_plan(method: str) -> Iterator[tuple[Source | str, int]]:
     """Sources and numbers of tasks of the bank for "RCQ", "TRCQ" or "RCQ-kinds"."""
     if method == "RCQ-kinds":
         for source in sources():
-            yield source, FEWER_WITH_KINDS.get(source.name, N_TASKS_WITH_KINDS)
+            yield source.as_numbers(), FEWER_WITH_KINDS.get(source.name, N_TASKS_WITH_KINDS)
         return
     share = SHARE_FOR_TRCQ if method == "TRCQ" else 1.0
     for source in sources():
-        yield source, round(share * FEWER.get(source.name, N_TASKS))
+        n_tasks = FEWER.get(source.name, N_TASKS)
+        yield source, round(share * n_tasks)
+        if not source.words:
+            spoilt = source._replace(name=f"{source.name}_as_table", as_table=True)
+            yield spoilt, round(share * min(n_tasks, N_TASKS_AS_TABLE))
     for name, n_tasks in FAMILIES.items():
         yield name, round(share * n_tasks)

@@ -27,19 +27,38 @@ class Source(NamedTuple):
     kin : str
         Sources with the same word here come from the same data; none of them judges another.
     features : ndarray of shape (n_rows, n_features)
+        Numbers; codes of words; NaN where a value is missing.
     classes : ndarray of int, shape (n_rows,)
+    words : tuple of int
+        Columns that hold codes of words.
+    as_table : bool
+        Whether tasks turn some numbers into words and make gaps.
     """
 
     name: str
     kin: str
     features: np.ndarray
     classes: np.ndarray
+    words: tuple[int, ...] = ()
+    as_table: bool = False
+
+    def as_numbers(self) -> Source:
+        """The same with a column of zeros and ones for each frequent word."""
+        columns = [part for j in range(self.features.shape[1]) for part in self._as_numbers(j)]
+        return self._replace(features=np.column_stack(columns), words=())
+
+    def _as_numbers(self, j: int) -> Iterator[np.ndarray]:
+        values = self.features[:, j]
+        if j not in self.words:
+            yield np.where(np.isnan(values), np.nanmean(values), values)
+            return
+        found, numbers = np.unique(values[~np.isnan(values)], return_counts=True)
+        for code in found[numbers >= FEWEST_ROWS]:
+            yield (values == code).astype(np.float64)
 
 
 def read_table(path: str | os.PathLike[str], label: str, left_out: Collection[str] = ()) -> Source:
     """Read a CSV file, compressed or not, in which one column is the class.
-
-    Words become one column for each that is frequent enough; missing numbers become the mean.
 
     Parameters
     ----------
@@ -53,16 +72,19 @@ def read_table(path: str | os.PathLike[str], label: str, left_out: Collection[st
         from pyarrow import csv
     except ImportError as error:
         raise ImportError('Reading tables needs pyarrow: pip install "poscount[cli]".') from error
-    table = csv.read_csv(path)
+    # An empty cell among words is a gap, as it is among numbers.
+    gaps = csv.ConvertOptions(strings_can_be_null=True)
+    table = csv.read_csv(path, convert_options=gaps)
     if label not in table.column_names:
         raise InputError("the file has no such column.", file=str(path), column=label)
     name = Path(path).name.split(".")[0]
     used = [column for column in table.column_names if column not in {label, *left_out}]
-    columns = [part for column in used for part in _as_numbers(table[column])]
-    if not columns:
+    if not used:
         raise InputError(
             "the file has no column besides the class that could tell.", file=str(path)
         )
+    columns = [_numbers_or_codes(table[column]) for column in used]
+    words = [j for j, column in enumerate(used) if not _is_number(table[column])]
     kinds, classes, sizes = np.unique(
         table[label].to_numpy().astype(str), return_inverse=True, return_counts=True
     )
@@ -74,20 +96,24 @@ def read_table(path: str | os.PathLike[str], label: str, left_out: Collection[st
             file=str(path),
             column=label,
         )
-    return Source(name, name, np.column_stack(columns), classes)
+    return Source(name, name, np.column_stack(columns), classes, tuple(words))
 
 
-def _as_numbers(column: Any) -> Iterator[np.ndarray]:
+def _is_number(column: Any) -> bool:
     from pyarrow import types
 
-    if types.is_integer(column.type) or types.is_floating(column.type):
-        values = column.to_numpy().astype(np.float64)
-        yield np.where(np.isnan(values), np.nanmean(values), values)
-        return
-    words = np.array([str(word) for word in column.to_pylist()])
-    found, numbers = np.unique(words, return_counts=True)
-    for word in found[numbers >= FEWEST_ROWS]:
-        yield (words == word).astype(np.float64)
+    return types.is_integer(column.type) or types.is_floating(column.type)
+
+
+def _numbers_or_codes(column: Any) -> np.ndarray:
+    """Numbers, or the place of each word in the alphabet; NaN where there is none."""
+    if _is_number(column):
+        return column.to_numpy().astype(np.float64)
+    cells = column.to_pylist()
+    known = {
+        word: code for code, word in enumerate(sorted({str(x) for x in cells if x is not None}))
+    }
+    return np.array([np.nan if cell is None else known[str(cell)] for cell in cells], np.float64)
 
 
 def bundled(name: str) -> Source:

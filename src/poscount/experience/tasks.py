@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poscount.experience.sources import FEWEST_NEGATIVES, FEWEST_POSITIVES, Source
+from poscount.experience.spoiling import Change, spoil
 
 FEWEST_LABELED, FEWEST_ROWS = 20, 30
 # Of tasks with all columns, with one to three, with all other classes as negatives, and with a
@@ -46,6 +47,8 @@ class Task(NamedTuple):
         How many rows these can give.
     kinds : ndarray of int, shape (n_labeled,), or None
         Kind of each positive to learn from, if the task tells them.
+    words : tuple of int
+        Columns that hold codes of words.
     """
 
     labeled: np.ndarray
@@ -54,6 +57,7 @@ class Task(NamedTuple):
     most_positives: int
     most_negatives: int
     kinds: np.ndarray | None = None
+    words: tuple[int, ...] = ()
 
 
 class Sample(NamedTuple):
@@ -109,13 +113,33 @@ def _draw_labeled(rng: np.random.Generator, most: int) -> int:
 def draw_real(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
     """A task from labelled rows: some classes as positives, some of the others as negatives."""
     positive, negative = choose_classes(source, rng)
-    features = source.features[:, choose_columns(source, rng)]
+    columns = choose_columns(source, rng)
+    features = source.features[:, columns]
     rows = rng.permutation(np.flatnonzero(positive))
     most = min(limits.n_labeled, math.floor(0.6 * len(rows)))
     n_labeled = _draw_labeled(rng, most)
     labeled, rest = features[rows[:n_labeled]], features[rows[n_labeled:]]
     others_rows = features[negative]
-    return Task(labeled, some_of(rest), some_of(others_rows), len(rest), len(others_rows))
+    words = tuple(np.flatnonzero(np.isin(columns, source.words)).tolist())
+    task = Task(
+        labeled, some_of(rest), some_of(others_rows), len(rest), len(others_rows), words=words
+    )
+    return spoilt(task, rng) if source.as_table else task
+
+
+def spoilt(task: Task, rng: np.random.Generator) -> Task:
+    """The same task after some numbers have become words, and some values have gone."""
+    ours, theirs, words = spoil(task.labeled, rng)
+
+    def after(draw: Draw, change: Change) -> Draw:
+        return lambda n, rng: change(draw(n, rng), rng)
+
+    return task._replace(
+        labeled=ours(task.labeled, rng),
+        positives=after(task.positives, ours),
+        negatives=after(task.negatives, theirs),
+        words=words,
+    )
 
 
 def choose_classes(

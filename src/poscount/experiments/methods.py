@@ -15,8 +15,8 @@ import numpy as np
 
 from poscount import registry
 from poscount.datasets import CATALOG
+from poscount.rows import InputSupport, Rows
 from poscount.scorers import fit_scorer, score
-from poscount.validation import InputSupport, Rows
 
 
 class Method(NamedTuple):

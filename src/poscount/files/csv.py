@@ -1,64 +1,20 @@
-"""CSV files, batch by batch, with errors that name the line, the column and the value."""
+"""CSV files, batch by batch, as columns of text, with errors that name the line."""
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import gzip
-import os
 import re
-import sys
-import zlib
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from poscount.errors import InputError
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
-from poscount.files.text_cells import MISSING, look_at_text
+from poscount.files.csv_format import CsvFormat
+from poscount.files.streams import Utf8Stream, not_utf8, size_of, source_name, unpacked
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _BLOCK_BYTES = 1 << 22
 _LONGEST_RECORD = 1 << 26
-_GZIP_MAGIC = b"\x1f\x8b"
-
-
-class CsvFormat(NamedTuple):
-    """How CSV files are written.
-
-    Parameters
-    ----------
-    delimiter : str, optional
-        One ASCII character; by default tab for ``.tsv`` and, for others, found in the first line.
-    decimal : {".", ","}
-        The decimal mark.
-    header : bool
-        Whether the first line holds column names; without, they are "1", "2", ...
-    """
-
-    delimiter: str | None = None
-    decimal: str = "."
-    header: bool = True
-
-    def checked(self, path: str) -> CsvFormat:
-        """Check the settings, and set the delimiter if the extension of a file gives it."""
-        delimiter, decimal, _ = self
-        if delimiter is None and path.lower().endswith((".tsv", ".tsv.gz")):
-            return self.checked("")._replace(delimiter="\t")
-        if delimiter is not None and (
-            len(delimiter) != 1 or delimiter in '"\r\n' or delimiter > "~"
-        ):
-            raise InputError(
-                f"the delimiter must be one ASCII character, not {delimiter!r}.", option="delimiter"
-            )
-        if decimal not in (".", ","):
-            raise InputError(
-                f"the decimal mark must be a point or a comma, not {decimal!r}.", option="decimal"
-            )
-        return self
-
-
-DEFAULT_CSV = CsvFormat()
 
 
 class _Block(NamedTuple):
@@ -73,53 +29,29 @@ def csv_batches(
     path: str,
     choose: ChooseColumns,
     required: Sequence[str],
-    numeric: Sequence[str],
     csv_format: CsvFormat,
     progress: OnProgress | None,
 ) -> Iterator[Any]:
-    """Yield the chosen columns: the numeric ones as float64, the others as text."""
-    source = "standard input" if path == "-" else path
-    # Zero means unknown, as for a named pipe.
-    size = 0 if path == "-" else os.path.getsize(path)
-    with contextlib.ExitStack() as stack:
-        raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
-        stream: Any = raw
-        if raw.peek(2)[:2] == _GZIP_MAGIC:
-            stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
-        blocks = _blocks(stream, source)
+    """Yield the chosen columns, as text; empty cells are null."""
+    source, size = source_name(path), size_of(path)
+    with unpacked(path) as (stream, raw):
+        blocks = _blocks(Utf8Stream(stream, source, csv_format.encoding, _BLOCK_BYTES), source)
         names, delimiter, first = _first_line(next(blocks, None), csv_format, required, source)
         chosen = choose(names)
-        row = 0
         for block in chain([first], blocks):
             table = _parsed(block, names, chosen, delimiter, source)
-            columns = [
-                _numbers(table[name], csv_format.decimal, source, name, row)
-                if name in numeric
-                else table[name]
-                for name in chosen
-            ]
-            arrays = [column.combine_chunks() for column in columns]
+            arrays = [table[name].combine_chunks() for name in chosen]
             yield pyarrow().RecordBatch.from_arrays(arrays, names=chosen)
-            row += table.num_rows
             if progress and size:
                 progress(raw.tell(), size)
+        if progress and raw.tell() < size:
+            # A zip archive has a directory behind its files.
+            progress(size, size)
 
 
-def _read(stream: IO[bytes], source: str) -> bytes:
-    try:
-        return stream.read(_BLOCK_BYTES)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(
-            "the compressed file is damaged or incomplete; copy it again.",
-            file=source,
-        ) from error
-    except OSError as error:
-        raise InputError(f"it cannot be read: {error.strerror}.", file=source) from error
-
-
-def _blocks(stream: IO[bytes], source: str) -> Iterator[_Block]:
+def _blocks(stream: Utf8Stream, source: str) -> Iterator[_Block]:
     """Cut a stream into pieces of some megabytes, each of whole records of valid UTF-8."""
-    chunk = _read(stream, source).removeprefix(codecs.BOM_UTF8)
+    chunk = stream.read()
     # Spreadsheets on a Mac can still write carriage returns as line ends.
     ending = b"\r" if b"\r" in chunk and b"\n" not in chunk else b"\n"
     line, rest = 1, b""
@@ -136,7 +68,7 @@ def _blocks(stream: IO[bytes], source: str) -> Iterator[_Block]:
             yield _in_utf8(_Block(rest[:end], line, ending), source)
         line += rest.count(ending, 0, end)
         rest = rest[end:]
-        chunk = _read(stream, source)
+        chunk = stream.read()
     if rest.count(b'"') % 2:
         raise InputError(
             f"line {line} opens a quotation mark that is never closed; close or remove it.",
@@ -166,11 +98,7 @@ def _in_utf8(block: _Block, source: str) -> _Block:
         block.text.decode()
     except UnicodeDecodeError as error:
         line = block.line + block.text.count(block.ending, 0, error.start)
-        raise InputError(
-            f"line {line} is not UTF-8 text; save the file as UTF-8 (it may be Latin-1, "
-            "Windows-1252 or UTF-16 now).",
-            file=source,
-        ) from None
+        raise not_utf8(line, source) from None
     return block
 
 
@@ -287,42 +215,3 @@ def _record_lines(block: _Block) -> Iterator[int]:
         if not within_quotes and text.rstrip(b"\r"):
             yield line
         within_quotes ^= text.count(b'"') % 2 == 1
-
-
-def _numbers(column: Any, decimal: str, source: str, name: str, first_row: int) -> Any:
-    pa = pyarrow()
-    try:
-        return _cast(column, pa.float64(), decimal)
-    except pa.ArrowInvalid as error:
-        found = look_at_text(column.to_pylist(), decimal).error(name)
-        raise found.at(file=source, first_row=first_row) from error
-
-
-def infer(column: Any, decimal: str) -> Any:
-    """Turn a column of text into integers or floats if all of its cells are numbers."""
-    pa = pyarrow()
-    try:
-        numbers = _cast(column, pa.float64(), decimal)
-    except pa.ArrowInvalid:
-        return column
-    if numbers.null_count < len(numbers):
-        with contextlib.suppress(pa.ArrowInvalid):
-            return _cast(column, pa.int64(), decimal)
-    return numbers
-
-
-def _cast(column: Any, kind: Any, decimal: str) -> Any:
-    """Turn text into numbers, or raise `pyarrow.ArrowInvalid`."""
-    pa = pyarrow()
-    if decimal == ".":
-        # This is nearly always enough, and several times as fast as what follows.
-        with contextlib.suppress(pa.ArrowInvalid):
-            return column.cast(kind)
-    text = pa.compute.utf8_trim_whitespace(column)
-    missing = pa.compute.is_in(text, value_set=pa.array(MISSING))
-    text = pa.compute.if_else(missing, None, text)
-    if decimal == ",":
-        # A point would be a thousands mark: it must not be read as the decimal mark.
-        text = pa.compute.replace_substring(text, ".", "?")
-        text = pa.compute.replace_substring(text, ",", ".")
-    return text.cast(kind)

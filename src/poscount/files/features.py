@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 from poscount.base import Quantifier
-from poscount.errors import InputError
+from poscount.columns import FEW_ROWS, MOSTLY_DIFFERENT, named_as_identifier
+from poscount.errors import InputError, ask_about_similar
 from poscount.files.arrow import pyarrow
-from poscount.files.text_cells import LooksLike, look_at_text
+from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
+from poscount.files.text_cells import look_at_text
+from poscount.files.text_numbers import without_marks
+from poscount.grouping import group_columns
 
-_IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|idx|key|rowid)$", re.IGNORECASE)
 _NAMES_SHOWN = 20
-_NOTES = {
-    "holds dates": "Dates are not measurements, but rows can be grouped by them.",
-    "holds words": "Without a column of words, what it says about a row is lost.",
-}
 
 
 def chosen_columns(
@@ -35,75 +33,166 @@ def chosen_columns(
         if name not in names:
             shown = ", ".join(map(repr, names[:_NAMES_SHOWN]))
             more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+            rest = ask_about_similar(name, names, f"its columns are {shown}{more}.")
             raise InputError(
-                f"the file has no such column; its columns are {shown}{more}.",
+                f"the file has no such column; {rest}",
                 file=source,
                 column=name,
             )
     return names if columns is None else list(dict.fromkeys(columns))
 
 
-def choose_features(
-    table: Any, features: list[str] | None, exclude: list[str], path: str, decimal: str = "."
-) -> list[str]:
-    """Choose features by name, or all columns if each is a number and none an identifier.
+class ColumnOfTable(NamedTuple):
+    """What a column of a table that was read from a file holds, and whether to use it.
 
-    Where text is only another way to write numbers, the error says how to read or write it, and
-    does not suggest to leave the column out.
+    Parameters
+    ----------
+    name : str
+    kind : {"number", "category", "date", "identifier", "free text", "other"}
+        Numbers and categories (words, yes and no, true and false) are features. Dates,
+        identifiers, free text (text that differs in nearly every row) and types such as lists
+        ("other") are none by default. A column of numbers that are written as text is a "number"
+        with a `problem`.
+    missing : float
+        Share of the rows in which the value is missing, from 0 to 1.
+    why_not_used : str or None
+        Why the column is no feature by default, as in "holds dates or times such as '2026-01-12'":
+        the column's name goes before it, and a full stop behind. None if it is a feature.
+    problem : InputError or None
+        For numbers that are written as text (decimal commas, thousands marks, units, signs for
+        missing values, slips): which cell, and the option that reads it, if one does. Without
+        solving it the column cannot be used.
     """
-    chosen = chosen_columns(table.column_names, features, [*(features or []), *exclude], path)
-    chosen = [name for name in chosen if name not in exclude]
-    reasons: dict[str, str] = {}
-    notes: dict[str, None] = {}
-    for name in chosen:
-        looks = _look(table[name], decimal)
-        wanted = features is not None or not _named_as_identifier(name)
-        if looks is not None and looks.is_measurement and wanted:
-            raise looks.error(name).at(file=path)
-        reason = _reason(table[name], name, looks)
-        if reason is not None:
-            reasons[name] = reason
-            notes |= dict.fromkeys(note for sign, note in _NOTES.items() if sign in reason)
-    if features is None and reasons:
-        only = next(iter(reasons)) if len(reasons) == 1 else None
-        columns = ", ".join(f"column {name!r} {reason}" for name, reason in reasons.items())
-        sentence = columns if only is None else f"it {reasons[only]}"
-        raise InputError(
-            " ".join([f"{sentence}.", *notes]),
-            file=path,
-            column=only,
-            option="exclude",
-            value=[*exclude, *reasons],
-        )
-    return chosen
+
+    name: str
+    kind: str
+    missing: float
+    why_not_used: str | None = None
+    problem: InputError | None = None
 
 
-def why_not_feature(table: Any, name: str, decimal: str = ".") -> str | None:
-    """Say why a column cannot be a feature as it is, or perhaps is none; None if it is one.
+def describe_column(column: Any, name: str, csv_format: CsvFormat = DEFAULT_CSV) -> ColumnOfTable:
+    """Say what a column holds, and whether it is a feature by default.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray or pyarrow.Array
+        As `poscount.files.reading.read_table` reads it, so that numbers are numbers.
+    name : str
+    csv_format : CsvFormat
+        With what the file was read.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> table = pa.table({"site": ["a", "b"], "row_id": [7, 9], "weight": [1.5, 2.5]})
-    >>> [why_not_feature(table, name) for name in table.column_names]
-    ["holds words such as 'a'", 'looks like an identifier', None]
+    >>> describe_column(pa.array(["north", None, "south", "north"]), "site")
+    ColumnOfTable(name='site', kind='category', missing=0.25, why_not_used=None, problem=None)
+    >>> describe_column(pa.array([7, 9]), "row_id").why_not_used
+    'looks like an identifier'
+    >>> describe_column(pa.array(["1,5", "2,25"]), "weight").problem.option
+    'decimal'
     """
-    return _reason(table[name], name, _look(table[name], decimal))
-
-
-def _look(column: Any, decimal: str) -> LooksLike | None:
-    """What a column of text looks like; None if it is not of text."""
-    return look_at_text(column.to_pylist(), decimal) if is_text(column.type) else None
-
-
-def _reason(column: Any, name: str, looks: LooksLike | None) -> str | None:
-    if looks is not None:
-        return looks.reason
-    if is_number(column.type):
-        return "looks like an identifier" if _is_identifier(column, name) else None
+    found = ColumnOfTable(name, "number", _share_missing(column))
+    looks = None
+    if is_text(column.type):
+        text = without_marks(column.cast(pyarrow().string()), name, csv_format)
+        looks = look_at_text(text.to_pylist(), csv_format.decimal)
+    if looks is not None and looks.kind == "date":
+        return found._replace(kind="date", why_not_used=looks.reason)
     if pyarrow().types.is_temporal(column.type):
-        return "holds dates or times"
-    return f"holds {column.type}"
+        return found._replace(kind="date", why_not_used="holds dates or times")
+    # A dictionary's values are categories, even if they are written like numbers.
+    if looks and looks.is_measurement and not pyarrow().types.is_dictionary(column.type):
+        found = found._replace(problem=looks.error(name, csv_format))
+    if _is_identifier(column, name):
+        why_not = "looks like an identifier" if name else "has no name and may number the rows"
+        return found._replace(kind="identifier", why_not_used=why_not)
+    if looks is None:
+        if is_number(column.type):
+            is_boolean = pyarrow().types.is_boolean(column.type)
+            return found._replace(kind="category" if is_boolean else "number")
+        if pyarrow().types.is_dictionary(column.type):
+            return found._replace(kind="category")
+        return found._replace(kind="other", why_not_used=f"holds {column.type}")
+    if found.problem:
+        return found
+    if _is_free_text(column):
+        why_not = f"holds text that differs in nearly every row, such as {looks.shown}"
+        return found._replace(kind="free text", why_not_used=why_not)
+    return found._replace(kind="category")
+
+
+class ChosenFeatures(NamedTuple):
+    """Names of the features, and what each column that was left out by default holds."""
+
+    features: list[str]
+    left_out: dict[str, str]
+
+
+def choose_features(
+    table: Any,
+    features: list[str] | None,
+    exclude: list[str],
+    path: str,
+    csv_format: CsvFormat = DEFAULT_CSV,
+) -> ChosenFeatures:
+    """Choose features by name, or all numbers and categories if no column is doubtful.
+
+    By default dates are left out, and said to be. Columns that look like identifiers or free text
+    are errors, because they might be measurements. Where text is only another way to write
+    numbers, the error says how to read or write it, and does not suggest to leave the column out.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"night": ["2026-01-12", "2026-01-13"], "weight": [1.5, 2.5]})
+    >>> choose_features(table, None, [], "trap.csv")
+    ChosenFeatures(features=['weight'], left_out={'night': "holds dates or times such as ..."})
+    >>> choose_features(table, ["night"], [], "trap.csv").features
+    ['night']
+    """
+    chosen = chosen_columns(table.column_names, features, [*(features or []), *exclude], path)
+    columns = [
+        describe_column(table[name], name, csv_format) for name in chosen if name not in exclude
+    ]
+    for column in columns:
+        if column.problem and (features is not None or column.kind == "number"):
+            raise column.problem.at(file=path)
+    if features is not None:
+        return ChosenFeatures([column.name for column in columns], {})
+    doubtful = [column for column in columns if column.kind not in ("number", "category", "date")]
+    if doubtful:
+        raise _doubtful(doubtful, exclude).at(file=path)
+    return ChosenFeatures(
+        [column.name for column in columns if column.why_not_used is None],
+        {column.name: column.why_not_used for column in columns if column.why_not_used},
+    )
+
+
+def _doubtful(columns: list[ColumnOfTable], exclude: list[str]) -> InputError:
+    alone = len(columns) == 1
+    return InputError(
+        f"it {columns[0].why_not_used}."
+        if alone
+        else ", ".join(f"column {column.name!r} {column.why_not_used}" for column in columns) + ".",
+        column=columns[0].name if alone else None,
+        option="exclude",
+        value=[*exclude, *(column.name for column in columns)],
+    )
+
+
+def _share_missing(column: Any) -> float:
+    n_missing = column.null_count
+    if pyarrow().types.is_floating(column.type):
+        n_missing = pyarrow().compute.sum(column.is_null(nan_is_null=True)).as_py() or 0
+    return n_missing / max(len(column), 1)
+
+
+def _is_free_text(column: Any) -> bool:
+    n_values = len(column) - column.null_count
+    if n_values < FEW_ROWS:
+        return False
+    return pyarrow().compute.count_distinct(column).as_py() >= MOSTLY_DIFFERENT * n_values
 
 
 def is_text(kind: Any) -> bool:
@@ -120,16 +209,10 @@ def is_number(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _named_as_identifier(name: str) -> bool:
-    # The last two are what pandas writes for its index.
-    named = _IDENTIFIER.search(name) or re.search("[a-z]I[dD]$", name)
-    return bool(named) or name == "" or name.startswith("Unnamed:")
-
-
 def _is_identifier(column: Any, name: str) -> bool:
-    if _named_as_identifier(name):
+    if named_as_identifier(name):
         return True
-    if not pyarrow().types.is_integer(column.type) or len(column) < 20 or column.null_count:
+    if not pyarrow().types.is_integer(column.type) or len(column) < FEW_ROWS or column.null_count:
         return False
     ends = pyarrow().compute.min_max(column).as_py()
     n_distinct = pyarrow().compute.count_distinct(column).as_py()
@@ -146,6 +229,17 @@ def model_columns(model: Quantifier) -> list[str]:
     return list(model.feature_names_in_)
 
 
-def wanted_columns(model: Quantifier, by: Sequence[str]) -> list[str]:
-    """Columns that a model uses and columns to group by, each once."""
-    return list(dict.fromkeys([*model_columns(model), *by]))
+def wanted_columns(
+    model: Quantifier, by: Sequence[str], names: Collection[str] | None = None
+) -> list[str]:
+    """Columns that a model uses and columns to group by, each once.
+
+    Parameters
+    ----------
+    model : Quantifier
+    by : sequence of str
+        Such as ``site`` or ``month(date)``.
+    names : collection of str, optional
+        Columns of the table, which tell whether ``month(date)`` is one of them.
+    """
+    return list(dict.fromkeys([*model_columns(model), *group_columns(by, names or ())]))

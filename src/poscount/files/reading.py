@@ -1,4 +1,4 @@
-"""Rows from files, in batches of bounded size: CSV (also gzipped), Parquet and Arrow."""
+"""Rows from files, in batches of bounded size: CSV, JSON lines, Excel, Parquet and Arrow."""
 
 from __future__ import annotations
 
@@ -8,22 +8,35 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from poscount.errors import InputError
+from poscount.files.added_columns import partition_values, with_partitions, with_periods
 from poscount.files.arrow import OnProgress, pyarrow
-from poscount.files.csv import DEFAULT_CSV, CsvFormat, csv_batches, infer
+from poscount.files.csv import csv_batches
+from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
+from poscount.files.excel import excel_batches
 from poscount.files.features import chosen_columns, is_text
+from poscount.files.json_lines import json_batches
 from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
+from poscount.files.streams import archive_member, source_name
 from poscount.files.text_cells import look_at_text
+from poscount.files.text_numbers import infer, numbers, without_signs, words
+from poscount.grouping import group_columns
 
+_PACKED = ("", ".gz", ".zst", ".zip")
+EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 _SUFFIXES = {
-    "CSV": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
+    "CSV": tuple(kind + end for end in _PACKED for kind in (".csv", ".tsv", ".txt")),
+    "JSON lines": tuple(kind + end for end in _PACKED for kind in (".jsonl", ".ndjson")),
+    "Excel": EXCEL_SUFFIXES,
     "Parquet": (".parquet",),
     "Arrow": (".arrow", ".feather", ".ipc"),
 }
-_MISSING_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-_ALL_SUFFIXES = tuple(chain.from_iterable(_SUFFIXES.values()))
+# In these files the text of a cell says what it is.
+_UNTYPED = ("CSV", "JSON lines", "Excel")
+_ALL_SUFFIXES = (*chain.from_iterable(_SUFFIXES.values()), ".zip")
+# What is told of them; .gz, .zst and .zip may follow the first five.
+_TOLD_SUFFIXES = ", ".join(suffix for suffix in _ALL_SUFFIXES if suffix.count(".") == 1)
 
 
 def expand(paths: Sequence[str]) -> list[str]:
@@ -63,6 +76,7 @@ def read_batches(
     *,
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
+    by: Sequence[str] = (),
     csv_format: CsvFormat = DEFAULT_CSV,
     batch_rows: int = 65536,
     progress: OnProgress | None = None,
@@ -72,17 +86,21 @@ def read_batches(
     Parameters
     ----------
     path : str or path-like
-        The extension decides the format; ``-`` is CSV on standard input. A CSV file may be
-        gzipped, whatever its extension.
+        The extension decides the format; ``-`` is CSV on standard input. A file of CSV or of JSON
+        lines may be compressed (gzip, Zstandard, zip with one file in it), whatever its extension.
     columns : sequence of str, optional
         The columns to read, in this order; all by default. A column that is not in the file may
         be in its path, as text: ``night=3`` in ``traps/night=3/part-0.parquet``.
     numeric : sequence of str, optional
-        Columns that must hold numbers. In a CSV file they are read as float64 and all others as
-        text, so that no type depends on what the first rows happen to be; the columns of Parquet
-        and Arrow files keep their types. Empty cells are null.
+        Columns that must hold numbers. In a file of CSV or JSON lines they are read as float64
+        and all others as text, so that no type depends on what the first rows happen to be; the
+        columns of other files keep their types. Empty cells and the usual signs of missing values
+        are null.
+    by : sequence of str
+        Columns to group by, read besides `columns`. For ``month(date)`` and the like, which is
+        not the name of a column, the batches have a column of that name, as text.
     csv_format : CsvFormat
-        How a CSV file is written.
+        How the file is written.
     batch_rows : int
         The most rows in a batch.
     progress : callable, optional
@@ -112,30 +130,76 @@ def read_batches(
     path = os.fspath(path)
     file_format = _format_of(path)
     _check_file(path)
-    required = list(dict.fromkeys([*(columns or ()), *(numeric or ())]))
+    in_path = partition_values(path)
     # A feature is never taken from a path.
-    partitions = {
-        name: value
-        for name, value in partition_values(path).items()
-        if name in (columns or ()) and name not in (numeric or ())
-    }
+    partitions: dict[str, str | None] = {}
+    chosen: list[str] | None = None if columns is None else [*columns]
+    required = list(dict.fromkeys([*(columns or ()), *(numeric or ())]))
 
     def choose(names: list[str]) -> list[str]:
-        inside = [name for name in required if name in names or name not in partitions]
-        wanted = None if columns is None else [name for name in columns if name in inside]
-        return chosen_columns(names, wanted, inside, source)
+        nonlocal chosen
+        keys = group_columns(by, [*names, *in_path])
+        partitions.update(
+            (name, value)
+            for name, value in in_path.items()
+            if name in (*(columns or ()), *keys) and name not in (numeric or ())
+        )
+        needed = [*required, *keys]
+        inside = [name for name in needed if name in names or name not in partitions]
+        if chosen is None:
+            return chosen_columns(names, None, inside, source)
+        chosen = list(dict.fromkeys([*chosen, *keys]))
+        return chosen_columns(names, [name for name in chosen if name in inside], inside, source)
 
-    source = "standard input" if path == "-" else path
+    source = source_name(path)
+    csv_format = csv_format.checked(path)
     if file_format == "CSV":
-        csv_format = csv_format.checked(path)
-        batches = csv_batches(path, choose, required, numeric or (), csv_format, progress)
+        batches = csv_batches(path, choose, required, csv_format, progress)
+    elif file_format == "JSON lines":
+        needed = None if columns is None or by else required
+        batches = json_batches(path, choose, needed, numeric or (), csv_format, progress)
+    elif file_format == "Excel":
+        batches = excel_batches(path, choose, csv_format, progress)
     elif file_format == "Parquet":
         batches = undamaged(parquet_batches(path, choose, batch_rows, progress), path, file_format)
     else:
         batches = undamaged(arrow_batches(path, choose, progress), path, file_format)
-    for batch in _with_partitions(batches, columns, partitions):
+    if file_format in _UNTYPED:
+        batches = _typed(batches, numeric or (), csv_format, source)
+    elif csv_format.na:
+        batches = (_without_signs(batch, csv_format.na) for batch in batches)
+    row = 0
+    for batch in with_partitions(batches, chosen is not None, partitions):
+        batch = with_periods(batch, by, chosen, csv_format.day_first, source, row)
+        row += batch.num_rows
         for start in range(0, max(batch.num_rows, 1), batch_rows):
             yield batch.slice(start, batch_rows)
+
+
+def _typed(
+    batches: Iterable[Any], numeric: Sequence[str], csv_format: CsvFormat, source: str
+) -> Iterator[Any]:
+    """Make numbers of the text of numeric columns, and take away what means a missing value."""
+    row = 0
+    for batch in batches:
+        arrays = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if not is_text(column.type):
+                arrays.append(without_signs(column, csv_format.na))
+            elif name in numeric:
+                try:
+                    arrays.append(numbers(column, name, csv_format))
+                except InputError as error:
+                    raise error.at(file=source, first_row=row) from error
+            else:
+                arrays.append(words(column, csv_format))
+        yield pyarrow().RecordBatch.from_arrays(arrays, names=batch.schema.names)
+        row += batch.num_rows
+
+
+def _without_signs(batch: Any, na: tuple[str, ...]) -> Any:
+    arrays = [without_signs(column, na) for column in batch.columns]
+    return pyarrow().RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
 def read_table(
@@ -143,17 +207,18 @@ def read_table(
     *,
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
+    by: Sequence[str] = (),
     csv_format: CsvFormat = DEFAULT_CSV,
 ) -> Any:
     """Read a whole file that fits in memory.
 
     Parameters
     ----------
-    path, columns, csv_format
+    path, columns, by, csv_format
         As in `read_batches`.
     numeric : sequence of str, optional
-        As in `read_batches`. By default, a column of a CSV file becomes integers or floats if all
-        of its cells are numbers, and stays text otherwise.
+        As in `read_batches`. By default, a column of text in a file of CSV, JSON lines or Excel
+        becomes integers or floats if all of its cells are numbers, and stays text otherwise.
 
     Returns
     -------
@@ -168,10 +233,13 @@ def read_table(
     rows: int64
     """
     pa = pyarrow()
-    batches = read_batches(path, columns=columns, numeric=numeric, csv_format=csv_format)
+    batches = read_batches(path, columns=columns, numeric=numeric, by=by, csv_format=csv_format)
     table = pa.Table.from_batches(list(batches))
-    if numeric is None and _format_of(os.fspath(path)) == "CSV":
-        inferred = [infer(column, csv_format.decimal) for column in table.columns]
+    if numeric is None and _format_of(os.fspath(path)) in _UNTYPED:
+        inferred = [
+            infer(column, name, csv_format) if is_text(column.type) else column
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        ]
         table = pa.Table.from_arrays(inferred, names=table.column_names)
     return table
 
@@ -197,21 +265,25 @@ def read_files(
     *,
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
+    by: Sequence[str] = (),
     csv_format: CsvFormat = DEFAULT_CSV,
 ) -> FileRows:
     """Read whole files into one table; the other parameters are those of `read_table`."""
     pa = pyarrow()
     tables = [
-        read_table(file, columns=columns, numeric=numeric, csv_format=csv_format) for file in files
+        read_table(file, columns=columns, numeric=numeric, by=by, csv_format=csv_format)
+        for file in files
     ]
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        raise _different_types(files, tables, csv_format.decimal) from error
+        raise _different_types(files, tables, csv_format) from error
     return FileRows(table, files, [table.num_rows for table in tables])
 
 
-def _different_types(files: Sequence[str], tables: Sequence[Any], decimal: str) -> InputError:
+def _different_types(
+    files: Sequence[str], tables: Sequence[Any], csv_format: CsvFormat
+) -> InputError:
     """Name the first column that is text in one file and something else in another."""
     for name in tables[0].column_names:
         columns = {
@@ -221,8 +293,8 @@ def _different_types(files: Sequence[str], tables: Sequence[Any], decimal: str) 
         }
         text = [file for file, column in columns.items() if is_text(column.type)]
         if 0 < len(text) < len(columns):
-            looks = look_at_text(columns[text[0]].to_pylist(), decimal)
-            return looks.error(name).at(file=text[0])
+            looks = look_at_text(columns[text[0]].to_pylist(), csv_format.decimal)
+            return looks.error(name, csv_format).at(file=text[0])
     return InputError("a column does not have the same type in all files.", file=", ".join(files))
 
 
@@ -252,9 +324,7 @@ def _supported_below(directory: str) -> list[str]:
             if name.lower().endswith(_ALL_SUFFIXES) and not name.startswith((".", "_"))
         ]
     if not files:
-        raise InputError(
-            f"no file in this directory ends in {', '.join(_ALL_SUFFIXES)}.", file=directory
-        )
+        raise InputError(f"no file in this directory ends in {_TOLD_SUFFIXES}.", file=directory)
     return sorted(files)
 
 
@@ -264,8 +334,16 @@ def _format_of(path: str) -> str:
     for file_format, suffixes in _SUFFIXES.items():
         if path.lower().endswith(suffixes):
             return file_format
+    inside = ""
+    if path.lower().endswith(".zip"):
+        _check_file(path)
+        inside = archive_member(path)
+        for file_format in ("CSV", "JSON lines"):
+            if inside.lower().endswith(_SUFFIXES[file_format]):
+                return file_format
     raise InputError(
-        f"its extension is not of a format that can be read; use {', '.join(_ALL_SUFFIXES)}.",
+        f"{f'in the archive, the extension of {inside!r}' if inside else 'its extension'} is not "
+        f"of a format that can be read; use {_TOLD_SUFFIXES} (text also as .gz, .zst or .zip).",
         file=path,
     )
 
@@ -281,37 +359,3 @@ def _check_file(path: str) -> None:
         raise InputError("you are not allowed to read this file.", file=path)
     if os.path.isfile(path) and os.path.getsize(path) == 0:
         raise InputError("the file is empty.", file=path)
-
-
-# Columns in the path of a file, as Hive, Spark and Dask write them: night=3/
-
-
-def partition_values(path: str) -> dict[str, str | None]:
-    """Names and values in the folders of a path; the values are text, so "01" stays "01".
-
-    Examples
-    --------
-    >>> partition_values("traps/site=north%20gate/night=01/part-0.parquet")
-    {'site': 'north gate', 'night': '01'}
-    """
-    values: dict[str, str | None] = {}
-    for folder in os.path.dirname(path).split(os.sep):
-        name, equals, value = folder.partition("=")
-        if name and equals:
-            values[unquote(name)] = None if value == _MISSING_PARTITION else unquote(value)
-    return values
-
-
-def _with_partitions(
-    batches: Iterable[Any], columns: Sequence[str] | None, partitions: dict[str, str | None]
-) -> Iterator[Any]:
-    """Add the wanted columns that are in the path and not in the batches."""
-    for batch in batches:
-        missing = [name for name in partitions if name not in batch.schema.names]
-        if not missing or columns is None:
-            yield batch
-            continue
-        for name in missing:
-            value = pyarrow().scalar(partitions[name], pyarrow().string())
-            batch = batch.append_column(name, pyarrow().repeat(value, batch.num_rows))
-        yield batch.select(list(dict.fromkeys(columns)))

@@ -10,8 +10,8 @@ import numpy as np
 from poscount.base import Quantifier
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
-from poscount.files.csv import DEFAULT_CSV, CsvFormat
-from poscount.files.features import wanted_columns
+from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
+from poscount.files.features import model_columns
 from poscount.files.reading import FileRows, read_batches, read_files
 from poscount.seeds import stream
 
@@ -36,9 +36,12 @@ def read_rows(
     csv_format: CsvFormat = DEFAULT_CSV,
 ) -> FileRows:
     """Read all rows of the columns that a model was fitted on, and of those to group by."""
-    columns = wanted_columns(model, by)
     return read_files(
-        files, columns=columns, numeric=model.numeric_features_, csv_format=csv_format
+        files,
+        columns=model_columns(model),
+        numeric=model.numeric_features_,
+        by=by,
+        csv_format=csv_format,
     )
 
 
@@ -68,7 +71,7 @@ def sample_rows_from_files(
     pa = pyarrow()
     draw = stream(seed, "some rows")
     kept, numbers, n_rows = None, np.empty(0), 0
-    columns = wanted_columns(model, ())
+    columns = model_columns(model)
     for file in files:
         for batch in read_batches(
             file, columns=columns, numeric=model.numeric_features_, csv_format=csv_format

@@ -6,9 +6,10 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from poscount.errors import InputError
+from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 
 # What spreadsheets and statistics programs write for a missing number: these cells are missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None")
@@ -20,7 +21,11 @@ _PERHAPS_MISSING = {
 }
 _YES_OR_NO = {"yes", "no", "y", "n", "true", "false", "t", "f"}
 # Between thousands: spaces of several widths, apostrophes, underscores.
-_GAPS = " \u00a0\u2009\u202f'\u2019_"
+GAPS = " \u00a0\u2009\u202f'\u2019_"
+# Marks of thousands that are taken for the same.
+SAME_MARKS = {" ": " \u00a0\u2009\u202f", "'": "'\u2019"}
+# Before a number, these are no units: they say that the number is not exact.
+_SIGNS = "<>≤≥~≈±"
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 _TIME = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?[ap]m)?(?:\s?(?:Z|[+-]\d\d:?\d\d))?"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -36,8 +41,8 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _WITH_UNIT = re.compile(
-    r"(?P<before>[<>≤≥~≈±$€£¥]?)\s?"
-    rf"(?P<number>[+-]?(?:\d[\d.,{_GAPS}]*)?\d{_EXPONENT})\s?"
+    rf"(?P<before>[{_SIGNS}$€£¥]?)\s?"
+    rf"(?P<number>[+-]?(?:\d[\d.,{GAPS}]*)?\d{_EXPONENT})\s?"
     r"(?P<after>(?:(?:[^\W\d_]|[%‰°\u2032\u2033$€£¥])[^\d:,;]{0,11}[23]?)?)"
 )
 _MOST_UNITS = 3
@@ -46,7 +51,7 @@ _LONGEST = 40
 # Fewer words among numbers than this share are slips, and not what the column is about.
 _SLIPS = 0.25
 
-# What a column of each kind holds, and what to do about one of its cells.
+# What a column of each kind holds, and what to say about one of its cells.
 _KINDS = {
     "decimal": (
         "decimal {mark}s, as in",
@@ -54,19 +59,27 @@ _KINDS = {
     ),
     "thousands": (
         "thousands marks, as in",
-        ": it has thousands marks; write {digits}.",
+        ": it has thousands marks.",
     ),
     "decimal or thousands": (
         "decimal {mark}s or thousands marks, as in",
-        ": if the {mark} marks thousands, write {digits}; if it is the decimal mark, say so.",
+        ": the {mark} is either a thousands mark (then it is {digits}) or the decimal mark.",
     ),
     "decimal and thousands": (
         "decimal {mark}s and thousands marks, as in",
-        ": it has a decimal {mark} and thousands marks; remove the thousands marks.",
+        ": it has a decimal {mark} and thousands marks.",
     ),
     "unit": (
         "units, as in",
-        ": it has a unit or a sign; write the number alone, in one unit for all rows.",
+        ": it has the unit {first}.",
+    ),
+    "units": (
+        "numbers with different units, as in",
+        ": the column has the units {marks}; write all numbers in one unit.",
+    ),
+    "sign": (
+        "numbers with signs, as in",
+        ": it has the sign {first}; write the number alone.",
     ),
     "yes or no": (
         "answers such as",
@@ -74,7 +87,7 @@ _KINDS = {
     ),
     "missing": (
         "signs for missing values, such as",
-        "; if it means that the value is missing, fill it in or remove the row.",
+        ", but it may mean that the value is missing.",
     ),
     "slip": (
         "numbers, but also",
@@ -101,48 +114,85 @@ class LooksLike(NamedTuple):
     Parameters
     ----------
     kind : str
-        One of these: decimal, thousands, decimal or thousands, decimal and thousands, unit,
-        yes or no, missing, slip (a few wrong cells among numbers), date, words; or numbers, where
-        only the type of the column is wrong.
+        One of these: decimal, thousands, decimal or thousands, decimal and thousands, unit (the
+        same in all cells), units (several), sign (as in <0.5), yes or no, missing, slip (a few
+        wrong cells among numbers), date, words; or numbers, where only the type of the column is
+        wrong.
     example : str
         The first cell of this kind.
     row : int
         Its row, from 0.
     decimal : str
         The decimal mark that was expected.
+    marks : tuple of str
+        Of thousands, units, signs and missing: those that the column has, the example's first.
     """
 
     kind: str
     example: str
     row: int
     decimal: str
+    marks: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
         """Why the column is not a feature as it is."""
         holds, _ = _KINDS[self.kind]
-        return f"holds {holds.format(mark=self._mark)} {self._shown}"
+        return f"holds {holds.format(mark=self._mark)} {self.shown}"
 
     @property
     def is_measurement(self) -> bool:
         """Whether these are numbers, or can be written as numbers."""
-        return self.kind not in ("date", "words")
+        return self.kind not in ("date", "words", "yes or no")
 
-    def error(self, column: str) -> InputError:
-        """What is wrong with the example, and what to do about it."""
+    def error(self, column: str, csv_format: CsvFormat = DEFAULT_CSV) -> InputError:
+        """What is wrong with the example, and the option that reads it, if there is one.
+
+        Parameters
+        ----------
+        column : str
+            The name of the column.
+        csv_format : CsvFormat
+            What was set already: signs of missing values and units are added to it.
+        """
         _, advice = _KINDS[self.kind]
-        advice = advice.format(mark=self._mark, digits=self._digits())
-        decimal = self.kind.startswith("decimal")
+        unit = csv_format.unit_of(column)
+        if self.kind == "unit" and unit is not None:
+            advice = f": it has the unit {{first}}, but the column's unit is {unit}."
+        advice = advice.format(
+            mark=self._mark,
+            digits=self._digits(),
+            first=next(iter(self.marks), ""),
+            marks=" and ".join(self.marks),
+        )
+        option: str | None = None
+        otherwise: str | None = None
+        value: Any = None
+        if self.kind == "decimal or thousands":
+            option, otherwise, value = "thousands", "decimal", _other(self.decimal)
+        elif self.kind.startswith("decimal"):
+            option, value = "decimal", _other(self.decimal)
+        elif self.kind == "thousands":
+            # If the decimal mark is what marks thousands, the other one marks decimals.
+            is_decimal = self.marks == (self.decimal,)
+            option = "decimal" if is_decimal else "thousands"
+            value = _other(self.decimal) if is_decimal else self.marks[0]
+        elif self.kind == "unit" and unit is None:
+            option, value = "units", {**dict(csv_format.units), column: self.marks[0]}
+        elif self.kind == "missing":
+            option, value = "na", [*csv_format.na, *self.marks]
         return InputError(
-            f"{self._shown} is not a number{advice}",
+            f"{self.shown} is not a number{advice}",
             column=column,
             row=self.row,
-            option="decimal" if decimal else None,
-            value=_other(self.decimal) if decimal else None,
+            option=option,
+            value=value,
+            otherwise=otherwise,
         )
 
     @property
-    def _shown(self) -> str:
+    def shown(self) -> str:
+        """The example in quotation marks, cut if it is long."""
         cut = self.example if len(self.example) <= _LONGEST else f"{self.example[:_LONGEST]}..."
         return repr(cut)
 
@@ -151,9 +201,7 @@ class LooksLike(NamedTuple):
         return "comma" if self.decimal == "." else "point"
 
     def _digits(self) -> str:
-        marks = f"[{_other(self.decimal)}{_GAPS}]"
-        plain = re.sub(marks, "", self.example)
-        return plain.replace(self.decimal, "") if plain.count(self.decimal) > 1 else plain
+        return re.sub(f"[{_other(self.decimal)}{GAPS}]", "", self.example)
 
 
 def look_at_text(cells: Iterable[str | None], decimal: str = ".") -> LooksLike:
@@ -169,7 +217,7 @@ def look_at_text(cells: Iterable[str | None], decimal: str = ".") -> LooksLike:
     Examples
     --------
     >>> look_at_text(["7", "3,14"])
-    LooksLike(kind='decimal', example='3,14', row=1, decimal='.')
+    LooksLike(kind='decimal', example='3,14', row=1, decimal='.', marks=())
     >>> print(look_at_text([None, "yes", "no", "yes"]).error("flies"))
     column 'flies', row 1: 'yes' is not a number; write 1 for yes and 0 for no.
     """
@@ -187,9 +235,29 @@ def look_at_text(cells: Iterable[str | None], decimal: str = ".") -> LooksLike:
     else:
         kind = "missing" if len(kinds) > len(numbers) else "numbers"
         others = kinds
-    alike = (cell for cell, its_kind in others.items() if its_kind == kind)
-    example = next(alike, next(iter(others), ""))
-    return LooksLike(kind, example, rows.get(example, 0), decimal)
+    alike = [cell for cell, its_kind in others.items() if its_kind == kind]
+    example = alike[0] if alike else next(iter(others), "")
+    if kind == "unit":
+        kind, marks = _kind_of_units(alike)
+    else:
+        marks = _marks(kind, alike, decimal)
+    return LooksLike(kind, example, rows.get(example, 0), decimal, marks)
+
+
+def _marks(kind: str, cells: list[str], decimal: str) -> tuple[str, ...]:
+    if kind == "missing":
+        return tuple(cells)
+    if kind != "thousands":
+        return ()
+    found = re.sub(r"^[+-]?\d+", "", cells[0])[0] if cells else _other(decimal)
+    return (next((mark for mark, same in SAME_MARKS.items() if found in same), found),)
+
+
+def _kind_of_units(cells: list[str]) -> tuple[str, tuple[str, ...]]:
+    units = tuple(dict.fromkeys(map(_unit, cells)))
+    if units[0][0] in _SIGNS:
+        return "sign", units
+    return ("unit" if len(units) == 1 else "units"), units
 
 
 def _most_common(cells: dict[str, str], points: bool) -> str:
@@ -260,8 +328,8 @@ def _patterns(decimal: str) -> tuple[re.Pattern[str], ...]:
     return (
         re.compile(rf"{with_decimal(mark)}|[+-]?(?:nan|inf|infinity)", re.I | re.A),
         re.compile(with_decimal(other), re.A),
-        re.compile(rf"{grouped(other + _GAPS)}(?:{mark}\d+)?|{first}(?:{mark}\d{{3}}){{2,}}", re.A),
-        re.compile(rf"{grouped(mark + _GAPS)}{other}\d+", re.A),
+        re.compile(rf"{grouped(other + GAPS)}(?:{mark}\d+)?|{first}(?:{mark}\d{{3}}){{2,}}", re.A),
+        re.compile(rf"{grouped(mark + GAPS)}{other}\d+", re.A),
     )
 
 

@@ -121,11 +121,13 @@ def group_label(values: Iterable[Any]) -> Label:
     --------
     >>> group_label(["north", 3])
     'north, 3'
+    >>> group_label([None])
+    'missing'
     """
     values = list(values)
     if len(values) == 1 and isinstance(values[0], datetime.date):
         return values[0]
-    return ", ".join(map(str, values))
+    return ", ".join("missing" if value is None else str(value) for value in values)
 
 
 def _check_lengths(

@@ -75,23 +75,33 @@ def learn_limits(positives: np.ndarray) -> np.ndarray:
 
 
 def count_outside(
-    columns: np.ndarray, limits: np.ndarray, starts: np.ndarray | None, flat: np.ndarray
+    columns: np.ndarray,
+    limits: np.ndarray,
+    starts: np.ndarray | None,
+    flat: np.ndarray,
+    weights: np.ndarray | None = None,
 ) -> None:
     """Add rows to counts.
 
     Parameters
     ----------
     columns : ndarray of shape (n_features, n_rows)
-        Finite numbers, each feature contiguous.
+        Numbers, each feature contiguous; a missing one is NaN, and inside of all limits.
     limits : ndarray of shape (n_features, 8)
         From `learn_limits`.
     starts : ndarray of int, shape (n_rows,), or None
         Where the counts of each row's group start in `flat`; None for one group.
     flat : ndarray of int64
         Counts, which are added to.
+    weights : ndarray of int64, shape (n_rows,), optional
+        What each row counts, for rows that have a start; 1 by default.
     """
     n = len(BEYOND)
-    least, most = (values[:, np.newaxis] for values in (columns.min(axis=1), columns.max(axis=1)))
+    # The plain minimum is faster, but would be NaN.
+    ends = columns.min(axis=1), columns.max(axis=1)
+    if np.isnan(np.sum(ends)):
+        ends = np.fmin.reduce(columns, axis=1), np.fmax.reduce(columns, axis=1)
+    least, most = (values[:, np.newaxis] for values in ends)
     # Most features stay within most limits, and few have any zero.
     crossed = np.hstack([least < limits[:, :n], most > limits[:, n:], (least <= 0) & (most >= 0)])
     for j, k in np.argwhere(crossed).tolist():
@@ -105,4 +115,38 @@ def count_outside(
         if starts is None:
             flat[place] += np.count_nonzero(rows)
         else:
-            np.add.at(flat, starts[rows] + place, 1)
+            add_to(flat, starts[rows] + place, None if weights is None else weights[rows])
+
+
+def add_to(
+    flat: np.ndarray,
+    places: np.ndarray,
+    weights: np.ndarray | None,
+    kept: np.ndarray | None = None,
+) -> None:
+    """Add rows to counts at their places, of shape (..., n_rows): 1 each, or their weights.
+
+    Parameters
+    ----------
+    flat : ndarray of int64
+        Counts, which are added to.
+    places : ndarray of int, shape (..., n_rows)
+    weights : ndarray of int64, shape (n_rows,), or None
+    kept : ndarray of bool, shape (..., n_rows), optional
+        The places that count.
+
+    Examples
+    --------
+    >>> counts = np.zeros(3, np.int64)
+    >>> add_to(counts, np.array([[0, 0], [1, 2]]), np.array([5, 7]))
+    >>> counts
+    array([12,  5,  7])
+    """
+    if weights is None:
+        np.add.at(flat, places if kept is None else places[kept], 1)
+        return
+    # One line at a time: given more lines than one, numpy 2.4 reads beyond the end of the weights.
+    lines = np.atleast_2d(places)
+    counted = np.ones(lines.shape, bool) if kept is None else np.atleast_2d(kept)
+    for line, used in zip(lines, counted, strict=True):
+        np.add.at(flat, line[used], weights[used])

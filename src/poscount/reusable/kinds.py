@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poscount.checks.few_positives import FEWEST_POSITIVES
-from poscount.errors import InputError
+from poscount.errors import InputError, join_names
+from poscount.grouping import group_codes, refuse_missing
+from poscount.reusable.k_means import k_means
 from poscount.reusable.own_order import OwnOrder
-from poscount.reusable.region_counter import k_means
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
-from poscount.validation import as_frame, group_codes
+from poscount.validation import as_frame
 
 # Unless the caller says how many.
 MOST_KINDS, POSITIVES_PER_KIND = 12, 40
@@ -70,10 +71,11 @@ def take_column(positives: Any, features: Sequence[str] | None, column: str) -> 
     if column not in frame.columns:
         raise InputError(
             "this column is to name the kinds of the positives, but there is no such column; the "
-            f"columns are {', '.join(frame.columns)}.",
+            f"columns are {join_names(frame.columns)}.",
             column=column,
             option="subtypes",
         )
+    refuse_missing(frame[column], "kind")
     groups, codes = group_codes(frame, (column,))
     names = [str(name) for (name,) in groups.rows()]
     for name, size in zip(names, np.bincount(codes).tolist(), strict=True):

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from poscount.reusable.score_quantifier import ScoreQuantifier
+from poscount.rows import Rows
+from poscount.scorers import own_if_tied
 from poscount.seeds import stream
 
 __all__ = ["ODIn"]
@@ -39,6 +41,10 @@ class ODIn(ScoreQuantifier):
         Level of the interval.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
+    missing : {"value", "error"}, default="value"
+        Whether a missing value is a fact about a row like any other, or an error.
+    text : {"category", "error"}, default="category"
+        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded scorer, of the limit and of the interval.
 
@@ -80,12 +86,21 @@ class ODIn(ScoreQuantifier):
         *,
         confidence: float = 0.95,
         n_jobs: int | None = None,
+        missing: str = "value",
+        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.scorer = scorer
         self.confidence = confidence
         self.n_jobs = n_jobs
+        self.missing = missing
+        self.text = text
         self.random_state = random_state
+
+    def _settled(self, training_scores: np.ndarray, rows: Rows) -> np.ndarray:
+        if not hasattr(self, "columns_") or self.columns_.all_numbers:
+            return training_scores
+        return own_if_tied(self.scorer_, rows.data, training_scores)
 
     def _place_edges(self, training_scores: np.ndarray) -> None:
         self.edges_ = np.quantile(training_scores, np.linspace(0, 1, 11))

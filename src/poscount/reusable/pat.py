@@ -42,6 +42,10 @@ class PAT(ScoreQuantifier):
         Level of the interval.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
+    missing : {"value", "error"}, default="value"
+        Whether a missing value is a fact about a row like any other, or an error.
+    text : {"category", "error"}, default="category"
+        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded scorer and of the interval.
 
@@ -88,12 +92,16 @@ class PAT(ScoreQuantifier):
         q: float | tuple[float, float] = (0.25, 0.75),
         confidence: float = 0.95,
         n_jobs: int | None = None,
+        missing: str = "value",
+        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.scorer = scorer
         self.q = q
         self.confidence = confidence
         self.n_jobs = n_jobs
+        self.missing = missing
+        self.text = text
         self.random_state = random_state
 
     def _place_edges(self, training_scores: np.ndarray) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from poscount import constraints, container
+from poscount.base import TABLE_CONSTRAINTS, Quantifier
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import chosen_calibration, chosen_calibrations_with_kinds
 from poscount.counts import Counts
@@ -26,7 +27,8 @@ from poscount.reusable.sum_of_kinds import (
     estimate_of_sum,
     shares_of_kinds,
 )
-from poscount.validation import Rows
+from poscount.rows import Rows
+from poscount.seeds import seed_of
 
 __all__ = ["RCQ"]
 
@@ -61,6 +63,10 @@ class RCQ(RegionEstimator):
         prevalence is their sum. None counts the positives as one kind.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
+    missing : {"value", "error"}, default="value"
+        Whether a missing value is a fact about a row like any other, or an error.
+    text : {"category", "error"}, default="category"
+        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of the clusters and of the null calibration.
 
@@ -166,6 +172,7 @@ class RCQ(RegionEstimator):
         "calibration": [str, Calibration],
         "subtypes": [Integral, str, None],
         "n_jobs": [Integral, None],
+        **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -176,12 +183,16 @@ class RCQ(RegionEstimator):
         calibration: str | Calibration = "experience",
         subtypes: int | str | None = None,
         n_jobs: int | None = None,
+        missing: str = "value",
+        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
         self.calibration = calibration
         self.subtypes = subtypes
         self.n_jobs = n_jobs
+        self.missing = missing
+        self.text = text
         self.random_state = random_state
 
     def _set_apart(
@@ -192,19 +203,42 @@ class RCQ(RegionEstimator):
             positives, features, self._told = take_column(positives, features, self.subtypes)
         return positives, features
 
-    def _learn(self, rows: Rows) -> None:
-        super()._learn(rows)
+    def learn_codes(self, positives: np.ndarray) -> None:
+        """Learn from the codes of positives, as one kind; `columns_` and `seed_` are known."""
+        super().learn_codes(positives)
         self._regions = self._make_regions()
         self.kinds_: list[RCQ] = []
+
+    def fit_like(self, other: Quantifier, positives: np.ndarray) -> Self:
+        """Learn from codes of another model's positives, with the null calibration.
+
+        Parameters
+        ----------
+        other : Quantifier
+            The model that has made the codes of its columns.
+        positives : ndarray of shape (n_labeled, n_columns)
+        """
+        self.seed_ = seed_of(self.random_state)
+        for name in ("columns_", "projection_", "n_features_in_", "feature_names_in_"):
+            if hasattr(other, name):
+                setattr(self, name, getattr(other, name))
+        self.learn_codes(positives)
+        self.calibration_: Calibration | None = None
+        return self
+
+    def _learn(self, rows: Rows) -> None:
+        super()._learn(rows)
         if self.subtypes is None:
             self.calibration_ = chosen_calibration(self.calibration, "RCQ")
             return
         both = chosen_calibrations_with_kinds(self.calibration)
         self.calibration_, self.kinds_calibration_ = both
         block = np.asarray(rows.whole(), np.float64)
-        self._learn_kinds(block, self._told or clustered_kinds(block, self.subtypes, self.seed_))
+        design = np.ascontiguousarray(self.block_columns.design(block))
+        kinds = self._told or clustered_kinds(design, self.subtypes, self.seed_)
+        self._learn_kinds(block, design, kinds)
 
-    def _learn_kinds(self, block: np.ndarray, kinds: Kinds) -> None:
+    def _learn_kinds(self, block: np.ndarray, design: np.ndarray, kinds: Kinds) -> None:
         self.kind_names_ = kinds.names
         if len(kinds.names) == 1:
             return
@@ -212,8 +246,8 @@ class RCQ(RegionEstimator):
         for code, name in enumerate(kinds.names):
             part = RCQ(confidence=self.confidence, calibration="null", random_state=self.seed_)
             rows = block[kinds.codes == code]
-            varies = np.ptp(rows, axis=0).any()
-            if varies and part.fit(rows).regions.enough_positives:
+            varies = np.ptp(design[kinds.codes == code], axis=0).any()
+            if varies and part.fit_like(self, rows).regions.enough_positives:
                 parts.append(part)
             elif self.subtypes == "auto":
                 self.kind_names_ = ["all"]
@@ -225,7 +259,7 @@ class RCQ(RegionEstimator):
                     option="subtypes",
                 )
         self.kinds_ = parts
-        self.separation_ = separation(block, kinds.codes, self.seed_)
+        self.separation_ = separation(design, kinds.codes, self.seed_)
         meta = {"all": self.hash_, "names": kinds.names, "kinds": [part.hash_ for part in parts]}
         self.hash_ = container.digest(meta, {})
 
@@ -238,11 +272,24 @@ class RCQ(RegionEstimator):
     def _n_cells(self) -> int:
         return sum(part.n_own_cells for part in self._parts)
 
-    def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
-        first = 0
-        for part in self._parts:
-            part.tally_from(first, block, groups, counted)
+    @property
+    def _n_gap_cells(self) -> int:
+        # Counts of kinds from older files cannot be completed at their end.
+        return 0 if self.kinds_ else super()._n_gap_cells
+
+    def _tally(
+        self,
+        block: Any,
+        groups: np.ndarray | None,
+        weights: np.ndarray | None,
+        counted: np.ndarray,
+    ) -> np.ndarray:
+        places = super()._tally(block, groups, weights, counted)
+        first = self.n_own_cells
+        for part in self.kinds_:
+            part.tally_from(first, block, groups, weights, counted)
             first += part.n_own_cells
+        return places
 
     def profile_of_kinds(self, *counts: Counts) -> np.ndarray:
         """What the kinds say about samples, a line each: what the sum's calibration learns from.
@@ -257,10 +304,7 @@ class RCQ(RegionEstimator):
         ndarray of shape (n_samples, len(KINDS_PROFILE))
             With the columns of `poscount.reusable.kinds_profile.KINDS_PROFILE`.
         """
-        for each in counts:
-            self._check_counts(each)
-        cells, n_rows = (np.array([getattr(c, name) for c in counts]) for name in ("cells", "n"))
-        return self._lines_of_kinds(self._lines_of_parts(cells, n_rows))
+        return self._lines_of_kinds(self._lines_of_parts(*self._rows_of(*counts)))
 
     def _lines_of_parts(self, cells: np.ndarray, n_rows: np.ndarray) -> list[np.ndarray]:
         """What the positives as one kind, and then each kind, say about samples."""

@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from poscount import container
-from poscount.base import CountingQuantifier
 from poscount.checks.copies import copied_share, use_once
 from poscount.checks.core_differs import core_freedom
 from poscount.checks.tied_scores import largest_tie
+from poscount.columns import Columns
+from poscount.counting import CountingQuantifier
 from poscount.reusable.feature_ranges import (
     N_COLUMNS,
     OutsideCounts,
+    add_to,
     count_outside,
     learn_limits,
 )
+from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
+from poscount.reusable.k_means import k_means
 from poscount.reusable.own_order import OwnOrder
 from poscount.reusable.region_layout import (
     BANDS,
     CLUSTERINGS,
     CORE,
     FEATURE_QUANTILES,
+    N_BINS,
     N_SCORE_CELLS,
+    NO_BIN,
     SCORE_QUANTILES,
+    CutNames,
     RegionLayout,
     region_layout,
 )
-from poscount.scorers import Mahalanobis, fit_scorer, score
+from poscount.rows import InputSupport, Rows
+from poscount.scorers import Mahalanobis, fit_scorer, own_if_tied, score
 from poscount.scorers.products import products
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
-from poscount.validation import Rows
 
-MOST_FEATURES = 40
+# Columns that are cut, of numbers and of categories.
+MOST_FEATURES, MOST_WORDS = 40, 64
 DECIMALS = 6
 # In standard deviations.
 SMALLEST_GAP = 1e-5
-# Of k-means.
-N_STARTS = 3
-MAX_STEPS = 100
 
 # The thresholds of PAT, some of which also divide the score cells, and two more below.
 PAT_QUANTILES = np.linspace(0.25, 0.75, 51)
@@ -65,12 +71,27 @@ class CountsBeside(NamedTuple):
     far : ndarray of shape (n_samples, 3)
         Rows farther away than the farthest positive, by the factors `FAR`.
     outside : OutsideCounts
-        Rows outside of the range of each feature.
+        Rows outside of the range of each number.
+    gaps : GapCounts
+        Rows without a value that the positives could have, of each column.
     """
 
     pat_cells: np.ndarray
     far: np.ndarray
     outside: OutsideCounts
+    gaps: GapCounts
+
+
+class _Chunk(NamedTuple):
+    """Some rows: their numbers and bins, of shape (n_numbers or n_partitions, n_rows).
+
+    `holes` tells whether some rows may be in no bin of a partition.
+    """
+
+    rows: slice
+    numbers: np.ndarray
+    bins: np.ndarray
+    holes: bool
 
 
 class RegionCounter(CountingQuantifier):
@@ -82,38 +103,72 @@ class RegionCounter(CountingQuantifier):
     # What models of the first versions did not have, without which nothing can be counted.
     NEEDED = ("far_", "limits_", "zeros_", "copied_", "n_given_")
 
+    columns_: Columns
+    _arranged: RegionLayout
+
+    def _input_support(self) -> InputSupport:
+        return super()._input_support()._replace(sparse=True, wide=True)
+
+    def complete(self) -> None:
+        """Add what a model from an older file lacks."""
+        super().complete()
+        if not hasattr(self, "words_"):
+            self.words_ = np.empty(0, np.intp)
+
     def _learn(self, rows: Rows) -> None:
-        self.n_given_ = len(rows)
-        block, ordered, columns = self._in_own_order(rows.whole(), rows)
+        self.learn_codes(rows.whole())
+
+    def learn_codes(self, positives: np.ndarray) -> None:
+        """Learn from the codes of positives; `columns_` and `seed_` are known."""
+        self.__dict__.pop("_arranged", None)
+        self.n_given_ = self.n_labeled_ = len(positives)
+        block, ordered, columns = self._in_own_order(positives)
         self.copied_ = copied_share(ordered, self.seed_)
         if use_once(self.copied_, len(block)):
             # A copy in another fold would tell what the scorer must not know.
-            block, ordered, columns = self._in_own_order(np.unique(block, axis=0), rows)
+            block, ordered, columns = self._in_own_order(distinct_rows(block))
             self.n_labeled_ = len(block)
         self.scorer_, training_scores = fit_scorer(Mahalanobis("ledoit-wolf"), ordered, self.seed_)
+        numbers = block[:, self.block_columns.numbers]
+        design = self.block_columns.design(block)
+        self.limits_ = learn_limits(design[:, : numbers.shape[1]])
+        self.zeros_ = np.count_nonzero(numbers == 0, axis=0)
+        self._place_partitions(ordered.data, columns, np.isnan(numbers))
+        self._put_columns_back(columns)
+        if not self.block_columns.all_numbers:
+            training_scores = own_if_tied(self.scorer_, design, training_scores)
         self.edges_ = np.quantile(training_scores, EDGE_QUANTILES)
         self.largest_tie_ = largest_tie(training_scores, self.edges_)
         self.far_ = training_scores.min() * np.array(FAR)
-        self.limits_ = learn_limits(block)
-        self.zeros_ = np.count_nonzero(block == 0, axis=0)
-        self._place_partitions(ordered.data)
-        self._put_columns_back(columns)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]
         self.binned_ = self._with_bins(cells, block)
         self.core_freedom_ = self._core_freedom()
         self.hash_ = self._content_hash()
 
-    def _in_own_order(
-        self, positives: np.ndarray, rows: Rows
-    ) -> tuple[np.ndarray, Rows, np.ndarray]:
-        """Positives in the order of what they hold; the same with ordered columns; that order."""
-        block = np.asarray(positives, np.float64)
-        order = OwnOrder(block, self.seed_)
-        block = block[order.sorted_rows(block)]
-        ordered = np.ascontiguousarray(block[:, order.columns])
-        return block, Rows(ordered, None, rows.accepts), order.columns
+    def _in_own_order(self, positives: np.ndarray) -> tuple[np.ndarray, Rows, np.ndarray]:
+        """Codes of positives in the order of what they hold; their design matrix; its order.
 
-    def _place_partitions(self, block: np.ndarray) -> None:
+        The columns of the design matrix are in an order of their own.
+        """
+        block = np.asarray(positives, np.float64)
+        design = np.ascontiguousarray(self.block_columns.design(block))
+        order = OwnOrder(design, self.seed_)
+        rows = order.sorted_rows(design)
+        ordered = np.ascontiguousarray(design[rows][:, order.columns])
+        return block[rows], Rows(ordered, None, InputSupport()), order.columns
+
+    def _place_partitions(self, block: np.ndarray, columns: np.ndarray, gaps: np.ndarray) -> None:
+        """Cut numbers at quantiles, choose categories, and find clusters.
+
+        Parameters
+        ----------
+        block : ndarray of shape (n_labeled, n_design_columns)
+            The design matrix, its columns in an order of their own.
+        columns : ndarray of int
+            That order.
+        gaps : ndarray of bool, shape (n_labeled, n_numbers)
+            Where numbers are missing.
+        """
         centred = block - self.scorer_.location_
         varying = np.setdiff1d(np.arange(block.shape[1]), self.scorer_.constant_)
         # In units of the largest value, so that no square can overflow or vanish.
@@ -122,19 +177,31 @@ class RegionCounter(CountingQuantifier):
         # Rounded, so that values that differ only by noise become equal.
         standardised = (centred[:, varying] / spread).round(DECIMALS)
         generator = stream(self.seed_, "features")
-        chosen = np.arange(len(varying))
+        chosen = np.flatnonzero(columns[varying] < gaps.shape[1])
         if len(chosen) > MOST_FEATURES:
             chosen = np.sort(generator.choice(chosen, MOST_FEATURES, replace=False))
         self.features_ = varying[chosen]
-        thresholds = np.array([place_cuts(standardised[:, j]) for j in chosen])
+        there = ~gaps[:, columns[self.features_]]
+        thresholds = np.array(
+            [place_cuts(standardised[known, j]) for j, known in zip(chosen, there.T, strict=True)]
+        ).reshape(-1, len(FEATURE_QUANTILES))
         location, scale = self.scorer_.location_[self.features_], spread[chosen]
         self.cuts_ = location[:, np.newaxis] + scale[:, np.newaxis] * thresholds
+        self.words_ = self._chosen_words(generator)
         generator = stream(self.seed_, "clusters")
         with one_blas_thread():
             points = np.vstack([k_means(standardised, k, generator) for k in CLUSTERINGS])
         self.directions_ = np.zeros((block.shape[1], len(points)))
         self.directions_[varying] = (points / spread).T
         self.offsets_ = (points**2).sum(axis=1) / 2
+
+    def _chosen_words(self, generator: np.random.Generator) -> np.ndarray:
+        """Columns of categories that are cut: those with several values, or some of them."""
+        known = self.block_columns
+        several = np.array([j for j in known.words.tolist() if known.n_bins(j) > 1], np.intp)
+        if len(several) > MOST_WORDS:
+            several = np.sort(generator.choice(several, MOST_WORDS, replace=False))
+        return several
 
     def _put_columns_back(self, columns: np.ndarray) -> None:
         """Turn what was learned from columns in this order into what the caller's order needs."""
@@ -149,9 +216,16 @@ class RegionCounter(CountingQuantifier):
 
     def _core_freedom(self) -> float:
         core = self.binned_[self.binned_[:, 0] >= BANDS[CORE][0]]
-        bins = core[:, 1 : 1 + len(self.features_), np.newaxis]
+        n_numbers = len(self.features_)
+        bins = core[:, 1 : 1 + n_numbers, np.newaxis]
         below = bins <= np.arange(len(FEATURE_QUANTILES))
-        return core_freedom(below.reshape(len(core), self.cuts_.size))
+        parts = [below.reshape(len(core), self.cuts_.size)]
+        parts += [core[:, [1 + j]] == N_BINS for j in self._layout.gapped]
+        parts += [
+            core[:, [1 + n_numbers + i]] == np.arange(n)
+            for i, n in enumerate(self._layout.categories)
+        ]
+        return core_freedom(np.hstack(parts))
 
     def _content_hash(self) -> str:
         names = getattr(self, "feature_names_in_", np.array([], dtype=object))
@@ -168,77 +242,142 @@ class RegionCounter(CountingQuantifier):
             "limits": self.limits_,
         }
         meta = {"method": type(self).__name__, "features": names.tolist(), "seed": self.seed_}
-        return container.digest(meta, arrays)
+        if hasattr(self, "projection_"):
+            arrays |= {"dimension": self.projection_.dimension_, "weight": self.projection_.weight_}
+            arrays["centre"] = self.projection_.location_
+        return container.digest({**meta, **self.columns_.described()}, arrays)
 
-    def _bins(self, block: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """A chunk of rows at a time: their features, and their bins in all partitions.
+    @property
+    def cut_names(self) -> CutNames:
+        """What the cuts are called."""
+        known = self.block_columns
+        numbers = [known.names_[j] for j in known.numbers[self.features_].tolist()]
+        words = self.words_.tolist()
+        return CutNames(
+            numbers, self.cuts_, [known.names_[j] for j in words], [known.bins(j) for j in words]
+        )
 
-        Features are of shape (n_features, n_rows), bins of shape (n_partitions, n_rows).
-        """
-        whole = len(self.features_) == block.shape[1]
+    def _bins(self, block: np.ndarray, design: np.ndarray) -> Iterator[_Chunk]:
+        """A chunk of rows at a time: their numbers, and their bins in all partitions."""
+        known = self.block_columns
+        every_column = len(self.features_) == block.shape[1]
+        only_numbers = known.all_numbers
+        gapped = np.isin(np.arange(len(self.features_)), self._layout.gapped)
+        missing_bin = np.where(gapped, N_BINS, NO_BIN).astype(np.uint8)
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows, product in products(block, self.scorer_.location_, self.directions_):
+            for rows, product in products(design, self.scorer_.location_, self.directions_):
                 # Each column contiguous, so that the comparisons run along memory.
-                columns = np.ascontiguousarray(block[rows].T, dtype=np.float64)
-                cut = columns if whole else columns[self.features_]
+                codes = np.ascontiguousarray(block[rows].T, dtype=np.float64)
+                numbers = codes if only_numbers else codes[known.numbers]
+                cut = numbers if every_column else numbers[self.features_]
                 above = (cut > threshold[:, np.newaxis] for threshold in self.cuts_.T)
                 bins = next(above).view(np.uint8)
                 for more in above:
                     bins += more.view(np.uint8)
+                gaps = bool(np.isnan(np.sum(numbers)))
+                if gaps:
+                    bins = np.where(np.isnan(cut), missing_bin[:, np.newaxis], bins)
+                words = [known.bins_of(j, codes[j]) for j in self.words_.tolist()]
                 clusters = _nearest(product - self.offsets_[:, np.newaxis])
-                yield rows, columns, np.vstack([bins, *clusters])
+                found = np.vstack([bins, *words, *clusters])
+                holes = gaps or bool(words)
+                yield _Chunk(rows, numbers, found, holes)
 
     @property
     def _n_cells(self) -> int:
         return self.n_own_cells
 
     @property
-    def n_own_cells(self) -> int:
-        """Number of cells, without those of models that count along with this one."""
-        return self._ends[-1] + self.n_features_in_ * N_COLUMNS
+    def _n_gap_cells(self) -> int:
+        return n_gap_cells(self.block_columns)
 
     @property
-    def _ends(self) -> tuple[int, int, int]:
-        """Where the cells of the regions end, and PAT's, and those of far rows."""
-        in_regions = N_SCORE_CELLS * self._layout.n_columns
-        return in_regions, in_regions + len(PAT_SHARES), in_regions + len(PAT_SHARES) + len(FAR)
+    def n_own_cells(self) -> int:
+        """Number of cells, without those of models that count along with this one."""
+        return self._ends[-1] + n_gap_cells(self.block_columns)
 
-    def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
-        self.tally_from(0, block, groups, counted)
+    @property
+    def _ends(self) -> tuple[int, int, int, int]:
+        """Where the cells of the regions end, and PAT's, and those of far rows, and of ranges."""
+        in_regions = N_SCORE_CELLS * self._layout.n_columns
+        in_ranges = len(self.limits_) * N_COLUMNS
+        widths = [in_regions, len(PAT_SHARES), len(FAR), in_ranges]
+        return tuple(itertools.accumulate(widths))  # type: ignore[return-value]
+
+    def _tally(
+        self,
+        block: Any,
+        groups: np.ndarray | None,
+        weights: np.ndarray | None,
+        counted: np.ndarray,
+    ) -> np.ndarray:
+        return self.tally_from(0, block, groups, weights, counted)
+
+    @property
+    def _first_core_cell(self) -> int:
+        return 1
+
+    def _score_cells(self, cells: np.ndarray) -> np.ndarray:
+        in_regions, pat_end, *_ = self._ends
+        return cells[:, in_regions:pat_end]
 
     def tally_from(
-        self, first_cell: int, block: Any, groups: np.ndarray | None, counted: np.ndarray
-    ) -> None:
+        self,
+        first_cell: int,
+        block: Any,
+        groups: np.ndarray | None,
+        weights: np.ndarray | None,
+        counted: np.ndarray,
+    ) -> np.ndarray:
         """Do as `_tally`, from a cell on: the row of a group may hold cells of other models."""
+        if groups is None and weights is not None:
+            groups = np.zeros(len(weights), np.intp)
         starts = None if groups is None else groups * counted.shape[1]
         # A view, because counts are in C order.
         flat = counted.reshape(-1)[first_cell:]
-        in_regions, pat_end, far_end = self._ends
-        scores = score(self.scorer_, block)
+        in_regions, pat_end, far_end, range_end = self._ends
+        design = self.block_columns.design(block)
+        scores = score(self.scorer_, design)
         between = np.searchsorted(self.edges_, scores)
         lowest = np.flatnonzero(between == 0)
+        places = _pat_cells(between)
         far = [lowest[scores[lowest] < limit] for limit in self.far_.tolist()]
         if starts is None:
-            flat[in_regions:pat_end] += np.bincount(_pat_cells(between), minlength=len(PAT_SHARES))
+            flat[in_regions:pat_end] += np.bincount(places, minlength=len(PAT_SHARES))
             flat[pat_end:far_end] += [len(rows) for rows in far]
+            count_gaps(block, self.block_columns, None, flat[range_end:])
         else:
-            np.add.at(flat, starts + in_regions + _pat_cells(between), 1)
+            add_to(flat, starts + in_regions + places, weights)
             for i, rows in enumerate(far):
-                np.add.at(flat, starts[rows] + pat_end + i, 1)
+                of_far = None if weights is None else weights[rows]
+                add_to(flat, starts[rows] + pat_end + i, of_far)
+            count_gaps(block, self.block_columns, starts + range_end, flat, weights)
         first = _CELL[between].astype(np.uint16) * np.uint16(self._layout.n_columns)
         column = self._layout.offsets.astype(np.uint16)[:, np.newaxis]
-        for chunk, columns, bins in self._bins(block):
-            entries = first[chunk] + (column + bins)
+        for chunk in self._bins(block, design):
+            entries = first[chunk.rows] + (column + chunk.bins)
             if starts is None:
+                if chunk.holes:
+                    entries = entries[chunk.bins != NO_BIN]
                 flat[:in_regions] += np.bincount(entries.ravel(), minlength=in_regions)
-                count_outside(columns, self.limits_, None, flat[far_end:])
+                count_outside(chunk.numbers, self.limits_, None, flat[far_end:])
             else:
-                np.add.at(flat, starts[chunk] + entries, 1)
-                count_outside(columns, self.limits_, starts[chunk] + far_end, flat)
+                of_chunk = None if weights is None else weights[chunk.rows]
+                at = starts[chunk.rows]
+                in_bins = chunk.bins != NO_BIN if chunk.holes else None
+                add_to(flat, at + entries, of_chunk, in_bins)
+                count_outside(chunk.numbers, self.limits_, at + far_end, flat, of_chunk)
+        return places
 
     @property
     def _layout(self) -> RegionLayout:
-        return region_layout(len(self.features_))
+        if "_arranged" not in vars(self):  # a model from a file
+            known = self.block_columns
+            places = known.numbers[self.features_]
+            gapped = tuple(np.flatnonzero(known.missing_[places] > 0).tolist())
+            categories = tuple(known.n_bins(j) for j in self.words_.tolist())
+            self._arranged = region_layout(len(self.features_), False, gapped, categories)
+        return self._arranged
 
     def split_cells(self, cells: np.ndarray) -> tuple[np.ndarray, CountsBeside]:
         """Split counts of this model into tables of a `RegionLayout` and what is beside them.
@@ -253,8 +392,13 @@ class RegionCounter(CountingQuantifier):
         beside : CountsBeside
         """
         own = cells[:, : self.n_own_cells]
-        tables, pat_cells, far, outside = np.split(own, self._ends, axis=1)
-        beside = CountsBeside(pat_cells, far, OutsideCounts.of_cells(outside))
+        tables, pat_cells, far, outside, gaps = np.split(own, self._ends, axis=1)
+        beside = CountsBeside(
+            pat_cells,
+            far,
+            OutsideCounts.of_cells(outside),
+            GapCounts.of_cells(gaps, self.block_columns),
+        )
         return tables.reshape(len(cells), N_SCORE_CELLS, -1), beside
 
     def place(self, block: np.ndarray) -> np.ndarray:
@@ -262,8 +406,8 @@ class RegionCounter(CountingQuantifier):
 
         Parameters
         ----------
-        block : ndarray of shape (n_rows, n_features)
-            Finite numbers, the features in the order of the model.
+        block : ndarray of shape (n_rows, n_columns)
+            Codes, the columns in the order of the model.
 
         Returns
         -------
@@ -271,13 +415,23 @@ class RegionCounter(CountingQuantifier):
             Score cell and bins of each row, as in `binned_`.
         """
         with one_blas_thread():
-            between = np.searchsorted(self.edges_, score(self.scorer_, block))
+            between = np.searchsorted(
+                self.edges_, score(self.scorer_, self.block_columns.design(block))
+            )
         return self._with_bins(_CELL[between], block)
 
-    def _with_bins(self, cells: np.ndarray, block: Any) -> np.ndarray:
+    def _with_bins(self, cells: np.ndarray, block: np.ndarray) -> np.ndarray:
         with one_blas_thread():
-            bins = np.concatenate([bins for _, _, bins in self._bins(block)], axis=1)
+            chunks = self._bins(block, self.block_columns.design(block))
+            bins = np.concatenate([chunk.bins for chunk in chunks], axis=1)
         return np.vstack([cells, bins]).T.copy()
+
+
+def distinct_rows(coded: np.ndarray) -> np.ndarray:
+    """Distinct rows of codes, sorted; missing equals missing."""
+    # Codes are finite or NaN, so that infinity is free.
+    rows = np.unique(np.where(np.isnan(coded), np.inf, coded), axis=0)
+    return np.where(np.isinf(rows), np.nan, rows)
 
 
 def _pat_cells(between: np.ndarray) -> np.ndarray:
@@ -320,63 +474,3 @@ def place_cuts(column: np.ndarray) -> np.ndarray:
     below = wide[gap[found]]
     thresholds[found] = (values[below] + values[below + 1]) / 2
     return thresholds
-
-
-def k_means(rows: np.ndarray, k: int, generator: np.random.Generator) -> np.ndarray:
-    """Centres of the best of several k-means clusterings, started by k-means++.
-
-    Scikit-learn's k-means adds up in as many parts as there are threads, so the last bits of its
-    centres, and with them the hash of a model, would depend on the number of cores.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-    k : int
-        Number of clusters; if there are fewer distinct rows, centres repeat.
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (k, n_features)
-
-    Examples
-    --------
-    >>> rows = np.array([[0.0], [1.0], [10.0], [11.0]])
-    >>> sorted(k_means(rows, 2, np.random.default_rng(0)).ravel().tolist())
-    [0.5, 10.5]
-    """
-    tries = [_lloyd(rows, _start(rows, k, generator)) for _ in range(N_STARTS)]
-    return min(tries, key=lambda found: found[0])[1]
-
-
-def _squared_distances(rows: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Squared distances without each row's own square, which does not change the nearest."""
-    return (points**2).sum(axis=1) - 2 * rows @ points.T
-
-
-def _start(rows: np.ndarray, k: int, generator: np.random.Generator) -> np.ndarray:
-    chosen = [int(generator.integers(len(rows)))]
-    nearest = np.full(len(rows), np.inf)
-    while len(chosen) < k:
-        nearest = np.minimum(nearest, ((rows - rows[chosen[-1]]) ** 2).sum(axis=1))
-        cumulated = np.cumsum(nearest)
-        if cumulated[-1] == 0:  # all rows equal one that is chosen already
-            chosen.append(chosen[0])
-            continue
-        drawn = generator.random() * cumulated[-1]
-        chosen.append(min(int(np.searchsorted(cumulated, drawn, "right")), len(rows) - 1))
-    return rows[chosen]
-
-
-def _lloyd(rows: np.ndarray, points: np.ndarray) -> tuple[float, np.ndarray]:
-    nearest = np.full(len(rows), -1)
-    for _ in range(MAX_STEPS):
-        before, nearest = nearest, _squared_distances(rows, points).argmin(axis=1)
-        if np.array_equal(before, nearest):
-            break
-        member = (nearest == np.arange(len(points))[:, np.newaxis]).astype(np.float64)
-        sizes = member.sum(axis=1)
-        # A centre that lost all its rows stays where it is.
-        means = (member @ rows) / np.maximum(sizes, 1)[:, np.newaxis]
-        points = np.where(sizes[:, np.newaxis] > 0, means, points)
-    return float(_squared_distances(rows, points).min(axis=1).sum()), points

@@ -11,9 +11,11 @@ from poscount.calibration.calibration import Answers, Calibration
 from poscount.checks import (
     ColumnEvidence,
     Evidence,
+    Missing,
     PositiveColumns,
     RegionEvidence,
     column_evidence,
+    gap_evidence,
     model_cautions,
     sample_cautions,
 )
@@ -43,9 +45,7 @@ class RegionEstimator(RegionCounter):
     _regions: Regions
 
     def _make_regions(self) -> Regions:
-        names = self.feature_names
-        cut = [names[j] for j in self.features_.tolist()]
-        return Regions(self._layout, self.binned_, self.cuts_, cut, self.seed_)
+        return Regions(self._layout, self.binned_, self.cut_names, self.seed_)
 
     @property
     def regions(self) -> Regions:
@@ -56,10 +56,20 @@ class RegionEstimator(RegionCounter):
 
     def count_in_regions(self, *counts: Counts) -> RegionCounts:
         """Rows of samples in every region, from their counts."""
+        cells, n_rows = self._rows_of(*counts)
+        tables, _ = self.split_cells(cells)
+        return self.regions.read_tables(tables, n_rows)
+
+    def _rows_of(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in the cells of samples, a line each, and all rows; effective ones with weights."""
+        lines = []
         for each in counts:
             self._check_counts(each)
-        tables, _ = self.split_cells(np.array([each.cells for each in counts]))
-        return self.regions.read_tables(tables, np.array([each.n for each in counts]))
+            line = each.cells[np.newaxis], np.array([each.n])
+            weights = each.weights
+            lines.append(line if weights is None else self._effective(*line, [weights]))
+        cells, n_rows = zip(*lines, strict=True)
+        return np.concatenate(cells), np.concatenate(n_rows)
 
     def most_informative_regions(self, counts: Counts, n_regions: int = 15) -> list[RegionBounds]:
         """The regions with the smallest upper bounds on the prevalence, smallest first.
@@ -117,7 +127,7 @@ class RegionEstimator(RegionCounter):
             With the columns of `poscount.reusable.region_profile.PROFILE`.
         """
         counted = self.count_in_regions(*counts)
-        _, beside = self.split_cells(np.array([each.cells for each in counts]))
+        _, beside = self.split_cells(self._rows_of(*counts)[0])
         return self.profile_in_regions(self.regions, counted, beside)
 
     def profile_in_regions(
@@ -153,7 +163,7 @@ class RegionEstimator(RegionCounter):
             found,
             counts,
             beside,
-            self.n_features_in_,
+            len(self.block_columns.kinds_),
             tail_ratios(beside.pat_cells, PAT_SHARES),
             difference,
             self.core_freedom_,
@@ -191,7 +201,7 @@ class RegionEstimator(RegionCounter):
         of_model = model_cautions(
             Evidence(
                 n_labeled=self.n_labeled_,
-                feature_names=self.feature_names,
+                feature_names=self.block_columns.design_names,
                 largest_tie=self.largest_tie_,
                 copied=self.copied_,
                 n_given=self.n_given_,
@@ -221,17 +231,30 @@ class RegionEstimator(RegionCounter):
     def evidence(self, counts: Counts) -> Evidence:
         """What the checks can see of a sample before its prevalence is known, from its counts."""
         counted = self.count_in_regions(counts)
-        _, beside = self.split_cells(counts.cells[np.newaxis])
+        _, beside = self.split_cells(self._rows_of(counts)[0])
         return next(self._evidence_of(self.regions, counted, beside))
 
     def _evidence_of(
         self, regions: Regions, counts: RegionCounts, beside: CountsBeside
     ) -> Iterator[Evidence]:
-        names = self.feature_names
-        columns = self._column_evidence(regions, counts, beside)
-        for of_columns, core in zip(columns, regions.core_shares(counts).tolist(), strict=True):
+        known = self.block_columns
+        names = known.design_names
+        absent = np.zeros(beside.gaps.missing.shape)
+        absent[:, self.words_] = regions.absent_words(counts)
+        each = zip(
+            self._column_evidence(regions, counts, beside),
+            gap_evidence(known, *beside.gaps, counts.n_rows, absent),
+            regions.core_shares(counts).tolist(),
+            strict=True,
+        )
+        for of_columns, gaps, core in each:
             yield Evidence(
-                n_labeled=self.n_labeled_, feature_names=names, columns=of_columns, core_share=core
+                n_labeled=self.n_labeled_,
+                feature_names=names,
+                # Sums of columns have neither units nor codes for missing values.
+                columns=Missing() if hasattr(self, "projection_") else of_columns,
+                gaps=gaps,
+                core_share=core,
             )
 
     def _column_evidence(
@@ -240,8 +263,9 @@ class RegionEstimator(RegionCounter):
         below, positives_below = regions.below(counts.in_cuts)
         share = positives_below / self.n_labeled_
         zeros = self.zeros_ / self.n_labeled_
-        varying = np.ones(self.n_features_in_, bool)
-        varying[self.scorer_.constant_] = False
+        varying = np.ones(len(self.limits_), bool)
+        # The design matrix begins with the numbers.
+        varying[self.scorer_.constant_[self.scorer_.constant_ < len(varying)]] = False
         judged = varying & has_a_scale(share, self.features_, zeros)
         # The limits that are nearest, below and above.
         ranges = self.limits_[:, [0, self.limits_.shape[1] // 2]]

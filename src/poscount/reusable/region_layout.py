@@ -1,15 +1,18 @@
 """Which regions RCQ and TRCQ look at, and how a table of counts gives the rows in each.
 
 Rows are counted once, into a table of score cells times the bins of every partition of the space
-(the five bins of a feature, the cells of a clustering). A region is a union of score cells (a band)
-and a union of bins of one partition (a cut), so its count is a sum of entries of the table.
+(the five bins of a number and one for missing ones, the values of a category, the cells of a
+clustering). A region is a union of score cells (a band) and a union of bins of one partition (a
+cut), so its count is a sum of entries of the table. A row whose value no positive has, such as a
+missing number where none is missing among the positives, is in no bin of that partition.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,10 +25,34 @@ CORE = 3
 # Of the positives in a region that is used.
 SMALLEST_SHARE, LARGEST_SHARE = 0.08, 0.9
 FEATURE_QUANTILES = (0.2, 0.4, 0.6, 0.8)
+N_BINS = len(FEATURE_QUANTILES) + 1
+# Of a row whose value no positive has.
+NO_BIN = 255
 CLUSTERINGS = (2, 3, 4)
 LEARNED_QUANTILES = tuple(i / 10 for i in range(1, 9))
 
 _IN_BAND = np.array([[a <= cell < b for cell in range(N_SCORE_CELLS)] for a, b in BANDS], float)
+
+
+class CutNames(NamedTuple):
+    """What cuts are called.
+
+    Attributes
+    ----------
+    numbers : sequence of str
+        Names of the numeric features that are cut.
+    thresholds : ndarray of shape (n_features, 4)
+        Where they are cut.
+    categories : sequence of str
+        Names of the features that are categories.
+    values : sequence of sequences of str
+        The values of each.
+    """
+
+    numbers: Sequence[str]
+    thresholds: np.ndarray
+    categories: Sequence[str] = ()
+    values: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)
@@ -35,20 +62,26 @@ class RegionLayout:
     Parameters
     ----------
     n_features : int
-        Number of features that are cut into five bins each.
+        Number of numeric features that are cut into five bins each.
     learned : bool
         Whether there is a last partition, the nine bins of a score learned from the sample.
+    gapped : tuple of int
+        Those of the features that have a sixth bin, because some positives have no value.
+    categories : tuple of int
+        Number of values of each feature that is a category.
     """
 
     n_features: int
     learned: bool = False
+    gapped: tuple[int, ...] = ()
+    categories: tuple[int, ...] = ()
 
     @functools.cached_property
     def widths(self) -> np.ndarray:
-        """Number of bins of each partition: the features, the clusterings, the learned score."""
-        features = [len(FEATURE_QUANTILES) + 1] * self.n_features
+        """Number of bins of each partition: numbers, categories, clusterings, learned score."""
+        features = [N_BINS + (j in self.gapped) for j in range(self.n_features)]
         learned = [len(LEARNED_QUANTILES) + 1] if self.learned else []
-        return np.array([*features, *CLUSTERINGS, *learned])
+        return np.array([*features, *self.categories, *CLUSTERINGS, *learned])
 
     @functools.cached_property
     def offsets(self) -> np.ndarray:
@@ -64,33 +97,63 @@ class RegionLayout:
     def cuts(self) -> np.ndarray:
         """Which columns belong to each cut, as a matrix of zeros and ones.
 
-        The order of the cuts: all rows; each feature up to its quantiles; each feature above them;
-        the cells of the clusterings; the complements of cells of more than two; the learned score
-        above its quantiles.
+        The order of the cuts: all rows; each number up to its quantiles; each number above them;
+        each number missing, and each of these present; each value of a category; all other values,
+        for those of more than two; the cells of the clusterings; the complements of cells of more
+        than two; the learned score above its quantiles.
         """
-        first = self.n_features
-        clusters = [self.offsets[first + i] + np.arange(k) for i, k in enumerate(CLUSTERINGS)]
-        bins = [
-            self.offsets[j] + np.arange(len(FEATURE_QUANTILES) + 1) for j in range(self.n_features)
-        ]
-        thresholds = range(1, len(FEATURE_QUANTILES) + 1)
-        members = [clusters[0]]
-        members += [columns[:i] for columns in bins for i in thresholds]
-        members += [columns[i:] for columns in bins for i in thresholds]
-        members += [columns[[i]] for columns in clusters for i in range(len(columns))]
-        members += [np.delete(columns, i) for columns in clusters[1:] for i in range(len(columns))]
-        if self.learned:
-            ranks = self.offsets[-1] + np.arange(self.widths[-1])
-            members += [ranks[i:] for i in range(1, len(ranks))]
+        members = [columns for _, columns in self._members()]
         matrix = np.zeros((self.n_columns, len(members)))
         for cut, columns in enumerate(members):
             matrix[columns, cut] = 1
         return matrix
 
+    @functools.cached_property
+    def partition_of_cuts(self) -> np.ndarray:
+        """The feature that each cut is of; -1 for all rows, clusterings and the learned score."""
+        return np.array([feature for feature, _ in self._members()])
+
+    def _members(self) -> Iterator[tuple[int, np.ndarray]]:
+        """The feature of each cut, and its columns."""
+        bins = [start + np.arange(n) for start, n in zip(self.offsets, self.widths, strict=True)]
+        n_numbers, n_features = self.n_features, self.n_features + len(self.categories)
+        clusters = bins[n_features : n_features + len(CLUSTERINGS)]
+        thresholds = range(1, N_BINS)
+        yield -1, clusters[0]
+        for j in range(n_numbers):
+            yield from ((j, bins[j][:i]) for i in thresholds)
+        for j in range(n_numbers):
+            yield from ((j, bins[j][i:N_BINS]) for i in thresholds)
+        for j in self.gapped:
+            yield j, bins[j][N_BINS:]
+            yield j, bins[j][:N_BINS]
+        for j in range(n_numbers, n_features):
+            yield from ((j, bins[j][[i]]) for i in range(len(bins[j])))
+            if len(bins[j]) > 2:
+                yield from ((j, np.delete(bins[j], i)) for i in range(len(bins[j])))
+        for columns in clusters:
+            yield from ((-1, columns[[i]]) for i in range(len(columns)))
+        for columns in clusters[1:]:
+            yield from ((-1, np.delete(columns, i)) for i in range(len(columns)))
+        if self.learned:
+            yield from ((-1, bins[-1][i:]) for i in range(1, len(bins[-1])))
+
     @property
     def feature_cuts(self) -> slice:
         """The cuts "feature <= quantile"."""
         return slice(1, 1 + self.n_features * len(FEATURE_QUANTILES))
+
+    @functools.cached_property
+    def value_cuts(self) -> np.ndarray:
+        """The cuts "number is missing" and "category is this value", as places."""
+        first = 1 + 2 * self.n_features * len(FEATURE_QUANTILES)
+        missing = [first + 2 * i for i in range(len(self.gapped))]
+        first += 2 * len(self.gapped)
+        values: list[int] = []
+        for n in self.categories:
+            values += range(first, first + n)
+            first += n if n <= 2 else 2 * n
+        return np.array([*missing, *values], np.intp)
 
     def tabulate(
         self, cells: np.ndarray, bins: np.ndarray, weights: np.ndarray | None = None
@@ -101,8 +164,10 @@ class RegionLayout:
         ----------
         cells : ndarray of shape (n_rows,)
         bins : ndarray of shape (n_rows, n_partitions)
+            `NO_BIN` where a row is in none.
         weights : ndarray of shape (n_draws, n_rows), optional
-            How often each row counts, for each of several tables.
+            How often each row counts, for each of several tables; then every row is in a bin of
+            every partition.
 
         Returns
         -------
@@ -112,7 +177,10 @@ class RegionLayout:
         shape = (N_SCORE_CELLS, self.n_columns)
         n_entries = N_SCORE_CELLS * self.n_columns
         if weights is None:
-            return np.bincount(entries.ravel(), minlength=n_entries).reshape(shape)
+            # Behind the last column if a row is in no bin.
+            entries[bins == NO_BIN] = n_entries
+            counted = np.bincount(entries.ravel(), minlength=n_entries + 1)
+            return counted[:-1].reshape(shape)
         n_rows, n_bins = entries.shape
         ends = np.arange(0, entries.size + 1, n_bins)
         member = sparse.csr_array(
@@ -137,33 +205,32 @@ class RegionLayout:
         of_cuts.flat[regions] = weights
         return _IN_BAND.T @ of_cuts @ self.cuts.T
 
-    def words(self, region: int, names: Sequence[str], thresholds: np.ndarray) -> str:
-        """Describe a region.
-
-        Parameters
-        ----------
-        region : int
-            Flat index of band and cut.
-        names : sequence of str
-            Names of the features that are cut.
-        thresholds : ndarray of shape (n_features, 4)
-            Where they are cut.
-        """
+    def words(self, region: int, names: CutNames) -> str:
+        """Describe a region, given by its flat index of band and cut."""
         band, cut = divmod(region, self.cuts.shape[1])
-        return f"{self._cut_in_words(cut, names, thresholds)} {_band_in_words(band)}"
+        return f"{self.cut_in_words(cut, names)} {_band_in_words(band)}"
 
-    def _cut_in_words(self, cut: int, names: Sequence[str], thresholds: np.ndarray) -> str:
+    def cut_in_words(self, cut: int, names: CutNames) -> str:
+        """Describe a cut."""
         if cut == 0:
             return "all rows"
         cut -= 1
-        n = thresholds.size
+        n = names.thresholds.size
         if cut < 2 * n:
             feature, threshold = divmod(cut % n, len(FEATURE_QUANTILES))
             sign = "<=" if cut < n else ">"
-            return f"{names[feature]} {sign} {thresholds[feature, threshold]:.6g}"
+            return f"{names.numbers[feature]} {sign} {names.thresholds[feature, threshold]:.6g}"
         cut -= 2 * n
-        cells = [f"cluster {i + 1} of {k}" for k in CLUSTERINGS for i in range(k)]
-        cells += [f"outside of {cell}" for cell in cells[CLUSTERINGS[0] :]]
+        cells = []
+        for j in self.gapped:
+            cells += [f"{names.numbers[j]} is missing", f"{names.numbers[j]} is not missing"]
+        for name, values in zip(names.categories, names.values, strict=True):
+            cells += [f"{name} is {value}" for value in values]
+            if len(values) > 2:
+                cells += [f"{name} is not {value}" for value in values]
+        clusters = [f"cluster {i + 1} of {k}" for k in CLUSTERINGS for i in range(k)]
+        cells += clusters
+        cells += [f"outside of {cell}" for cell in clusters[CLUSTERINGS[0] :]]
         if cut < len(cells):
             return cells[cut]
         q = LEARNED_QUANTILES[cut - len(cells)]
@@ -171,9 +238,14 @@ class RegionLayout:
 
 
 @functools.lru_cache(maxsize=64)
-def region_layout(n_features: int, learned: bool = False) -> RegionLayout:
-    """Layout for a number of features; models with the same number share one."""
-    return RegionLayout(n_features, learned)
+def region_layout(
+    n_features: int,
+    learned: bool = False,
+    gapped: tuple[int, ...] = (),
+    categories: tuple[int, ...] = (),
+) -> RegionLayout:
+    """Layout for features; models with the same ones share it."""
+    return RegionLayout(n_features, learned, gapped, categories)
 
 
 def _band_in_words(band: int) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 
 from poscount.reusable.region_layout import (
     BANDS,
-    FEATURE_QUANTILES,
     LARGEST_SHARE,
     SMALLEST_SHARE,
     RegionLayout,
@@ -69,12 +68,12 @@ class RegionProfile:
         # A share that is a limit up to its last bit belongs above it.
         classes = np.searchsorted(np.array(SHARE_LIMITS[1:-1]) - 1e-9, shares, side="right")
         self._by_share = [np.flatnonzero(classes == k) for k in range(len(SHARE_LIMITS) - 1)]
-        n_thresholds = len(FEATURE_QUANTILES)
-        kind = np.searchsorted([0, 2 * n_thresholds * layout.n_features], cut)
+        partition = layout.partition_of_cuts[cut]
+        kind = np.where(partition >= 0, 1, np.where(cut == 0, 0, 2))
         self._by_kind = [np.flatnonzero(kind == k) for k in range(3)]
         self._by_band = [np.flatnonzero(band == i) for i in range(len(BANDS))]
         of_features = self._by_kind[1]
-        feature = (cut[of_features] - 1) // n_thresholds % layout.n_features
+        feature = partition[of_features]
         order = np.argsort(feature, kind="stable")
         self._by_feature = of_features[order]
         self._feature_starts = np.flatnonzero(np.diff(feature[order], prepend=-1))
@@ -169,7 +168,8 @@ def _inside(counts: RegionCounts, beside: CountsBeside) -> Iterator[np.ndarray]:
     """Shares of samples that are not clearly outside of the positives: none can be larger.
 
     Rows that score above the .05 and .1 quantiles of the positives, as multiples of .95 and .9;
-    rows in the range of the feature that most rows are outside of; and rows no farther away than
+    rows in the range of the number that most rows are outside of, or with the words of a category
+    that most rows have other words for; and rows no farther away than
     the farthest positive, or twice or four times as far.
     """
     all_rows, n_rows = counts.in_cuts[:, :, 0], counts.n_rows
@@ -177,7 +177,8 @@ def _inside(counts: RegionCounts, beside: CountsBeside) -> Iterator[np.ndarray]:
     yield (all_rows[:, shell] + all_rows[:, upper_half]) / n_rows / 0.95
     yield all_rows[:, BANDS.index((2, 8))] / n_rows / 0.9
     outside = beside.outside.below + beside.outside.above
-    yield 1 - outside[..., 0].max(axis=1) / n_rows
+    strange = np.hstack([outside[..., 0], beside.gaps.unseen])
+    yield 1 - strange.max(axis=1) / n_rows
     yield from (1 - beside.far.T / n_rows)
 
 

@@ -15,9 +15,9 @@ bounds are to the smallest.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +28,8 @@ from poscount.reusable.region_layout import (
     CORE,
     LARGEST_SHARE,
     SMALLEST_SHARE,
+    CutNames,
     RegionLayout,
-    region_layout,
 )
 from poscount.reusable.region_profile import RegionProfile
 from poscount.seeds import stream
@@ -38,6 +38,9 @@ BANDWIDTH = 0.7
 N_PAIRS = 10
 LARGEST_NULL_RATIO = 1.2
 SMALLEST_CURVATURE = 0.05
+# A word is gone if the sample has less than so much of what it would have if all were positives,
+# and so many of the positives have it.
+HARDLY, FREQUENT = 0.05, 0.1
 
 
 class Decision(NamedTuple):
@@ -185,10 +188,8 @@ class Regions:
         Which regions there are.
     binned : ndarray of uint8, shape (n_labeled, 1 + n_partitions)
         Score cell and bins of every positive.
-    thresholds : ndarray of shape (n_features, 4)
-        Where the features are cut.
-    names : sequence of str
-        Names of these features.
+    names : CutNames
+        What the cuts are called.
     seed : int
         Of the calibration.
     exponent : int
@@ -207,14 +208,12 @@ class Regions:
         self,
         layout: RegionLayout,
         binned: np.ndarray,
-        thresholds: np.ndarray,
-        names: Sequence[str],
+        names: CutNames,
         seed: int,
         exponent: int = 2,
     ) -> None:
         self.layout = layout
         self.binned = binned
-        self.thresholds = thresholds
         self.names = names
         self.seed = seed
         self.exponent = exponent
@@ -229,9 +228,9 @@ class Regions:
 
     def with_learned_score(self, bins: np.ndarray, exponent: int) -> Regions:
         """Add the cuts of a learned score, in which the positives have these bins."""
-        layout = region_layout(self.layout.n_features, learned=True)
+        layout = dataclasses.replace(self.layout, learned=True)
         binned = np.column_stack([self.binned, bins])
-        return Regions(layout, binned, self.thresholds, self.names, self.seed, exponent)
+        return Regions(layout, binned, self.names, self.seed, exponent)
 
     @property
     def enough_positives(self) -> bool:
@@ -283,7 +282,7 @@ class Regions:
 
     def words(self, region: int) -> str:
         """Describe a region, given by its place in `indices`."""
-        return self.layout.words(int(self.indices[region]), self.names, self.thresholds)
+        return self.layout.words(int(self.indices[region]), self.names)
 
     @functools.cached_property
     def profile(self) -> RegionProfile:
@@ -291,23 +290,33 @@ class Regions:
         return RegionProfile(self.layout, self.indices, self.in_positives, len(self.binned))
 
     @functools.cached_property
-    def core_cuts(self) -> list[tuple[str, float]]:
-        """Names and thresholds of the cuts by which two cores are compared."""
-        feature, place = np.nonzero(np.isfinite(self.thresholds))
-        values = self.thresholds[feature, place].tolist()
-        return list(zip((self.names[j] for j in feature.tolist()), values, strict=True))
+    def _core_cuts(self) -> np.ndarray:
+        """Places of the cuts by which two cores are compared."""
+        below = np.arange(self.layout.feature_cuts.start, self.layout.feature_cuts.stop)
+        used = below[np.isfinite(self.names.thresholds.ravel())]
+        return np.concatenate([used, self.layout.value_cuts])
+
+    @functools.cached_property
+    def core_cuts(self) -> list[tuple[str, str]]:
+        """The feature of each cut by which two cores are compared, and the cut in words."""
+        features = [*self.names.numbers, *self.names.categories]
+        return [
+            (
+                features[self.layout.partition_of_cuts[cut]],
+                self.layout.cut_in_words(cut, self.names),
+            )
+            for cut in self._core_cuts.tolist()
+        ]
 
     def core(self, in_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of the core at or below each of `core_cuts`, and all rows of the core.
+        """Rows of the core in each of `core_cuts`, and all rows of the core.
 
         Parameters
         ----------
         in_cuts : ndarray of shape (..., n_bands, n_cuts)
             From `RegionCounts`.
         """
-        used = np.isfinite(self.thresholds.ravel())
-        below = in_cuts[..., CORE, self.layout.feature_cuts].compress(used, axis=-1)
-        return below, in_cuts[..., CORE, 0]
+        return in_cuts[..., CORE, :].take(self._core_cuts, axis=-1), in_cuts[..., CORE, 0]
 
     @property
     def core_of_positives(self) -> tuple[np.ndarray, np.ndarray]:
@@ -323,10 +332,29 @@ class Regions:
 
     def below(self, in_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows of samples, and positives, at or below each cut of each feature, at any score."""
-        shape = self.thresholds.shape
+        shape = self.names.thresholds.shape
         cuts = self.layout.feature_cuts
         of_samples, of_positives = in_cuts[:, 0, cuts], self._positives_in_cuts[0, cuts]
-        return of_samples.reshape(-1, *shape), of_positives.reshape(shape)
+        return of_samples.reshape(len(in_cuts), *shape), of_positives.reshape(shape)
+
+    def absent_words(self, counts: RegionCounts) -> np.ndarray:
+        """Largest share of the positives with one word that hardly a row of a sample has.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_categories)
+            0 where samples have all words that a tenth of the positives have.
+        """
+        layout = self.layout
+        cuts = layout.value_cuts[len(layout.gapped) :]
+        shares = self._positives_in_cuts[0, cuts] / len(self.binned)
+        limit = HARDLY * shares * counts.n_rows[:, np.newaxis]
+        gone = (shares >= FREQUENT) & (counts.in_cuts[:, 0, cuts] < limit)
+        column = layout.partition_of_cuts[cuts] - layout.n_features
+        found = np.zeros((len(counts.n_rows), len(layout.categories)))
+        for j in range(found.shape[1]):
+            found[:, j] = np.where(gone, shares, 0.0)[:, column == j].max(axis=1, initial=0.0)
+        return found
 
     def in_whole_cuts(self, in_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows of samples, and positives, in every cut at any score."""

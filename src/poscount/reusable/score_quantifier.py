@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from poscount import constraints, container
-from poscount.base import CountingQuantifier
-from poscount.checks import Evidence, Missing, model_cautions, sample_cautions
+from poscount.base import TABLE_CONSTRAINTS
+from poscount.checks import (
+    Evidence,
+    GapEvidence,
+    Missing,
+    gap_evidence,
+    model_cautions,
+    sample_cautions,
+)
 from poscount.checks.tied_scores import largest_tie
+from poscount.counting import CountingQuantifier
 from poscount.intervals import Resampler, half_width
 from poscount.prevalence import Estimate, Interval
+from poscount.reusable.feature_ranges import add_to
+from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
+from poscount.rows import InputSupport, Rows
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
-from poscount.validation import InputSupport, Rows, input_support
+from poscount.validation import input_support
 
 MANY_GROUPS = 1000
+# The core of the positives is above this quantile of their scores.
+CORE_QUANTILE = 0.25
 
 
 class ScoreQuantifier(CountingQuantifier):
@@ -44,6 +59,7 @@ class ScoreQuantifier(CountingQuantifier):
         "scorer": [constraints.HasMethods("fit"), None],
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "n_jobs": [Integral, None],
+        **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -53,10 +69,20 @@ class ScoreQuantifier(CountingQuantifier):
     shares_: np.ndarray
 
     def _input_support(self) -> InputSupport:
-        return input_support(as_scorer(self.scorer))
+        of_scorer = input_support(as_scorer(self.scorer))
+        # A scorer that takes words or gaps gets the table as it is.
+        if of_scorer.raw:
+            return of_scorer
+        return super()._input_support()._replace(sparse=of_scorer.sparse)
 
     def _learn(self, rows: Rows) -> None:
+        if rows.accepts.coded:
+            design = self.columns_.design(rows.whole())
+            if not sparse.issparse(design):
+                design = np.ascontiguousarray(design)
+            rows = Rows(design, None, InputSupport(sparse=True))
         self.scorer_, training_scores = fit_scorer(self.scorer, rows, self.seed_)
+        training_scores = self._settled(training_scores, rows)
         self._place_edges(training_scores)
         self.largest_tie_ = largest_tie(training_scores, self.edges_)
         self.hash_ = self._content_hash(rows)
@@ -70,22 +96,70 @@ class ScoreQuantifier(CountingQuantifier):
             scorer, precision = {"scores": score(self.scorer_, rows.whole())}, {}
         names = getattr(self, "feature_names_in_", np.array([], dtype=object))
         meta = {"method": type(self).__name__, "features": names.tolist(), **precision}
+        if hasattr(self, "columns_"):
+            meta |= self.columns_.described()
         return container.digest(meta, {"edges": self.edges_, "shares": self.shares_, **scorer})
 
     @property
     def _n_cells(self) -> int:
-        return len(self.shares_)
+        return len(self.shares_) + self._n_gap_cells
 
-    def _tally(self, block: Any, groups: np.ndarray | None, counted: np.ndarray) -> None:
-        cells = self._cells_of(block)
-        if groups is not None:
-            cells = groups * self._n_cells + cells
-        counted += np.bincount(cells, minlength=counted.size).reshape(counted.shape)
+    @property
+    def _n_gap_cells(self) -> int:
+        # A scorer that takes tables as they are sees to gaps itself.
+        return n_gap_cells(self.columns_) if hasattr(self, "columns_") else 0
+
+    def _tally(
+        self,
+        block: Any,
+        groups: np.ndarray | None,
+        weights: np.ndarray | None,
+        counted: np.ndarray,
+    ) -> np.ndarray:
+        places = self._cells_of(block)
+        if groups is None and weights is not None:
+            groups = np.zeros(len(weights), np.intp)
+        n_scores = len(self.shares_)
+        # A view, because counts are in C order.
+        flat = counted.reshape(-1)
+        starts = None if groups is None else groups * counted.shape[1]
+        if starts is None:
+            flat[:n_scores] += np.bincount(places, minlength=n_scores)
+        elif weights is None:
+            flat += np.bincount(starts + places, minlength=len(flat))
+        else:
+            add_to(flat, starts + places, weights)
+        if hasattr(self, "columns_") and not sparse.issparse(block):
+            if starts is None:
+                count_gaps(block, self.columns_, None, flat[n_scores:])
+            else:
+                count_gaps(block, self.columns_, starts + n_scores, flat, weights)
+        return places
+
+    @property
+    def _first_core_cell(self) -> int:
+        # The last bit of a sum must not decide.
+        below = np.searchsorted(np.cumsum(self.shares_), CORE_QUANTILE - 1e-9)
+        return min(int(below) + 1, len(self.shares_) - 1)
+
+    def _score_cells(self, cells: np.ndarray) -> np.ndarray:
+        return cells[:, : len(self.shares_)]
 
     def _cells_of(self, block: Any) -> np.ndarray:
+        if hasattr(self, "columns_"):
+            block = self.columns_.design(block)
         return np.searchsorted(self.edges_, score(self.scorer_, block))
 
+    def _gaps(self, cells: np.ndarray, n_rows: np.ndarray) -> Sequence[GapEvidence | Missing]:
+        """What the checks see of missing values and unseen words, for each sample."""
+        if not hasattr(self, "columns_"):
+            return [Missing()] * len(cells)
+        counted = GapCounts.of_cells(cells[:, len(self.shares_) :], self.columns_)
+        return gap_evidence(self.columns_, *counted, n_rows)
+
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
+        gaps = self._gaps(cells, n_rows)
+        cells = cells[:, : len(self.shares_)]
         values, details = self._point_estimates(cells)
         margins = half_width(values, self.n_labeled_, n_rows, self.confidence)
         low, high = values - margins, values + margins
@@ -99,22 +173,29 @@ class ScoreQuantifier(CountingQuantifier):
         of_model = model_cautions(
             Evidence(
                 n_labeled=self.n_labeled_,
-                feature_names=self.feature_names,
+                feature_names=self._design_names,
                 scorer=self.scorer_ if isinstance(self.scorer_, Mahalanobis) else Missing(),
+                redundant=self.columns_.n_redundant if hasattr(self, "columns_") else 0,
                 largest_tie=self.largest_tie_,
             )
         )
         estimates = []
-        for value, start, stop, found in zip(values, low, high, details, strict=True):
+        for value, start, stop, found, gap in zip(values, low, high, details, gaps, strict=True):
             interval = Interval(float(start), float(stop), self.confidence)
             evidence = Evidence(
                 n_labeled=self.n_labeled_,
                 interval=interval,
+                gaps=gap,
                 core_excess=found.get("core_excess", Missing()),
             )
             cautions = sample_cautions(evidence, of_model)
             estimates.append(Estimate(value, found, interval, cautions))
         return estimates
+
+    @property
+    def _design_names(self) -> list[str]:
+        """Names of what the scorer gets."""
+        return self.columns_.design_names if hasattr(self, "columns_") else self.feature_names
 
     def posterior(self, sample: Any) -> np.ndarray:
         """Probability that each row of a sample is positive.
@@ -139,6 +220,10 @@ class ScoreQuantifier(CountingQuantifier):
         counted = np.bincount(cells, minlength=len(self.shares_))
         value = float(self._rule(counted[np.newaxis], self.shares_)[0])
         return posterior_of_cells(self.shares_, counted / len(rows), value)[cells]
+
+    def _settled(self, training_scores: np.ndarray, rows: Rows) -> np.ndarray:
+        """Scores by which the edges are placed."""
+        return training_scores
 
     @abstractmethod
     def _place_edges(self, training_scores: np.ndarray) -> None:

@@ -10,13 +10,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from poscount.errors import InputError
+from poscount.rows import Rows
 from poscount.scorers.detector import as_scorer, score
 from poscount.scorers.mahalanobis import Mahalanobis
 from poscount.seeds import own_global_generator, seed_scorer, stream
 from poscount.threads import one_blas_thread
-from poscount.validation import Rows
 
 N_FOLDS = 10
+# Of positives with one score.
+MOST_TIED = 0.05
+DECIMALS = 6
 
 
 def fit_scorer(
@@ -65,6 +68,18 @@ def fit_scorer(
             "tell positives from negatives: use other features or another scorer."
         )
     return fitted, training_scores
+
+
+def own_if_tied(scorer: BaseEstimator, design: np.ndarray, out_of_fold: np.ndarray) -> np.ndarray:
+    """Scores of positives by the scorer of all of them, if many share one; else those out of fold.
+
+    Out of fold, equal rows have slightly different scores, and edges would be placed between them;
+    the equal rows of a sample would then all be on one side. Tables of few words are like that.
+    """
+    with one_blas_thread():
+        own = score(scorer, design)
+    _, times = np.unique(own.round(DECIMALS), return_counts=True)
+    return own if times.max() > MOST_TIED * len(own) else out_of_fold
 
 
 def _check_rows_are_scored_one_by_one(scorer: BaseEstimator, block: Any) -> None:

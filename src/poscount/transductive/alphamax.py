@@ -71,6 +71,10 @@ class AlphaMax(ClassifierQuantifier):
         Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
         Above 0, the progress of the resamples is printed.
+    missing : {"value", "error"}, default="value"
+        Whether a missing value is a fact about a row like any other, or an error.
+    text : {"category", "error"}, default="category"
+        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded classifier and of the tolerance.
 
@@ -134,6 +138,8 @@ class AlphaMax(ClassifierQuantifier):
         confidence: float = 0.95,
         n_jobs: int | None = None,
         verbose: int = 0,
+        missing: str = "value",
+        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.classifier = classifier
@@ -142,6 +148,8 @@ class AlphaMax(ClassifierQuantifier):
         self.confidence = confidence
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.missing = missing
+        self.text = text
         self.random_state = random_state
 
     def _estimate_from(

@@ -43,6 +43,10 @@ class BBE(ClassifierQuantifier):
         Processes for the resamples; -1 uses all cores. The answer does not depend on it.
     verbose : int, default=0
         Above 0, the progress of the resamples is printed.
+    missing : {"value", "error"}, default="value"
+        Whether a missing value is a fact about a row like any other, or an error.
+    text : {"category", "error"}, default="category"
+        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded classifier and of the resamples.
 

@@ -6,66 +6,63 @@ Numbers and categories become one matrix, and regions found in it are described 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from numbers import Real
-from typing import Any
+from typing import cast
 
-import narwhals as nw
 import numpy as np
 
-from poscount.errors import InputError
 from poscount.prevalence import Estimate, prevalence_from_label_frequency
+from poscount.rows import Rows
 from poscount.transductive.region_search import Popped, Region, Tree, arrange, two_passes
 from poscount.transductive.transductive_quantifier import TransductiveQuantifier
-from poscount.validation import InputSupport, Rows
+from poscount.words import Words
 
-CATEGORIES = (nw.String, nw.Categorical, nw.Enum, nw.Boolean)
+PRESENT, MISSING = "there", "missing"
 
 
 class RegionQuantifier(TransductiveQuantifier):
     """A transductive quantifier that splits on numbers and on categories.
 
-    Text, booleans and frame columns of a categorical type are categories, and a region can be one
-    of them. A category of the sample that the positives do not have counts as one more category.
+    Words and booleans are categories, and a region can be one of them. A category of the sample
+    that the positives do not have counts as one more category, and so does a missing value. Where
+    some positives lack a number, regions can be split by that, too.
 
     Attributes
     ----------
     categories_ : list
-        For each feature its sorted categories as text, or None for numbers.
+        For each feature its sorted categories as text, or None for numbers; then two values for
+        each number that some positives lack.
     """
 
-    categories_: list[np.ndarray | None]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        return tags
-
-    def _input_support(self) -> InputSupport:
-        return InputSupport(text=True)
+    categories_: list[list[str] | None]
 
     def _learn(self, rows: Rows) -> None:
-        self.categories_ = [None] * rows.data.shape[1]
-        for j, column in _text_columns(rows):
-            self.categories_[j] = np.unique(column)
+        columns = self.columns_
+        self.categories_ = [
+            sorted(column.distinct) + [MISSING] * bool(columns.missing_[j])
+            if isinstance(column, Words)
+            else None
+            for j, column in enumerate(rows.columns_as(columns.kinds_, slice(0, len(rows))))
+        ]
+        # Whether a number is missing is one more category.
+        self.categories_ += [[PRESENT, MISSING] for _ in columns.gapped]
         super()._learn(rows)
 
+    @property
+    def split_names(self) -> list[str]:
+        """Names of what is split: the features, and gaps of numbers."""
+        return [*self.feature_names, *(self.feature_names[j] for j in self.columns_.gapped)]
+
     def _matrix(self, rows: Rows) -> np.ndarray:
-        text = dict(_text_columns(rows))
-        if not text and all(known is None for known in self.categories_):
-            return np.asarray(
-                Rows(rows.data, rows.names, InputSupport()).whole(), np.float64, order="C"
-            )
+        columns = self.columns_
+        if columns.all_numbers and not columns.missing_.any():
+            return super()._matrix(rows)
+        codes = rows.whole()
         matrix = np.empty((len(rows), len(self.categories_)))
-        for j, known in enumerate(self.categories_):
-            if (known is None) == (j in text):
-                kinds = ("numbers", "categories") if known is None else ("categories", "numbers")
-                raise InputError(
-                    f"it held {kinds[0]} in the positives and holds {kinds[1]} here: convert one "
-                    "of them.",
-                    column=self.feature_names[j],
-                )
-            matrix[:, j] = _numbers(rows, j) if known is None else _codes(text[j], known)
+        matrix[:, columns.numbers] = columns.design(codes)[:, : len(columns.numbers)]
+        for j, column in enumerate(rows.columns_as(columns.kinds_, slice(0, len(rows)))):
+            if isinstance(column, Words):
+                matrix[:, j] = _codes(column, cast(list[str], self.categories_[j]))
+        matrix[:, len(columns.kinds_) :] = np.isnan(codes[:, columns.gapped])
         return matrix
 
     def _n_codes(self, positives: np.ndarray, sample: np.ndarray) -> np.ndarray:
@@ -103,7 +100,7 @@ class RegionQuantifier(TransductiveQuantifier):
 
     def _region(self, nodes: Popped | Tree, i: int) -> Region:
         """Describe a region of a search, or a node of a tree, by its features."""
-        names = self.feature_names
+        names = self.split_names
         size, labeled = int(nodes.size[i]), int(nodes.labeled[i])
         intervals: dict[str, tuple[float, float]] = {}
         categories: dict[str, str] = {}
@@ -116,7 +113,8 @@ class RegionQuantifier(TransductiveQuantifier):
             inside = not isinstance(nodes, Tree) or bool(nodes.inside[i])
             name, known = names[feature], self.categories_[feature]
             if known is not None:
-                category = str(known[int(high)])
+                # Words that no positive has come after those that some have.
+                category = known[int(high)] if int(high) < len(known) else "another"
                 before = categories.get(name)
                 if inside:
                     categories[name] = category
@@ -130,64 +128,10 @@ class RegionQuantifier(TransductiveQuantifier):
         return Region(size, labeled, intervals, categories)
 
 
-def _text_columns(rows: Rows) -> Iterator[tuple[int, np.ndarray]]:
-    """Columns that hold categories, as text; the others hold numbers."""
-    for j in range(rows.data.shape[1]):
-        if rows.frame:
-            series = rows.data[rows.data.columns[j]]
-            if series.dtype in CATEGORIES:
-                yield j, _as_text(rows, j, series.to_list())
-            elif series.dtype == nw.Object:
-                yield from _if_text(rows, j, series.to_list())
-            elif not series.dtype.is_numeric():
-                raise InputError(
-                    f"it holds {series.dtype}, neither numbers nor categories; convert it, or fit "
-                    "without it.",
-                    column=series.name,
-                )
-        elif rows.data.dtype.kind in "USb":
-            yield j, _as_text(rows, j, rows.data[:, j].tolist())
-        elif rows.data.dtype == object:
-            yield from _if_text(rows, j, rows.data[:, j].tolist())
-
-
-def _if_text(rows: Rows, j: int, values: list[Any]) -> Iterator[tuple[int, np.ndarray]]:
-    if any(isinstance(value, str | bool) for value in values):
-        yield j, _as_text(rows, j, values)
-    else:
-        for value in values:
-            if value is not None and not isinstance(value, Real):
-                raise TypeError(
-                    "Every argument must be a string, a boolean or a real number, "
-                    f"got a {type(value).__name__}."
-                )
-
-
-def _as_text(rows: Rows, j: int, values: list[Any]) -> np.ndarray:
-    for i, value in enumerate(values):
-        # pandas' NA equals nothing, not even itself, and is recognised by the name of its type.
-        missing = value is None or type(value).__name__ == "NAType"
-        missing = missing or (isinstance(value, Real) and value != value)
-        if missing or not isinstance(value, str | bytes | Real):
-            what = "a missing value (NaN)" if missing else f"a {type(value).__name__}"
-            raise InputError(
-                f"{what} is no category, and nothing is imputed silently; remove the row, or use a "
-                "category for missing values.",
-                column=rows.names[j] if rows.names is not None else str(j),
-                row=i,
-            )
-    return np.array([str(value) for value in values])
-
-
-def _numbers(rows: Rows, j: int) -> np.ndarray:
-    name = None if rows.names is None else (rows.names[j],)
-    column = rows.data.select(rows.data.columns[j]) if rows.frame else rows.data[:, [j]]
-    return Rows(column, name, InputSupport()).whole()[:, 0]
-
-
-def _codes(column: np.ndarray, known: np.ndarray) -> np.ndarray:
-    place = np.minimum(np.searchsorted(known, column), len(known) - 1)
-    new = known[place] != column
-    codes = place.astype(np.float64)
-    codes[new] = len(known) + np.unique(column[new], return_inverse=True)[1]
-    return codes
+def _codes(column: Words, known: list[str]) -> np.ndarray:
+    """Place of each word among the known ones; any other word counts as one more."""
+    places = {word: float(i) for i, word in enumerate(known)}
+    new = sorted(word for word in column.distinct if word not in places)
+    places |= {word: float(len(known) + i) for i, word in enumerate(new)}
+    missing = places.get(MISSING, float(len(known) + len(new)))
+    return np.array([*(places[word] for word in column.distinct), missing])[column.places]

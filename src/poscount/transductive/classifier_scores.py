@@ -40,6 +40,8 @@ class ClassifierQuantifier(TransductiveQuantifier):
         confidence: float = 0.95,
         n_jobs: int | None = None,
         verbose: int = 0,
+        missing: str = "value",
+        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.classifier = classifier
@@ -47,6 +49,8 @@ class ClassifierQuantifier(TransductiveQuantifier):
         self.confidence = confidence
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.missing = missing
+        self.text = text
         self.random_state = random_state
 
 

@@ -10,23 +10,27 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from poscount import constraints
-from poscount.base import Quantifier
+from poscount.base import TABLE_CONSTRAINTS, Quantifier
+from poscount.checks import Evidence, gap_cautions, gap_evidence
 from poscount.intervals import bootstrap_interval, estimate_from_halves
 from poscount.prevalence import Estimate, Interval, Prevalence
+from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
+from poscount.rows import Rows
 from poscount.seeds import stream
-from poscount.validation import Rows
+from poscount.verdict import Caution
 
 
 class TransductiveQuantifier(Quantifier):
     """A quantifier that learns from the positives and the sample together, anew for each sample.
 
-    A subclass only computes: `_estimate_from` gets both as float64 matrices, and a generator. If it
+    A subclass only computes: `_estimate_from` gets both as float64 matrices, with categories and
+    gaps as the columns of a design matrix (`poscount.columns`), and a generator. If it
     gives no interval, one is made by resampling on request (`bootstrap`). The subclass has an
     ``__init__`` of its own only if it has other parameters.
 
     Attributes
     ----------
-    positives_ : ndarray of shape (n_labeled, n_features)
+    positives_ : ndarray of shape (n_labeled, n_design_columns)
         The positives.
     """
 
@@ -35,6 +39,7 @@ class TransductiveQuantifier(Quantifier):
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
+        **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -47,19 +52,25 @@ class TransductiveQuantifier(Quantifier):
         confidence: float = 0.95,
         n_jobs: int | None = None,
         verbose: int = 0,
+        missing: str = "value",
+        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.bootstrap = bootstrap
         self.confidence = confidence
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.missing = missing
+        self.text = text
         self.random_state = random_state
 
     def _learn(self, rows: Rows) -> None:
         self.positives_ = np.array(self._matrix(rows), dtype=np.float64, order="C")
 
     def _matrix(self, rows: Rows) -> np.ndarray:
-        return np.asarray(rows.whole(), dtype=np.float64, order="C")
+        """Finite numbers from rows of codes."""
+        numbers = self.block_columns.design(rows.whole(), gaps=True)
+        return np.asarray(numbers, dtype=np.float64, order="C")
 
     def _quantify(self, rows: Rows) -> Prevalence:
         sample = self._matrix(rows)
@@ -68,7 +79,18 @@ class TransductiveQuantifier(Quantifier):
         if estimate.interval is None and self.bootstrap:
             interval = self._bootstrap_interval(sample, estimate.value)
             estimate = estimate._replace(interval=interval)
-        return self._prevalence(estimate, len(rows))
+        warnings = (*estimate.warnings, *self._gap_cautions(rows))
+        return self._prevalence(estimate._replace(warnings=warnings), len(rows))
+
+    def _gap_cautions(self, rows: Rows) -> tuple[Caution, ...]:
+        """Warnings about missing values and words that the positives do not have."""
+        columns = self.block_columns
+        cells = np.zeros(n_gap_cells(columns), np.int64)
+        for block in rows.blocks():
+            count_gaps(block, columns, None, cells)
+        counted = GapCounts.of_cells(cells[np.newaxis], columns)
+        (gaps,) = gap_evidence(columns, *counted, np.array([len(rows)]))
+        return gap_cautions(Evidence(n_labeled=self.n_labeled_, gaps=gaps))
 
     def _bootstrap_interval(self, sample: np.ndarray, value: float) -> Interval:
         # The matrices are arguments of their own, so that processes share them in mapped memory.

@@ -11,22 +11,25 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 from poscount import constraints
+from poscount.base import TABLE_CONSTRAINTS
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import chosen_calibration
 from poscount.checks import Evidence, sample_cautions
+from poscount.columns import Columns
 from poscount.prevalence import Estimate
 from poscount.reusable.own_order import OwnOrder
 from poscount.reusable.rcq import RCQ
-from poscount.reusable.region_counter import CountsBeside
+from poscount.reusable.region_counter import CountsBeside, distinct_rows
 from poscount.reusable.region_layout import LEARNED_QUANTILES
 from poscount.reusable.region_profile import PROFILE
 from poscount.reusable.regions import RegionCounts, Regions
+from poscount.rows import InputSupport, Rows
 from poscount.seeds import stream
 from poscount.transductive.bbe import best_bin
 from poscount.transductive.dedpul import estimate_from_scores
 from poscount.transductive.learning_rows import LearningRows
 from poscount.transductive.transductive_quantifier import TransductiveQuantifier
-from poscount.validation import Rows
+from poscount.verdict import Caution
 
 __all__ = ["TRCQ"]
 
@@ -73,13 +76,17 @@ class TRCQ(TransductiveQuantifier):
         Level of the interval.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
         As in `RCQ`; TRCQ's has been learned from tasks of its own.
+    missing : {"value", "error"}, default="value"
+        Whether a missing value is a fact about a row like any other, or an error.
+    text : {"category", "error"}, default="category"
+        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of the classifiers and of all that RCQ draws.
 
     Attributes
     ----------
-    positives_ : ndarray of shape (n_labeled, n_features)
-        The positives, in an order of their own.
+    positives_ : ndarray of shape (n_labeled, n_columns)
+        Codes of the positives, in an order of their own.
     calibration_ : Calibration or None
         The calibration, as part of the model; None for "null".
     rcq_ : RCQ
@@ -120,6 +127,7 @@ class TRCQ(TransductiveQuantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],
+        **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -128,24 +136,40 @@ class TRCQ(TransductiveQuantifier):
         *,
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
+        missing: str = "value",
+        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
         self.calibration = calibration
+        self.missing = missing
+        self.text = text
         self.random_state = random_state
 
     def _learn(self, rows: Rows) -> None:
         super()._learn(rows)
         self.calibration_ = chosen_calibration(self.calibration, "TRCQ")
-        self.rcq_ = RCQ(
-            confidence=self.confidence, calibration="null", random_state=self.seed_
-        ).fit(rows.data)
+        rcq = RCQ(confidence=self.confidence, calibration="null", random_state=self.seed_)
+        self.rcq_ = rcq.fit_like(self, self.positives_)
         self.n_given_, self.n_labeled_ = len(rows), self.rcq_.n_labeled_
         if self.n_labeled_ < self.n_given_:
-            self.positives_ = np.unique(self.positives_, axis=0)
+            self.positives_ = distinct_rows(self.positives_)
         # As RCQ orders them, because the learned bin of each is put beside its other bins.
-        order = OwnOrder(self.positives_, self.seed_)
-        self.positives_ = self.positives_[order.sorted_rows(self.positives_)]
+        design = self._design(self.positives_)
+        order = OwnOrder(design, self.seed_)
+        self.positives_ = self.positives_[order.sorted_rows(design)]
+
+    def _input_support(self) -> InputSupport:
+        return super()._input_support()._replace(sparse=True, wide=True)
+
+    def _matrix(self, rows: Rows) -> np.ndarray:
+        return np.asarray(rows.whole(), dtype=np.float64, order="C")
+
+    def _gap_cautions(self, rows: Rows) -> tuple[Caution, ...]:
+        return ()  # the regions have them
+
+    def _design(self, codes: np.ndarray, *, gaps: bool = False) -> np.ndarray:
+        return np.ascontiguousarray(self.block_columns.design(codes, gaps=gaps))
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
@@ -161,17 +185,21 @@ class TRCQ(TransductiveQuantifier):
         return estimate._replace(details=details, warnings=warnings)
 
     def _look(self, positives: np.ndarray, sample: np.ndarray) -> _Seen:
-        order = OwnOrder(positives, self.seed_)
-        sample = one_copy(sample, order)
+        of_positives = self._design(positives, gaps=True)
+        order = OwnOrder(of_positives, self.seed_)
+        sample = sample[one_copy(self._design(sample, gaps=True), order)]
         if len(sample) > MOST_ROWS:
             sample = self._subsample(sample)
-        scores = self._scores(LearningRows(positives, sample, order))
+        of_sample = self._design(sample, gaps=True)
+        scores = self._scores(LearningRows(of_positives, of_sample, order))
         ranks = [_ranks(*by_one) for by_one in scores]
         in_positives, in_sample = learned_bins(ranks)
         plain = self.rcq_.regions
         regions = plain.with_learned_score(in_positives, EXPONENT)
         binned = self.rcq_.place(sample)
-        whole = Rows(sample, None, self.rcq_._input_support())
+        whole = Rows(
+            sample, None, self.rcq_._input_support(), Columns.plain(self.block_columns.names_)
+        )
         _, beside = self.rcq_.split_cells(self.rcq_._count(whole, None, 1))
         counts = regions.count_rows(np.column_stack([binned, in_sample]))
         by_logistic = scores[0]
@@ -209,7 +237,7 @@ class TRCQ(TransductiveQuantifier):
 
 
 def one_copy(sample: np.ndarray, order: OwnOrder) -> np.ndarray:
-    """The sample in its own order and, if it was repeated as a whole, only once.
+    """Rows of the sample in its own order and, if it was repeated as a whole, only once.
 
     Copies say nothing new, but would make the bounds of the regions narrower. That all rows occur a
     multiple of k times is an accident only where rows have very few values.
@@ -217,7 +245,7 @@ def one_copy(sample: np.ndarray, order: OwnOrder) -> np.ndarray:
     keys = order.keys(sample)
     times = np.unique(keys, return_counts=True)[1]
     n_copies = np.gcd.reduce(times) if len(times) >= FEWEST_DISTINCT else 1
-    return sample[np.argsort(keys, kind="stable")[::n_copies]]
+    return np.argsort(keys, kind="stable")[::n_copies]
 
 
 def learned_bins(ranks: list[list[np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,14 @@ from poscount import __version__
 from poscount.verdict import MEANINGS
 from poscount.web import reproduction_code, schemas
 from poscount.web.tasks import EstimateTask
-from poscount.workflows import Result, is_reusable, picture_element, warnings_of, whole_page
+from poscount.workflows import (
+    Result,
+    describe_columns,
+    is_reusable,
+    picture_element,
+    warnings_of,
+    whole_page,
+)
 
 _MEANING = (
     "The number is the share of positives among the unlabeled rows: 30 % of 1,000 rows means that "
@@ -106,6 +113,7 @@ def answer_of(
         ),
         method=task.method,
         features=features,
+        columns=[schemas.UsedColumn(**column._asdict()) for column in describe_columns(model)],
         seed=model.seed_,
         picture=f"Chart of the numbers in the table. {headline}" if drawn else None,
         command=reproduction_code.command(task, named, is_reusable(model)),
@@ -137,7 +145,8 @@ def _range(interval: Any) -> str:
 
 
 def _label(result: Result) -> str:
-    return ", ".join(map(str, result.group.values())) or "all rows"
+    values = ("missing" if value is None else str(value) for value in result.group.values())
+    return ", ".join(values) or "all rows"
 
 
 def _headline(results: Sequence[Result]) -> str:
@@ -224,6 +233,7 @@ def report_html(answer: schemas.Answer, png: bytes | None) -> str:
         f"<h2>What it means</h2>{_list(map(escape, answer.meaning))}\n",
         f"<h2>When not to trust it</h2>{_list(map(escape, answer.doubts))}\n",
         f"<h2>How it was made</h2><p>{escape(answer.made)}</p>\n",
+        _columns_table(answer.columns),
         f"<h3>On the command line</h3>{_code(answer.command)}\n",
         f"<h3>In Python</h3>{_code(answer.python)}\n",
         f'<p class="note">poscount {__version__}</p>\n',
@@ -243,6 +253,16 @@ def _cells(entry: schemas.ResultEntry, with_truth: bool) -> str:
         " ".join(caution.code for caution in entry.warnings) or "none",
     ]
     return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+
+
+def _columns_table(columns: Sequence[schemas.UsedColumn]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(column.name)}</td><td>{escape(column.kind)}</td>"
+        f"<td>{escape(column.done)}</td></tr>\n"
+        for column in columns
+    )
+    head = "<tr><th>column</th><th>kind</th><th>what the model did with it</th></tr>\n"
+    return f'<div class="wide" tabindex="0"><table>\n{head}{rows}</table></div>\n'
 
 
 def _code(text: str) -> str:

@@ -18,11 +18,13 @@ from starlette.exceptions import HTTPException
 
 from poscount import __version__, registry
 from poscount.web import schemas
+from poscount.web.file_settings import CHOICES, TEXTS
 from poscount.web.guard import Guard, Hosts
 from poscount.web.jobs import Job, JobQueue
 from poscount.web.limits import Limits
+from poscount.web.matching import match_columns
 from poscount.web.refusals import RefusedError
-from poscount.web.service import ROLES, Service
+from poscount.web.service import Service
 from poscount.web.sessions import Estimate, Session, Upload
 
 _STATIC = Path(__file__).with_name("static")
@@ -39,19 +41,19 @@ _UPLOAD_FORM = {
                     "type": "object",
                     "required": ["role", "file"],
                     "properties": {
-                        "role": {"type": "string", "enum": list(ROLES)},
                         "file": {
                             "type": "string",
                             "format": "binary",
-                            "description": "CSV (also gzipped) or Parquet; its name says which.",
+                            "description": "CSV, JSON lines, Excel or Parquet, by its name.",
                         },
-                        "delimiter": {
-                            "type": "string",
-                            "maxLength": 1,
-                            "description": "Of a CSV file; detected if empty.",
+                        **{
+                            name: {"type": "string", "enum": list(values)}
+                            for name, values in CHOICES.items()
                         },
-                        "decimal": {"type": "string", "enum": [".", ","], "default": "."},
-                        "header": {"type": "string", "enum": ["true", "false"], "default": "true"},
+                        **{
+                            name: {"type": "string", "description": text}
+                            for name, text in TEXTS.items()
+                        },
                     },
                 }
             }
@@ -235,34 +237,12 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
 
 def _session_info(session: Session, limits: Limits) -> schemas.SessionInfo:
     """Describe a session."""
-    positives, unlabeled = session.of_role("positives"), session.of_role("unlabeled")
-    columns = [
-        _column_match(column, unlabeled)
-        for upload in positives
-        for column in upload.content.columns
-    ]
-    known = {column.name for column in columns}
-    every = dict.fromkeys(name for upload in unlabeled for name in upload.content.names)
     return schemas.SessionInfo(
         session=session.id,
         expires_after_seconds=limits.idle_seconds,
         example=session.example,
         files=[_file_info(upload) for upload in session.uploads.values()],
-        columns=columns,
-        left_alone=[name for name in every if positives and name not in known],
-        groupings=[name for name in session.shared_columns() if session.n_groups(name) is not None],
-    )
-
-
-def _column_match(column: schemas.ColumnInfo, unlabeled: list[Upload]) -> schemas.ColumnMatch:
-    missing = [upload.name for upload in unlabeled if column.name not in upload.content.names]
-    why_not = f"is missing in {', '.join(missing)}" if missing else column.why_not_feature
-    return schemas.ColumnMatch(
-        name=column.name,
-        usable=column.numeric and not missing,
-        use=why_not is None,
-        why_not=why_not,
-        problem=column.problem,
+        columns=match_columns(session, limits.groups),
     )
 
 
@@ -299,13 +279,17 @@ def _job_info(service: Service, estimate: Estimate, queue: JobQueue, job: Job) -
         "fraction": job.fraction,
         "position": queue.position(job),
         "seconds": round(job.seconds, 2),
-        "error": {"message": error.message, "field": error.field} if error else None,
+        "error": {"message": error.message, "field": error.field, "choices": []} if error else None,
         "downloads": downloads,
     }
 
 
 async def _refuse(request: Request, problem: Any) -> JSONResponse:
-    content = {"message": problem.message, "field": problem.field}
+    content = {
+        "message": problem.message,
+        "field": problem.field,
+        "choices": list(problem.choices),
+    }
     headers = {"retry-after": "60"} if problem.status == 503 else {}
     if problem.status in (408, 413, 507):
         # The server does not wait for the rest of the request.

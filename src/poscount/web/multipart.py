@@ -16,7 +16,7 @@ from poscount.web.refusals import RefusedError
 # Bytes of everything in a form except the file.
 _OVERHEAD = 64_000
 _LONGEST_FIELD = 1_000
-_MOST_PARTS = 10
+_MOST_PARTS = 20
 _IDLE_SECONDS = 60
 _DISCARD_BYTES = 4_000_000
 _DISCARD_SECONDS = 3

@@ -5,7 +5,7 @@ The library's errors are data and name an option as Python does. Here is what th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
@@ -15,9 +15,11 @@ from poscount.web.tasks import Task
 class RefusedError(Exception):
     """What a client did that cannot be served, or what the server cannot do now."""
 
-    def __init__(self, status: int, message: str, field: str | None = None) -> None:
+    def __init__(
+        self, status: int, message: str, field: str | None = None, choices: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
-        self.status, self.message, self.field = status, message, field
+        self.status, self.message, self.field, self.choices = status, message, field, choices
 
 
 class _Setting(NamedTuple):
@@ -33,7 +35,7 @@ class _Setting(NamedTuple):
     advice: str = ""
 
 
-_COLUMNS = _Setting("features", advice="Select the columns to learn from.")
+_COLUMNS = _Setting("features", advice="Choose the columns to use.")
 SETTINGS = {
     "delimiter": _Setting(
         *("delimiter", "Delimiter"),
@@ -47,9 +49,38 @@ SETTINGS = {
         *("header", "First line"),
         {None: "column names", True: "column names", False: "data"},
     ),
+    "encoding": _Setting(
+        *("encoding", "Encoding"),
+        {
+            None: "UTF-8, or as the file says",
+            "cp1252": "Windows, Western Europe (cp1252)",
+            "latin-1": "Latin-1",
+            "utf-16": "UTF-16",
+            "utf-16-le": "UTF-16, little-endian",
+            "utf-16-be": "UTF-16, big-endian",
+        },
+    ),
+    "thousands": _Setting(
+        *("thousands", "Thousands mark"),
+        {
+            None: "none: 12000",
+            ",": "comma: 12,000",
+            ".": "point: 12.000",
+            " ": "space: 12 000",
+            "'": "apostrophe: 12'000",
+            "_": "underscore: 12_000",
+        },
+    ),
+    "units": _Setting("units", "Units"),
+    "na": _Setting("na", "Signs of missing values"),
+    "sheet": _Setting(None, advice="Choose the sheet."),
+    "day_first": _Setting(
+        *("day_first", "Dates such as 03/04/2026"),
+        {None: "not known", True: "day first: 3 April", False: "month first: 4 March"},
+    ),
     "features": _COLUMNS,
     "exclude": _COLUMNS,
-    "by": _Setting("by", "One answer for each", {None: "nothing: one answer for all rows"}),
+    "by": _Setting("by", advice="Choose another column as group."),
     "method": _Setting("method", "Method"),
     "scorer": _Setting("scorer", "Scorer", {None: "the method's default"}),
     "confidence": _Setting("confidence", "Confidence"),
@@ -69,6 +100,8 @@ def remedy(option: str | None, value: Any = None, leave_out: bool = False) -> st
     --------
     >>> remedy("decimal", ","), remedy("bootstrap", leave_out=True)
     ('Change the setting Decimal mark to “comma: 0,5”.', 'Leave the setting Replicates empty.')
+    >>> remedy("na", ["-", "."])
+    'Write “-, .” into the setting Signs of missing values.'
     """
     if option not in SETTINGS:
         return ""
@@ -79,6 +112,11 @@ def remedy(option: str | None, value: Any = None, leave_out: bool = False) -> st
             return f"Change the setting {setting.label} to “{shown}”."
     if leave_out and setting.label:
         return f"Leave the setting {setting.label} empty."
+    if isinstance(value, dict):
+        lines = " and ".join(f"“{column}={unit}”" for column, unit in value.items())
+        return f"Write {lines} into the setting {setting.label}, one in each line."
+    if isinstance(value, list) and setting.label:
+        return f"Write “{', '.join(map(str, value))}” into the setting {setting.label}."
     return setting.advice or f"Use the setting {setting.label}."
 
 
@@ -88,7 +126,8 @@ def refusal_of(failure: Mapping[str, Any], task: Task) -> RefusedError:
     Parameters
     ----------
     failure : mapping
-        The parameters of an `InputError`, whose `file` is a path on the server.
+        The parameters of an `InputError`, whose `file` is a path on the server, and `choices` if
+        there are any.
     task : Task
         What the worker was asked to do: it knows what the client calls each file.
 
@@ -102,11 +141,15 @@ def refusal_of(failure: Mapping[str, Any], task: Task) -> RefusedError:
     ('trap.csv: the delimiter is not clear. Use the setting Delimiter.', 'delimiter')
     """
     sent = {file.path: file for file in task.files}.get(failure.get("file") or "")
-    error = InputError(**{**failure, "file": sent.name if sent else None})
+    about = {name: value for name, value in failure.items() if name != "choices"}
+    error = InputError(**{**about, "file": sent.name if sent else None})
     setting = SETTINGS.get(error.option or "")
     field = (setting.field if setting else None) or (sent.role if sent else None)
     advice = remedy(error.option, error.value, error.leave_out)
-    return RefusedError(422, error.told(advice), field)
+    if error.otherwise:
+        other = remedy(error.otherwise, error.value)
+        advice = f"{advice[:-1]}, or {other[:1].lower()}{other[1:]}"
+    return RefusedError(422, error.told(advice), field, failure.get("choices", ()))
 
 
 def size(n_bytes: float) -> str:

@@ -15,10 +15,18 @@ _MODEL = "model.poscount"
 
 def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) -> str:
     """Write the commands; `features` is None where the command line would choose the same."""
-    if any("," in name or name != name.strip() for name in [*(features or ()), *task.by]):
+    in_lists = [*(features or ()), *task.by]
+    for written in (task.positives_format, task.csv_format):
+        in_lists += [*written.na, *(column for column, _ in written.units)]
+    if any("," in name or name != name.strip() for name in in_lists):
         return (
             "# A column name has a comma in it, or a space at one of its ends: the command line "
             "cannot\n# be given such a name. Use Python."
+        )
+    if not reusable and task.positives_format != task.csv_format:
+        return (
+            "# The positives are not written as the other files are, or are in another sheet, and "
+            "this\n# command reads all files in one way. Use Python."
         )
     positives, *unlabeled = _file_names(task)
     csv_options = _csv_options(task.csv_format)
@@ -33,7 +41,8 @@ def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) 
     if not reusable:
         words = ["poscount estimate", positives, *unlabeled, *options, *groups, *csv_options]
         return " ".join(words)
-    fit = ["poscount fit", positives, f"-o {_MODEL}", *options, *csv_options]
+    positives_options = _csv_options(task.positives_format)
+    fit = ["poscount fit", positives, f"-o {_MODEL}", *options, *positives_options]
     quantify = [f"poscount quantify {_MODEL}", *unlabeled, *groups, *csv_options]
     return f"{' '.join(fit)}\n{' '.join(quantify)}"
 
@@ -41,26 +50,36 @@ def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) 
 def diagnose_command(task: EstimateTask) -> str:
     """Write the command that checks the assumptions with the model file of the estimate."""
     positives, *unlabeled = _file_names(task)
-    options = [f"--positives {positives}", *_csv_options(task.csv_format)]
+    options = _csv_options(task.csv_format)
+    if task.positives_format == task.csv_format:
+        options = [f"--positives {positives}", *options]
     return " ".join([f"poscount diagnose {_MODEL}", *unlabeled, *options])
 
 
 def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) -> str:
     """Write the same in Python."""
-    unusual = _unusual(task.csv_format)
+    unusual, of_positives = _unusual(task.csv_format), _unusual(task.positives_format)
     csv_format = ", csv_format=csv_format" if unusual else ""
+    positives_format = csv_format
+    if of_positives != unusual:
+        positives_format = ", csv_format=positives_format" if of_positives else ""
     options = {name: value for name, value in task.options.items() if value is not None}
     scorer = options.pop("scorer", None)
     parameters = [f"scorer=registry.scorer({scorer!r})"] if scorer else []
     parameters += [f"{name}={value!r}" for name, value in options.items()]
     chosen = "" if features is None else f", features={list(features)!r}"
     names = [file.name for file in task.unlabeled]
-    if task.by_file:
-        reading = [f"for name in {names!r}:", f"    sample = read_table(name{csv_format})"]
-    elif len(names) == 1:
-        reading = [f"sample = read_table({names[0]!r}{csv_format})"]
+    if task.csv_format.day_first is not None and task.by:
+        # A table does not know how its dates are written: the groups are made as it is read.
+        reading_options = f", by={list(task.by)!r}{csv_format}"
     else:
-        reading = [f"sample = read_files({names!r}{csv_format}).table"]
+        reading_options = csv_format
+    if task.by_file:
+        reading = [f"for name in {names!r}:", f"    sample = read_table(name{reading_options})"]
+    elif len(names) == 1:
+        reading = [f"sample = read_table({names[0]!r}{reading_options})"]
+    else:
+        reading = [f"sample = read_files({names!r}{reading_options}).table"]
     indent, shown = ("    ", "name, ") if task.by_file else ("", "")
     if task.by:
         by = task.by[0] if len(task.by) == 1 else list(task.by)
@@ -71,14 +90,22 @@ def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) 
     else:
         answers = [f"{indent}print({shown}repr(model.quantify(sample)))"]
     several = "read_files, " if len(names) > 1 and not task.by_file else ""
-    settings = ", ".join(f"{name}={value!r}" for name, value in unusual.items())
+    formats = {
+        "positives_format": of_positives if of_positives != unusual else {},
+        "csv_format": unusual,
+    }
+    written = [
+        f"{name} = CsvFormat({', '.join(f'{key}={value!r}' for key, value in settings.items())})"
+        for name, settings in formats.items()
+        if settings
+    ]
     lines = [
         f"from poscount import {class_name}{', registry' if scorer else ''}",
-        *(["from poscount.files.csv import CsvFormat"] if unusual else []),
+        *(["from poscount.files.csv_format import CsvFormat"] if written else []),
         f"from poscount.files.reading import {several}read_table",
         "",
-        *([f"csv_format = CsvFormat({settings})"] if unusual else []),
-        f"positives = read_table({task.positives.name!r}{csv_format})",
+        *written,
+        f"positives = read_table({task.positives.name!r}{positives_format})",
         f"model = {class_name}({', '.join(parameters)}).fit(positives{chosen})",
         *reading,
         *answers,
@@ -98,13 +125,20 @@ def _unusual(csv_format: CsvFormat) -> dict[str, Any]:
 
 
 def _csv_options(csv_format: CsvFormat) -> list[str]:
-    delimiter, decimal, header = csv_format
+    settings = _unusual(csv_format)
     options = []
-    if delimiter is not None:
-        written = delimiter.replace("\t", "\\t")
-        options.append(f"--delimiter {shlex.quote(written)}")
-    if decimal != ".":
-        options.append(f"--decimal {decimal}")
-    if not header:
+    for name in ("delimiter", "decimal", "encoding", "thousands", "sheet"):
+        if name in settings:
+            written = settings[name].replace("\t", "\\t")
+            options.append(f"--{name} {shlex.quote(written)}")
+    if csv_format.units:
+        units = ",".join(f"{column}={unit}" for column, unit in csv_format.units)
+        options.append(f"--units {shlex.quote(units)}")
+    if csv_format.na:
+        # With an equals sign, because a value may begin with a dash.
+        options.append(f"--na={shlex.quote(','.join(csv_format.na))}")
+    if csv_format.day_first is not None:
+        options.append("--day-first" if csv_format.day_first else "--month-first")
+    if not csv_format.header:
         options.append("--no-header")
     return options

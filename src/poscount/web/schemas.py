@@ -11,10 +11,14 @@ Name = Annotated[str, Field(max_length=1000)]
 
 
 class Refusal(BaseModel):
-    """Why a request was refused: one sentence, and the field that it belongs to."""
+    """Why a request was refused: one sentence, and the field that it belongs to.
+
+    `choices` are the sheets of a workbook of which one must be chosen, and otherwise empty.
+    """
 
     message: str
     field: str | None
+    choices: list[str]
 
 
 class MethodInfo(BaseModel):
@@ -24,6 +28,7 @@ class MethodInfo(BaseModel):
     title: str
     summary: str
     reusable: bool
+    fewest_positives: int
     options: list[str]
 
 
@@ -55,23 +60,30 @@ class Methods(BaseModel):
 class ColumnInfo(BaseModel):
     """A column of a file.
 
-    `distinct` is null if it has too many values to group by. `problem` says how to make a feature
-    of a column of positives whose numbers are written as text.
+    `missing` is a share. `distinct` is null if it has too many values to group by. `problem` says
+    why it cannot be read as numbers, and what to do about it; in files of unlabeled rows that
+    matters only where the positives have numbers. `periods` is the number of groups that days,
+    weeks and so on of a column of dates make, and `no_periods` why there are none.
     """
 
     name: str
+    kind: str
+    missing: float
     numeric: bool
     distinct: int | None
     values: list[str]
-    why_not_feature: str | None
+    why_not_used: str | None
     problem: str | None
+    periods: dict[str, int]
+    no_periods: str | None
 
 
 class FileContent(BaseModel):
-    """What an inspection found in a file."""
+    """What an inspection found in a file; null in the preview is a missing value."""
 
     rows: int = 0
     columns: list[ColumnInfo] = []
+    preview: list[list[str | None]] = []
 
     @property
     def names(self) -> list[str]:
@@ -80,10 +92,11 @@ class FileContent(BaseModel):
 
     @property
     def default_features(self) -> tuple[str, ...] | None:
-        """All columns, or None if one of them does not look like a feature."""
-        if any(column.why_not_feature for column in self.columns):
-            return None
-        return tuple(self.names)
+        """The columns that the command line would use, or None if it would ask."""
+        for column in self.columns:
+            if column.problem or column.kind not in ("number", "category", "date"):
+                return None
+        return tuple(column.name for column in self.columns if column.why_not_used is None)
 
 
 class FileInfo(FileContent):
@@ -95,26 +108,48 @@ class FileInfo(FileContent):
     size: int
 
 
+class Grouping(BaseModel):
+    """One way to make groups of the values of a column: `by` is what an estimate takes.
+
+    `period` is day, week, month, year or hour, or null where each value is a group. There are at
+    most so many `groups`: those of several files are added up.
+    """
+
+    by: str
+    period: str | None
+    groups: int
+
+
 class ColumnMatch(BaseModel):
-    """A column of the positives: whether it can be used, whether it is by default, and why not."""
+    """A column of all files together: what it is, and what can be done with it.
+
+    The positives decide the kind. `missing` and `missing_unlabeled` are shares, null if no such
+    file has the column. `usable` says whether a model can learn from it, `use` whether it does by
+    default, and `why_not` why it does not. `problem` is a sentence about what is wrong and how to
+    mend it, and `no_periods` one about dates that make no groups.
+    """
 
     name: str
+    kind: str
+    distinct: int | None
+    missing: float | None
+    missing_unlabeled: float | None
     usable: bool
     use: bool
+    groupings: list[Grouping]
     why_not: str | None
     problem: str | None
+    no_periods: str | None
 
 
 class SessionInfo(BaseModel):
-    """A session: its files, which of their columns match, and which can make groups."""
+    """A session: its files, and what can be done with each of their columns."""
 
     session: str
     expires_after_seconds: float
     example: bool
     files: list[FileInfo]
     columns: list[ColumnMatch]
-    left_alone: list[str]
-    groupings: list[str]
 
 
 class EstimateRequest(BaseModel):
@@ -179,6 +214,14 @@ class ResultEntry(BaseModel):
     truth: float | None
 
 
+class UsedColumn(BaseModel):
+    """A column, and what the model did with it."""
+
+    name: str
+    kind: str
+    done: str
+
+
 class WarningInfo(BaseModel):
     """A warning in the words of its worst case, and the labels of the samples that have it."""
 
@@ -202,6 +245,7 @@ class Answer(BaseModel):
     made: str
     method: str
     features: list[str]
+    columns: list[UsedColumn]
     seed: int
     picture: str | None
     command: str

@@ -10,8 +10,10 @@ from starlette.requests import Request
 
 from poscount import registry
 from poscount.web import schemas
+from poscount.web.file_settings import common_settings, read_fields
 from poscount.web.jobs import Job, JobQueue
 from poscount.web.limits import Limits
+from poscount.web.matching import is_taken, match_columns, too_many_groups, why_no_group
 from poscount.web.multipart import receive
 from poscount.web.refusals import RefusedError, refusal_of, size
 from poscount.web.sessions import Estimate, Session, Sessions, Upload
@@ -24,7 +26,6 @@ from poscount.web.tasks import (
 )
 from poscount.workflows import CsvFormat
 
-ROLES = ("positives", "unlabeled")
 _EXAMPLE = (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled"))
 _SWEEP_SECONDS = 15.0
 
@@ -74,7 +75,7 @@ class Service:
 
                 most = self.limits.upload_bytes
                 form = await receive(request, write, most=most, too_large=self._too_large())
-            role, csv_format = _fields(form.fields)
+            role, csv_format = read_fields(form.fields)
             upload = self.sessions.new_upload(session, form.file_name or "", role, csv_format)
             _check_open(session)
             incoming.rename(upload.path)
@@ -122,12 +123,14 @@ class Service:
         if not unlabeled:
             raise RefusedError(422, "There is no file of unlabeled rows yet; add one.", "unlabeled")
         self._check_request(session, wanted)
+        positives_format, csv_format = _formats(positives[0], unlabeled)
         directory = session.directory / secrets.token_hex(8)
         task = EstimateTask(
             directory=str(directory),
             positives=positives[0].sent,
             unlabeled=tuple(upload.sent for upload in unlabeled),
-            csv_format=_common_settings([*positives, *unlabeled]),
+            positives_format=positives_format,
+            csv_format=csv_format,
             method=wanted.method or registry.DEFAULT_METHOD,
             options={
                 "scorer": wanted.scorer,
@@ -148,7 +151,7 @@ class Service:
         return estimate
 
     def _check_request(self, session: Session, wanted: schemas.EstimateRequest) -> None:
-        """Refuse names of methods, scorers and columns that do not exist, and too many groups."""
+        """Refuse methods and scorers that do not exist, and columns that cannot be used."""
         for name, value, known in (
             ("method", wanted.method, AVAILABLE_METHODS),
             ("scorer", wanted.scorer, registry.SCORERS),
@@ -158,22 +161,28 @@ class Service:
                     422, f"There is no {name} {value!r} here; choose from {', '.join(known)}.", name
                 )
         (positives,) = session.of_role("positives")
-        for name in wanted.features or []:
+        columns = match_columns(session, self.limits.groups)
+        matches = {column.name: column for column in columns}
+        features = wanted.features
+        if features is None:
+            # If there is no default, the worker says which columns are doubtful.
+            features = list(positives.content.default_features or ())
+        for name in features:
             if name not in positives.content.names:
                 raise RefusedError(422, f"{positives.name} has no column {name!r}.", "features")
+            match = matches[name]
+            if not match.usable:
+                sentence = match.problem or f"The column {name!r} {match.why_not}."
+                raise RefusedError(422, sentence, "features")
+        groupings = {grouping.by: grouping for match in columns for grouping in match.groupings}
         n_groups = 1
-        for name in wanted.by:
-            if name not in session.shared_columns():
-                raise RefusedError(422, f"Not every unlabeled file has a column {name!r}.", "by")
-            of_this = session.n_groups(name)
-            n_groups *= self.limits.groups + 1 if of_this is None else of_this
+        for by in wanted.by:
+            if by not in groupings or is_taken(by, wanted.by_file):
+                sentence = why_no_group(session, by, wanted.by_file, self.limits.groups)
+                raise RefusedError(422, sentence, "by")
+            n_groups *= groupings[by].groups
         if n_groups > self.limits.groups:
-            raise RefusedError(
-                422,
-                f"{', '.join(wanted.by)}: this makes more than {self.limits.groups:,} groups; "
-                "choose a column with fewer values.",
-                "by",
-            )
+            raise RefusedError(422, too_many_groups(wanted.by, self.limits.groups), "by")
 
     def start_diagnosis(self, session: Session, estimate: Estimate) -> Job:
         """Queue the check of an estimate's assumptions, unless it is queued, running or done."""
@@ -227,8 +236,9 @@ class Service:
             raise
         _check_open(session)
         for column in content["columns"]:
-            if column["problem"] is not None:
-                column["problem"] = refusal_of(column["problem"], task).message
+            for name in ("problem", "no_periods"):
+                if column[name] is not None:
+                    column[name] = refusal_of(column[name], task).message
         upload.content = schemas.FileContent.model_validate(content)
 
     def _keep(self, session: Session, upload: Upload) -> None:
@@ -267,42 +277,22 @@ def _check_open(session: Session) -> None:
         raise RefusedError(404, "The session was closed while a file was coming in.")
 
 
+def _formats(positives: Upload, unlabeled: list[Upload]) -> tuple[CsvFormat, CsvFormat]:
+    """How the positives are read, and the other files: in the same way if that is possible."""
+    csv_format = common_settings(unlabeled)
+    try:
+        csv_format = common_settings([positives, *unlabeled])
+    except RefusedError:
+        # For instance, they are in two sheets of one workbook.
+        return positives.csv_format, csv_format
+    return csv_format, csv_format
+
+
 async def _outcome(job: Job) -> Any:
     outcome = await asyncio.wrap_future(job.future)
     if job.error is not None:
-        raise RefusedError(job.error.status, job.error.message, job.error.field)
+        error = job.error
+        raise RefusedError(error.status, error.message, error.field, error.choices)
     if job.state == "cancelled":
         raise RefusedError(503, "The server is shutting down.")
     return outcome
-
-
-def _fields(fields: dict[str, str]) -> tuple[str, CsvFormat]:
-    """Read the fields that come with a file."""
-    allowed: dict[str, tuple[str, ...]] = {
-        "role": ROLES,
-        "decimal": (".", ","),
-        "header": ("true", "false"),
-    }
-    for name, value in fields.items():
-        if name != "delimiter" and name not in allowed:
-            raise RefusedError(422, f"The form has an unknown field {name!r}.")
-        if name in allowed and value not in allowed[name]:
-            raise RefusedError(422, f"{name} must be one of {' '.join(allowed[name])}.", name)
-    if "role" not in fields:
-        raise RefusedError(422, "The form needs a field role: positives or unlabeled.", "role")
-    return fields["role"], CsvFormat(
-        delimiter=fields.get("delimiter") or None,
-        decimal=fields.get("decimal", "."),
-        header=fields.get("header", "true") == "true",
-    )
-
-
-def _common_settings(uploads: list[Upload]) -> CsvFormat:
-    settings = {upload.csv_format for upload in uploads if upload.path.suffix != ".parquet"}
-    if len(settings) > 1:
-        raise RefusedError(
-            422,
-            "The CSV files were sent with different settings; send them with the same ones.",
-            "delimiter",
-        )
-    return next(iter(settings), CsvFormat())

@@ -19,7 +19,14 @@ from poscount.web.schemas import FileContent
 from poscount.web.tasks import EstimateTask, SentFile
 from poscount.workflows import CsvFormat
 
-_SUFFIXES = (".csv.gz", ".tsv.gz", ".txt.gz", ".csv", ".tsv", ".txt", ".parquet")
+_PACKED = (".gz", ".zst", ".zip", "")
+_TEXT = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
+_SUFFIXES = (
+    *(kind + end for end in _PACKED for kind in _TEXT),
+    *(".zip", ".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".parquet"),
+)
+# .gz, .zst and .zip may follow those of text.
+_TOLD_SUFFIXES = ", ".join(suffix for suffix in _SUFFIXES if suffix.count(".") == 1)
 _ESTIMATES_KEPT = 5
 
 
@@ -34,6 +41,12 @@ class Upload:
     csv_format: CsvFormat
     size: int = 0
     content: FileContent = field(default_factory=FileContent)
+
+    @property
+    def label(self) -> str:
+        """What it is called beside other files, which may be other sheets of the same workbook."""
+        sheet = self.csv_format.sheet
+        return self.name if sheet is None else f"{self.name} (sheet {sheet})"
 
     @property
     def sent(self) -> SentFile:
@@ -90,22 +103,6 @@ class Session:
         """List the uploads of one role, in the order in which they came."""
         return [upload for upload in self.uploads.values() if upload.role == role]
 
-    def shared_columns(self) -> list[str]:
-        """List the columns that every unlabeled file has."""
-        first, *others = [upload.content.names for upload in self.of_role("unlabeled")] or [[]]
-        return [name for name in first if all(name in names for names in others)]
-
-    def n_groups(self, name: str) -> int | None:
-        """Count the groups that a column of the unlabeled files makes; None for too many."""
-        counts = [
-            column.distinct
-            for upload in self.of_role("unlabeled")
-            for column in upload.content.columns
-            if column.name == name
-        ]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
-
     def upload(self, identifier: str) -> Upload:
         """Find a file."""
         if identifier not in self.uploads:
@@ -161,10 +158,15 @@ class Sessions:
             raise RefusedError(
                 415,
                 f"{shown}: files with this extension cannot be read here; use one of "
-                f"{', '.join(_SUFFIXES)}.",
+                f"{_TOLD_SUFFIXES} (text also as .gz, .zst or .zip).",
                 role,
             )
-        taken = {upload.name for upload in session.uploads.values()}
+        # Two sheets of one workbook have one name, so that commands and code can be repeated.
+        taken = {
+            upload.name
+            for upload in session.uploads.values()
+            if upload.csv_format.sheet == csv_format.sheet
+        }
         identifier = secrets.token_hex(8)
         path = session.directory / f"{identifier}{suffix}"
         return Upload(identifier, _untaken(shown, suffix, taken), role, path, csv_format)

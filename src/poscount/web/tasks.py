@@ -72,7 +72,8 @@ class EstimateTask:
         Where to write the results.
     positives : SentFile
     unlabeled : tuple of SentFile
-    csv_format : CsvFormat
+    positives_format, csv_format : CsvFormat
+        How the positives are written, and how the unlabeled files are.
     method : str
     options : dict
         Parameters of the method; None leaves one at its default.
@@ -94,6 +95,7 @@ class EstimateTask:
     directory: str
     positives: SentFile
     unlabeled: tuple[SentFile, ...]
+    positives_format: CsvFormat
     csv_format: CsvFormat
     method: str
     options: dict[str, Any]

@@ -43,10 +43,12 @@ from poscount.workflows import (
     Watch,
     diagnose,
     draw,
+    fewest_positives,
     fit,
     inspect_file,
     is_reusable,
     quantify,
+    sheet_names,
     write_csv,
 )
 
@@ -79,7 +81,7 @@ def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
     except MemoryError:
         return {"out_of_memory": True}
     except InputError as error:
-        return {"failed": vars(error)}
+        return {"failed": vars(error) | _choices(error)}
     except OSError as error:
         # Without the text of the error, which may hold a path.
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
@@ -105,6 +107,13 @@ def _do(task: Task, report_step: ReportStep) -> Any:
     raise AssertionError(f"there is no such task: {task!r}")
 
 
+def _choices(error: InputError) -> dict[str, list[str]]:
+    """The sheets from which one must be chosen, if that is what an error is about."""
+    if error.option != "sheet" or error.file is None:
+        return {}
+    return {"choices": sheet_names(error.file)}
+
+
 def _about(name: str, kind: Any) -> dict[str, Any]:
     parameters = kind().get_params(deep=False)
     return {
@@ -112,6 +121,7 @@ def _about(name: str, kind: Any) -> dict[str, Any]:
         "title": kind.__name__,
         "summary": (kind.__doc__ or "").splitlines()[0].replace("`", ""),
         "reusable": is_reusable(kind),
+        "fewest_positives": fewest_positives(name),
         "options": [option for option in _OPTIONS if option in parameters],
     }
 
@@ -127,10 +137,15 @@ def _inspect(task: InspectTask) -> dict[str, Any]:
         csv_format=task.csv_format,
     )
     columns = [
-        {**column._asdict(), "problem": vars(column.problem) if column.problem else None}
+        {
+            **column._asdict(),
+            "problem": vars(column.problem) if column.problem else None,
+            "periods": dict(column.periods),
+            "no_periods": vars(column.no_periods) if column.no_periods else None,
+        }
         for column in found.columns
     ]
-    return {"rows": found.rows, "columns": columns}
+    return {"rows": found.rows, "columns": columns, "preview": found.preview}
 
 
 # Estimates
@@ -143,7 +158,7 @@ def _estimate(task: EstimateTask, report_step: ReportStep) -> None:
         task.method,
         options=task.options,
         features=None if task.features is None else list(task.features),
-        csv_format=task.csv_format,
+        csv_format=task.positives_format,
     )
     if not is_reusable(model):
         report_step(f"looking at {_files(task)} of unlabeled rows", None)
@@ -236,6 +251,7 @@ def _diagnose(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]:
         model,
         [file.path for file in task.unlabeled],
         positives=task.positives.path,
+        positives_format=task.positives_format,
         most_rows=max(_FEWEST_ROWS, _MOST_VALUES // len(model.feature_names_in_)),
         csv_format=task.csv_format,
         on_read=lambda: report_step("checking the assumptions", None),

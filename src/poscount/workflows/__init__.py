@@ -12,21 +12,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _PLACES = {
-    "CsvFormat": "poscount.files.csv",
+    "CsvFormat": "poscount.files.csv_format",
     "FileLimits": "poscount.workflows.inspection",
     "FilesDiagnosis": "poscount.workflows.diagnosis",
     "OnProgress": "poscount.files.arrow",
+    "RESERVED": "poscount.workflows.results",
     "Result": "poscount.workflows.results",
     "Watch": "poscount.workflows.estimates",
     "count": "poscount.workflows.estimates",
+    "describe_columns": "poscount.workflows.columns",
     "diagnose": "poscount.workflows.diagnosis",
     "draw": "poscount.workflows.results",
+    "fewest_positives": "poscount.workflows.estimates",
     "fit": "poscount.workflows.estimates",
     "inspect_file": "poscount.workflows.inspection",
     "is_reusable": "poscount.workflows.estimates",
     "merge": "poscount.workflows.estimates",
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
+    "sheet_names": "poscount.workflows.inspection",
     "warnings_of": "poscount.workflows.results",
     "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
@@ -34,14 +38,24 @@ _PLACES = {
 
 if TYPE_CHECKING:
     from poscount.files.arrow import OnProgress
-    from poscount.files.csv import CsvFormat
+    from poscount.files.csv_format import CsvFormat
     from poscount.plotting.page import picture_element, whole_page
+    from poscount.workflows.columns import describe_columns
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
-    from poscount.workflows.estimates import Watch, count, fit, is_reusable, merge, quantify
-    from poscount.workflows.inspection import FileLimits, inspect_file
-    from poscount.workflows.results import Result, draw, warnings_of, write_csv
+    from poscount.workflows.estimates import (
+        Watch,
+        count,
+        fewest_positives,
+        fit,
+        is_reusable,
+        merge,
+        quantify,
+    )
+    from poscount.workflows.inspection import FileLimits, inspect_file, sheet_names
+    from poscount.workflows.results import RESERVED, Result, draw, warnings_of, write_csv
 
 __all__ = [
+    "RESERVED",
     "CsvFormat",
     "FileLimits",
     "FilesDiagnosis",
@@ -49,14 +63,17 @@ __all__ = [
     "Result",
     "Watch",
     "count",
+    "describe_columns",
     "diagnose",
     "draw",
+    "fewest_positives",
     "fit",
     "inspect_file",
     "is_reusable",
     "merge",
     "picture_element",
     "quantify",
+    "sheet_names",
     "warnings_of",
     "whole_page",
     "write_csv",

@@ -9,7 +9,7 @@ from poscount import diagnostics
 from poscount.base import Quantifier
 from poscount.diagnostics import Diagnosis
 from poscount.errors import InputError
-from poscount.files.csv import DEFAULT_CSV, CsvFormat
+from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.reading import expand
 from poscount.files.sampling import SampledRows, read_rows, sample_rows_from_files
 from poscount.workflows.estimates import COUNTS_SUFFIX
@@ -31,6 +31,7 @@ def diagnose(
     reference: str | None = None,
     most_rows: int | None = None,
     csv_format: CsvFormat = DEFAULT_CSV,
+    positives_format: CsvFormat | None = None,
     on_read: Callable[[], None] | None = None,
 ) -> FilesDiagnosis:
     """Look for reasons to doubt what a model says of files of unlabeled rows.
@@ -48,7 +49,9 @@ def diagnose(
         Look at no more rows than these, drawn at random by the seed of the model. Positives that
         are more cannot be used, because the model was not fitted on a part of them.
     csv_format : CsvFormat
-        How CSV files are written.
+        How files are written.
+    positives_format : CsvFormat, optional
+        How the file of positives is written, if it differs from the others.
     on_read : callable, optional
         Called when all files have been read, before the rows are looked at.
     """
@@ -58,17 +61,15 @@ def diagnose(
                 "a diagnosis looks at rows, not only at counts; give the data instead.", file=path
             )
 
-    def read(paths: Sequence[str]) -> SampledRows:
+    def read(paths: Sequence[str], written: CsvFormat = csv_format) -> SampledRows:
         files = expand(paths)
         if most_rows is None:
-            table = read_rows(model, files, csv_format=csv_format).table
+            table = read_rows(model, files, csv_format=written).table
             return SampledRows(table, table.num_rows)
-        return sample_rows_from_files(
-            model, files, most_rows, seed=model.seed_, csv_format=csv_format
-        )
+        return sample_rows_from_files(model, files, most_rows, seed=model.seed_, csv_format=written)
 
     sample = read(paths)
-    labeled = None if positives is None else read([positives])
+    labeled = None if positives is None else read([positives], positives_format or csv_format)
     second = None if reference is None else read([reference])
     if on_read is not None:
         on_read()

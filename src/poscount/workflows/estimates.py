@@ -7,16 +7,18 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from poscount import registry
-from poscount.base import CountingQuantifier, Quantifier
+from poscount.base import Quantifier
+from poscount.counting import CountingQuantifier
 from poscount.counts import Counts
 from poscount.engines.dispatch import count_listed
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
-from poscount.files.csv import DEFAULT_CSV, CsvFormat
+from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import choose_features
 from poscount.files.reading import expand, read_files
 from poscount.files.sampling import read_rows
 from poscount.prevalence import Prevalence
+from poscount.scorers.out_of_fold import N_FOLDS
 from poscount.workflows.results import RESERVED, Result
 
 # Called with a title for all that is counted in one go; gives a context with a progress function
@@ -24,16 +26,23 @@ from poscount.workflows.results import RESERVED, Result
 Watch = Callable[[str], AbstractContextManager[OnProgress | None]]
 
 COUNTS_SUFFIX = ".counts"
+# Methods that are not reusable but score the positives fold by fold, as reusable ones do.
+_SCORE_POSITIVES = ("trcq", "minimum")
 
 
 def _unwatched(title: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
+def _untold(left_out: dict[str, str]) -> None:
+    pass
+
+
 class _Counting(NamedTuple):
     """How files are counted, for which groups, and who watches."""
 
     by: Sequence[str]
+    weights: str | None
     engine: str
     on_error: str
     n_jobs: int
@@ -47,6 +56,18 @@ def is_reusable(method: type[Quantifier] | Quantifier) -> bool:
     return issubclass(kind, CountingQuantifier)
 
 
+def fewest_positives(method: str) -> int:
+    """Tell how many positives a method of the registry needs.
+
+    Examples
+    --------
+    >>> fewest_positives("rcq"), fewest_positives("dedpul")
+    (10, 1)
+    """
+    in_folds = is_reusable(registry.method(method)) or method in _SCORE_POSITIVES
+    return N_FOLDS if in_folds else 1
+
+
 def fit(
     path: str,
     method: str,
@@ -54,7 +75,9 @@ def fit(
     options: Mapping[str, Any],
     features: list[str] | None = None,
     exclude: list[str] | None = None,
+    weights: str | None = None,
     csv_format: CsvFormat = DEFAULT_CSV,
+    tell_left_out: Callable[[dict[str, str]], None] = _untold,
 ) -> Quantifier:
     """Fit a method on a file of positives.
 
@@ -68,8 +91,13 @@ def fit(
         Parameters of the method, the scorer by its name; None leaves one at its default.
     features, exclude : list of str, optional
         Columns to use, and not to use.
+    weights : str, optional
+        Column of weights in the files to be counted. Positives have no weights: if they have the
+        column, too, it is not used, unless `features` names it.
     csv_format : CsvFormat
         How CSV files are written.
+    tell_left_out : callable
+        Called with the columns that are not used by default, such as dates, and what they hold.
     """
     kind = registry.method(method)
     parameters = {name: value for name, value in options.items() if value is not None}
@@ -87,9 +115,13 @@ def fit(
     if parameters.get("subtypes") in rows.table.column_names:
         # It names kinds and is no feature.
         left_out.append(parameters["subtypes"])
+    if weights is not None and weights in set(rows.table.column_names) - set(features or []):
+        left_out.append(weights)
     try:
-        chosen = choose_features(rows.table, features, left_out, path, csv_format.decimal)
-        return kind(**parameters).fit(rows.table, features=chosen)
+        chosen = choose_features(rows.table, features, left_out, path, csv_format)
+        if chosen.left_out:
+            tell_left_out(chosen.left_out)
+        return kind(**parameters).fit(rows.table, features=chosen.features)
     except InputError as error:
         raise rows.located(error.at(file=path)) from error
 
@@ -100,6 +132,7 @@ def quantify(
     *,
     by: Sequence[str] = (),
     by_file: bool = False,
+    weights: str | None = None,
     engine: str = "auto",
     on_error: str = "raise",
     n_jobs: int = -1,
@@ -117,6 +150,8 @@ def quantify(
         Columns whose values make the groups.
     by_file : bool
         Whether each file is a sample of its own.
+    weights : str, optional
+        Column with the weight of each row; counts files keep the weights that they were made with.
     engine, on_error, n_jobs
         As in `poscount.engines.count`.
     csv_format : CsvFormat
@@ -141,7 +176,8 @@ def quantify(
             option="by",
             leave_out=True,
         )
-    counting = _Counting(by, engine, on_error, n_jobs, csv_format, watch)
+    _require_rows_to_weigh(files, counted, weights)
+    counting = _Counting(by, weights, engine, on_error, n_jobs, csv_format, watch)
     parts = [([file], {"file": file}) for file in files] if by_file else [(files, {})]
     return [
         Result(group | dict(zip(by, key, strict=True)), prevalence)
@@ -154,19 +190,33 @@ def count(
     model: Quantifier,
     paths: Sequence[str],
     *,
+    weights: str | None = None,
     csv_format: CsvFormat = DEFAULT_CSV,
     watch: Watch = _unwatched,
 ) -> Counts:
     """Count files of rows and counts files together; the parameters are those of `quantify`."""
     files = expand(paths)
     counted = {file for file in files if file.endswith(COUNTS_SUFFIX)}
-    counting = _Counting((), "auto", "raise", -1, csv_format, watch)
+    _require_rows_to_weigh(files, counted, weights)
+    counting = _Counting((), weights, "auto", "raise", -1, csv_format, watch)
     return _counts(model, files, counted, counting)
 
 
 def merge(paths: Sequence[str]) -> Counts:
     """Add the counts of counts files."""
     return _sum([(path, Counts.load(path)) for path in paths])
+
+
+def _require_rows_to_weigh(
+    files: Sequence[str], counted: Collection[str], weights: str | None
+) -> None:
+    if weights is not None and len(counted) == len(files):
+        raise InputError(
+            "a counts file has no rows that could be weighted; count the rows with their weights.",
+            file=files[0],
+            option="weights",
+            leave_out=True,
+        )
 
 
 def _answers(
@@ -192,9 +242,9 @@ def _answers(
             )
     rows = read_rows(model, files, by=by, csv_format=counting.csv_format)
     if by:
-        return list(model.quantify_groups(rows.table, by).items())
+        return list(model.quantify_groups(rows.table, by, weights=counting.weights).items())
     try:
-        return [((), model.quantify(rows.table))]
+        return [((), model.quantify(rows.table, weights=counting.weights))]
     except InputError as error:
         raise rows.located(error) from error
 
@@ -216,6 +266,7 @@ def _counts(
                 model,
                 data,
                 counting.by,
+                weights=counting.weights,
                 engine=counting.engine,
                 on_error=counting.on_error,
                 n_jobs=counting.n_jobs,

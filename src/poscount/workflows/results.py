@@ -15,6 +15,7 @@ from poscount.verdict import Caution
 RESERVED = (
     *("prevalence", "interval", "low", "high", "level", "count", "n_labeled", "n_unlabeled"),
     *("label_frequency", "joint_prior", "method", "verdict", "warnings", "seed", "kinds"),
+    *("total_weight", "effective_rows"),
 )
 
 

@@ -1,10 +1,11 @@
 // Requests to the server of this page. A refusal is an error with the field that it belongs to.
 
 export class Refusal extends Error {
-  constructor(status, message, field) {
+  constructor(status, message, field, choices = []) {
     super(message);
     this.status = status;
     this.field = field;
+    this.choices = choices;
   }
 }
 
@@ -18,7 +19,7 @@ function outcome(status, text) {
     throw new Refusal(status, `The server's answer cannot be read (status ${status}).`, null);
   }
   if (status >= 400) {
-    throw new Refusal(status, content.message, content.field);
+    throw new Refusal(status, content.message, content.field, content.choices);
   }
   return content;
 }

@@ -1,15 +1,17 @@
 // The page: each step appears when it can be taken, and the answer when it is ready.
 
 import { ask, pause } from "./api.js";
+import { choices, forgetChoices, groupBy, showColumns, startColumns, whyNotYet } from "./columns.js";
 import { diagnose, forgetDiagnosis } from "./diagnosis.js";
-import { currentSession, startFiles, useExample, watchFiles } from "./files.js";
-import { byId, clearErrors, element, fillSelect, say, showError, whole } from "./page.js";
+import { currentSession, isReceiving, startFiles, useExample, watchFiles } from "./files.js";
+import { byId, clearErrors, fillSelect, say, showError, whole } from "./page.js";
 import { showDownloads, showResult } from "./result.js";
 
 const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
 
 let methods = [];
 let cancelled = false; // whether to stop the estimate that is running
+let busy = false; // whether an estimate is running
 
 async function start() {
   watchFiles();
@@ -19,7 +21,8 @@ async function start() {
   byId("method").addEventListener("change", showMethod);
   try {
     const info = await ask("GET", "info");
-    startFiles(info.limits, showSession);
+    startFiles(info.limits, showSession, allowEstimate);
+    startColumns(info.limits, choicesChanged);
     say("version", info.version);
     const { upload_bytes: bytes, rows, columns } = info.limits;
     say("limits", `Up to ${whole(bytes / 1e6)} MB, ${whole(rows)} rows and ${whole(columns)} columns per file.`);
@@ -29,7 +32,6 @@ async function start() {
     fillSelect("scorer", [["", "the method's default"], ...offered.scorers.map((name) => [name, name])]);
     showMethod();
     byId("example").disabled = false;
-    byId("estimate").disabled = false;
     document.body.dataset.ready = "true";
   } catch (error) {
     showError(error, "positives");
@@ -39,8 +41,9 @@ async function start() {
 async function runExample() {
   byId("example").disabled = true;
   try {
+    forgetChoices();
+    groupBy("night");
     await useExample();
-    byId("by").value = "night";
     await estimate();
   } catch (error) {
     say("file-status", "");
@@ -51,43 +54,49 @@ async function runExample() {
 }
 
 function showSession(session) {
-  const roles = new Set((session?.files ?? []).map((file) => file.role));
-  const ready = roles.size === 2;
-  byId("columns-section").hidden = !ready;
-  byId("settings-section").hidden = !ready;
+  const files = session?.files ?? [];
+  byId("columns-section").hidden = files.length === 0;
+  byId("settings-section").hidden = files.length === 0;
   hideResult();
   clearErrors(...FIELDS, "general");
-  if (!ready) {
-    return;
+  showColumns(session);
+  const unlabeled = files.filter((file) => file.role === "unlabeled");
+  byId("by-file-choice").hidden = unlabeled.length < 2;
+  byId("by_file").checked = unlabeled.length > 1;
+  allowEstimate();
+}
+
+function choicesChanged() {
+  clearErrors("features", "by");
+  allowEstimate();
+}
+
+// The button works when an estimate can be made; until then, what is lacking stands beside it.
+function allowEstimate() {
+  const roles = new Set((currentSession()?.files ?? []).map((file) => file.role));
+  let lacking = "";
+  if (isReceiving()) {
+    lacking = "Wait until the file is read.";
+  } else if (!roles.has("positives")) {
+    lacking = "Add a file of positives.";
+  } else if (!roles.has("unlabeled")) {
+    lacking = "Add a file of unlabeled rows.";
+  } else {
+    lacking = tooFewPositives() || whyNotYet();
   }
-  byId("columns").replaceChildren(...session.columns.map(columnItem));
-  // A column that could be used, if it were read or written in another way, is not left out silently.
-  say("features-error", session.columns.find(({ problem }) => problem)?.problem ?? "");
-  const alone = session.left_alone.join(", ");
-  say("left-alone", alone ? `Only in the unlabeled files, and not learned from: ${alone}.` : "");
-  const all = session.files.filter((file) => file.role === "unlabeled");
-  fillSelect("by", [
-    ["", "nothing: one answer for all rows"],
-    ...session.groupings.map((name) => [name, `value of ${name}`]),
-  ]);
-  byId("by-file-choice").hidden = all.length < 2;
-  byId("by_file").checked = all.length > 1;
+  byId("estimate").disabled = busy || lacking !== "" || methods.length === 0;
+  say("lacking", busy ? "" : lacking);
+}
+
+function tooFewPositives() {
+  const { title, fewest_positives: fewest } = methods.find(({ name }) => name === byId("method").value);
+  const { name, rows } = currentSession().files.find(({ role }) => role === "positives");
+  return rows < fewest ? `${title} needs at least ${fewest} positives, but ${name} has ${whole(rows)}.` : "";
 }
 
 function hideResult() {
   byId("result").hidden = true;
   forgetDiagnosis();
-}
-
-function columnItem({ name, usable, use, why_not: reason }) {
-  const item = document.createElement("li");
-  const label = element("label", "", { class: "tick" });
-  const box = element("input", "", { type: "checkbox", value: name });
-  box.checked = use;
-  box.disabled = !usable;
-  label.append(box, element("span", reason ? `${name} (${reason})` : name));
-  item.append(label);
-  return item;
 }
 
 function showMethod() {
@@ -99,14 +108,14 @@ function showMethod() {
   for (const option of ["scorer", "bootstrap", "confidence"]) {
     byId(option).parentElement.hidden = !method.options.includes(option);
   }
+  allowEstimate();
 }
 
 function wanted() {
   const method = methods.find(({ name }) => name === byId("method").value);
   const request = {
     method: method.name,
-    features: [...document.querySelectorAll("#columns input:checked")].map((box) => box.value),
-    by: byId("by").value ? [byId("by").value] : [],
+    ...choices(),
     by_file: byId("by_file").checked && !byId("by-file-choice").hidden,
     random_state: Number(byId("random_state").value),
   };
@@ -122,15 +131,10 @@ function wanted() {
 async function estimate() {
   clearErrors(...FIELDS, "general", "positives", "unlabeled");
   hideResult();
-  const request = wanted();
-  if (request.features.length === 0) {
-    showError({ field: "features", message: "Select at least one column." });
-    return;
-  }
   working(true);
   try {
     const base = `sessions/${currentSession().session}/estimates`;
-    const { id } = await ask("POST", base, request);
+    const { id } = await ask("POST", base, wanted());
     await follow(`${base}/${id}`);
   } catch (error) {
     say("status", "");
@@ -186,10 +190,11 @@ function cancel() {
   byId("cancel").disabled = true;
 }
 
-function working(busy) {
+function working(begins) {
+  busy = begins;
   cancelled = false;
   byId("cancel").disabled = false;
-  byId("estimate").disabled = busy;
+  allowEstimate();
   byId("cancel").hidden = !busy;
   byId("progress").hidden = !busy;
 }

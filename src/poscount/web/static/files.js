@@ -2,20 +2,28 @@
 
 import { ask, forget, Refusal, send } from "./api.js";
 import { byId, clearErrors, element, say, showError, whole } from "./page.js";
+import { showPreviews } from "./previews.js";
 
 const ROLES = ["positives", "unlabeled"];
-const LAYOUT = ["delimiter", "decimal", "header"];
+const LAYOUT = ["delimiter", "decimal", "header", "encoding", "thousands", "day_first", "na", "units"];
 
 let session = null; // the session as the server last described it
-let sent = []; // {role, file, id}: kept to send them again when the settings change
+// {role, file, id, sheets, sheet}: kept to send them again when the settings change; the sheets are
+// those of a workbook from which somebody has to choose.
+let sent = [];
 let limits = null;
+let receiving = 0; // files on their way
 let onChange = () => {};
+let onReceiving = () => {};
 
 export const currentSession = () => session;
 
-export function startFiles(serverLimits, changed) {
+export const isReceiving = () => receiving > 0;
+
+export function startFiles(serverLimits, changed, receivingChanged) {
   limits = serverLimits;
   onChange = changed;
+  onReceiving = receivingChanged;
 }
 
 export function watchFiles() {
@@ -54,6 +62,7 @@ export async function useExample() {
   clearErrors(...ROLES, ...LAYOUT);
   say("file-status", "Loading the example …");
   sent = [];
+  showSheets();
   await inSession(async () => {
     take(await ask("POST", `sessions/${session.session}/example`));
   });
@@ -67,26 +76,40 @@ async function addFiles(role, files) {
     showError(new Refusal(0, "There can be only one file of positives; the others were ignored.", role));
   }
   for (const file of chosen) {
-    try {
-      await addFile(role, file);
-    } catch (error) {
-      showError(error, role);
-      say("file-status", "");
-    }
+    await addEntry({ role, file, id: null, sheets: [], sheet: "" });
   }
 }
 
-async function addFile(role, file) {
+async function addEntry(entry) {
+  receive(1);
+  try {
+    await addFile(entry);
+  } catch (error) {
+    entry.sheets = error.choices?.length ? error.choices : entry.sheets;
+    showError(error, entry.role);
+    say("file-status", "");
+  } finally {
+    showSheets();
+    receive(-1);
+  }
+}
+
+function receive(more) {
+  receiving += more;
+  onReceiving();
+}
+
+async function addFile(entry) {
+  const { role, file, sheet } = entry;
   if (limits && file.size > limits.upload_bytes) {
     const most = whole(limits.upload_bytes / 1e6);
     const sentence = `${file.name} is larger than ${most} MB, more than this server accepts; use the command line for it.`;
     throw new Refusal(413, sentence, role);
   }
-  const entry = { role, file, id: null };
   sent = sent.filter((other) => role !== "positives" || other.role !== role);
   sent.push(entry);
   const before = new Set(session?.files.map((known) => known.id));
-  const fields = { role, ...Object.fromEntries(LAYOUT.map((name) => [name, byId(name).value])) };
+  const fields = { role, sheet, ...Object.fromEntries(LAYOUT.map((name) => [name, byId(name).value])) };
   await inSession(async () => {
     const path = `sessions/${session.session}/files`;
     const told = await send(path, fields, file, (share) => {
@@ -103,12 +126,44 @@ async function addFile(role, file) {
 async function sendAgain() {
   const again = sent;
   sent = [];
-  for (const { role, file, id } of again) {
-    if (id && session?.files.some((known) => known.id === id)) {
-      take(await ask("DELETE", `sessions/${session.session}/files/${id}`));
-    }
-    await addFiles(role, [file]);
+  clearErrors(...ROLES, ...LAYOUT);
+  for (const entry of again) {
+    await takeBack(entry);
+    await addEntry(entry);
   }
+}
+
+async function takeBack(entry) {
+  if (entry.id && session?.files.some((known) => known.id === entry.id)) {
+    take(await ask("DELETE", `sessions/${session.session}/files/${entry.id}`));
+  }
+  entry.id = null;
+}
+
+async function chooseSheet(entry, sheet) {
+  clearErrors(entry.role, ...LAYOUT);
+  await takeBack(entry);
+  sent = sent.filter((other) => other !== entry);
+  await addEntry({ ...entry, sheet });
+}
+
+function showSheets() {
+  for (const role of ROLES) {
+    const books = sent.filter((entry) => entry.role === role && entry.sheets.length > 0);
+    byId(`${role}-sheets`).replaceChildren(...books.map(sheetChoice));
+  }
+}
+
+function sheetChoice(entry, i) {
+  const id = `${entry.role}-sheet-${i}`;
+  const part = document.createElement("div");
+  const select = element("select", "", { id, "aria-describedby": `${entry.role}-error` });
+  const first = entry.sheet ? [] : [element("option", "choose a sheet", { value: "" })];
+  select.append(...first, ...entry.sheets.map((name) => element("option", name, { value: name })));
+  select.value = entry.sheet;
+  select.addEventListener("change", () => chooseSheet(entry, select.value));
+  part.append(element("label", `Sheet of ${entry.file.name}`, { for: id }), select);
+  return part;
 }
 
 async function inSession(work) {
@@ -119,6 +174,7 @@ async function inSession(work) {
     if (error.status === 404) {
       session = null;
       sent = [];
+      showSheets();
       render();
       throw new Refusal(404, "Your session has expired and its files were deleted; add them again.", error.field);
     }
@@ -128,6 +184,7 @@ async function inSession(work) {
 
 async function removeFile(id) {
   sent = sent.filter((entry) => entry.id !== id);
+  showSheets();
   try {
     await inSession(async () => take(await ask("DELETE", `sessions/${session.session}/files/${id}`)));
     say("file-status", "The file is removed.");
@@ -146,6 +203,7 @@ function render() {
     const files = (session?.files ?? []).filter((file) => file.role === role);
     byId(`${role}-files`).replaceChildren(...files.map(fileItem));
   }
+  showPreviews(session?.files ?? []);
   onChange(session);
 }
 

@@ -23,6 +23,7 @@ export function showResult(answer, downloads, base) {
   fillList("doubts", answer.doubts);
   showDownloads(answer, downloads, base);
   say("made", answer.made);
+  showModelColumns(answer.columns);
   say("command", answer.command);
   say("python", answer.python);
   byId("result").hidden = false;
@@ -46,6 +47,16 @@ function showTable(answer) {
       const row = document.createElement("tr");
       row.append(element("th", entry.label, { scope: "row" }));
       row.append(...cells(entry, answer.truth).map((text) => element("td", text)));
+      return row;
+    }),
+  );
+}
+
+function showModelColumns(columns) {
+  byId("model-columns").replaceChildren(
+    ...columns.map(({ name, kind, done }) => {
+      const row = document.createElement("tr");
+      row.append(element("th", name, { scope: "row" }), element("td", kind), element("td", done));
       return row;
     }),
   );

@@ -1,0 +1,347 @@
+"""Quantifiers that see a sample only through counts, and the counting of batches of rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, cast
+
+import narwhals as nw
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.validation import check_is_fitted
+
+from poscount.base import Quantifier
+from poscount.counts import Counts, GroupedCounts, Skipped
+from poscount.errors import InputError, join_names, require_rows
+from poscount.grouping import column_names, group_codes, group_keys, require_grouping
+from poscount.prevalence import Estimate, Prevalence
+from poscount.rows import BLOCK_ROWS, Rows
+from poscount.threads import sum_over_blocks
+from poscount.validation import as_frame, as_frame_with_names, sample_rows
+from poscount.verdict import Caution
+from poscount.weights import SMALLEST_MEAN, WeightSums, add_weights, effective, row_weights
+
+
+class CountingQuantifier(Quantifier):
+    """A quantifier that sees a sample only through counts.
+
+    A subclass says how rows become counts (`_tally`) and how counts become estimates
+    (`_estimate`), both for many groups at once.
+
+    Attributes
+    ----------
+    hash_ : str
+        Content hash of what was learned. Counts carry it, so that no other model can use them.
+    """
+
+    n_jobs: int | None
+    hash_: str
+
+    def count(self, sample: Any, *, weights: Any = None) -> Counts:
+        """Count the rows of a sample in each cell; counts of batches add up.
+
+        An empty batch gives counts of zero.
+
+        Parameters
+        ----------
+        sample : array or frame
+            Unlabeled rows.
+        weights : array-like or str, optional
+            Weight of each row, or the column of the frame that has it: finite numbers of at least
+            0, which are rounded to multiples of 2^-20.
+        """
+        return cast(Counts, BatchCounter(self, (), weights).count(sample))
+
+    def count_by(
+        self, frame: Any, by: str | Sequence[str], *, weights: Any = None
+    ) -> GroupedCounts:
+        """Count the rows of each group of a frame; `weights` are as in `count`.
+
+        Groups in which all weights are 0 are left out.
+        """
+        return cast(GroupedCounts, BatchCounter(self, require_grouping(by), weights).count(frame))
+
+    def quantify(self, sample: Any, *, weights: Any = None) -> Prevalence:
+        """Estimate the share of positives in a sample.
+
+        Parameters
+        ----------
+        sample : array or frame
+            Unlabeled rows. The columns of a frame are chosen by name; others are ignored.
+        weights : array-like or str, optional
+            Weight of each row, or the column of the frame that has it. If all weights are whole
+            numbers, they are numbers of repetitions, and the answer is that of the repeated rows.
+            Otherwise they are survey weights: the interval is that of as many rows as
+            ``details["effective_rows"]`` says, and `Prevalence.count` adds up weights.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from poscount import PAT
+        >>> rng = np.random.default_rng(1)
+        >>> model = PAT(random_state=0).fit(rng.normal(size=(500, 2)))
+        >>> sample = np.vstack([rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 9])
+        >>> model.quantify(sample)
+        Prevalence(0.490, 95% interval [0.418, 0.601], n=400, PAT)
+        >>> p = model.quantify(sample, weights=np.repeat([0.5, 1.5], 200))
+        >>> p, p.details["effective_rows"]
+        (Prevalence(0.245, 95% interval [0.183, 0.321], n=400, PAT), 320.0)
+        """
+        if weights is None:
+            return super().quantify(sample)
+        return self.estimate(self.count(sample, weights=weights))
+
+    def estimate(self, counts: Counts) -> Prevalence:
+        """Turn counts into a prevalence, the same as `quantify` gives for the rows counted."""
+        self._check_counts(counts)
+        if counts.weights is not None and counts.n == 0:
+            raise InputError("No row has a weight above 0: at least one must count.")
+        require_rows(counts.n, "These counts have")
+        weights = None if counts.weights is None else [counts.weights]
+        cells = self._padded(counts.cells[np.newaxis])
+        (answer,) = self._prevalences(cells, np.array([counts.n]), weights)
+        return _with_skipped([answer], counts.skipped)[0]
+
+    def estimate_by(self, counts: GroupedCounts) -> list[Prevalence]:
+        """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
+        self._check_counts(counts)
+        cells = self._padded(counts.cells)
+        answers = self._prevalences(cells, counts.n, counts.weights)
+        return _with_skipped(answers, counts.skipped)
+
+    def _padded(self, cells: np.ndarray) -> np.ndarray:
+        """Add the cells of gaps to counts from older files: none of their rows had any."""
+        lacking = self._n_cells - cells.shape[1]
+        if lacking != self._n_gap_cells:
+            return cells
+        return np.hstack([cells, np.zeros((len(cells), lacking), np.int64)])
+
+    def _check_counts(self, counts: Counts | GroupedCounts) -> None:
+        check_is_fitted(self)
+        if counts.model != self.hash_:
+            raise ValueError(
+                f"These counts were made by another model ({counts.model[:12]}) than this one "
+                f"({self.hash_[:12]}): count again with this model."
+            )
+
+    def _prevalences(
+        self, cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums] | None = None
+    ) -> list[Prevalence]:
+        if weights is None:
+            pairs = zip(self._estimate(cells, n_rows), n_rows.tolist(), strict=True)
+            return [self._prevalence(estimate, n) for estimate, n in pairs]
+        _require_fine_weights(weights, n_rows)
+        rows, n_effective = self._effective(cells, n_rows, weights)
+        estimates = self._estimate(rows, n_effective)
+        each = zip(estimates, n_rows.tolist(), n_effective.tolist(), weights, strict=True)
+        return [self._weighted_prevalence(*one) for one in each]
+
+    def _weighted_prevalence(
+        self, estimate: Estimate, n_rows: int, n_effective: float, sums: WeightSums
+    ) -> Prevalence:
+        if sums.whole:
+            return self._prevalence(estimate, int(n_effective))
+        details = {**estimate.details, "effective_rows": n_effective}
+        return self._prevalence(estimate._replace(details=details), n_rows, sums.weight)
+
+    def _effective(
+        self, cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows per cell, and all rows, that the weighted rows of groups are worth."""
+        in_core = self._score_cells(cells)[:, self._first_core_cell :].sum(axis=1)
+        return effective(cells, n_rows, weights, in_core)
+
+    def _quantify(self, rows: Rows) -> Prevalence:
+        return self._prevalences(self._count(rows, None, 1), np.array([len(rows)]))[0]
+
+    def _quantify_groups(
+        self, frame: nw.DataFrame, codes: np.ndarray, n_groups: int
+    ) -> list[Prevalence]:
+        cells = self._count(self._sample(frame), codes, n_groups)
+        return self._prevalences(cells, np.bincount(codes, minlength=n_groups))
+
+    def _answers_by_group(
+        self, frame: Any, by: str | Sequence[str], weights: Any
+    ) -> tuple[nw.DataFrame, list[Prevalence]]:
+        if weights is None:
+            return super()._answers_by_group(frame, by, None)
+        groups, counts = BatchCounter(self, require_grouping(by), weights).count_groups(frame)
+        require_rows(len(counts))
+        return groups, self.estimate_by(counts)
+
+    def _count(
+        self,
+        rows: Rows,
+        codes: np.ndarray | None,
+        n_groups: int,
+        weights: np.ndarray | None = None,
+        core: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Count rows; if `core` is given, it is told which rows are in the core."""
+
+        def tally(start: int, stop: int, counted: np.ndarray) -> None:
+            groups, units = (
+                None if values is None else values[start:stop] for values in (codes, weights)
+            )
+            places = self._tally(rows.block(start, stop), groups, units, counted)
+            if core is not None:
+                core[start:stop] = places >= self._first_core_cell
+
+        shape, n_workers = (n_groups, self._n_cells), effective_n_jobs(self.n_jobs)
+        return sum_over_blocks(tally, shape, len(rows), BLOCK_ROWS, n_workers)
+
+    @property
+    @abstractmethod
+    def _n_cells(self) -> int: ...
+
+    @property
+    def _n_gap_cells(self) -> int:
+        """Cells, the last ones, that count missing values and words that no positive has."""
+        return 0
+
+    @abstractmethod
+    def _tally(
+        self,
+        block: Any,
+        groups: np.ndarray | None,
+        weights: np.ndarray | None,
+        counted: np.ndarray,
+    ) -> np.ndarray:
+        """Add the rows of a block to `counted`, an int64 array of shape (n_groups, n_cells).
+
+        A row counts 1, or its weight, which is a whole number of units. The place of each row
+        among the cells along the score is returned.
+        """
+
+    @property
+    @abstractmethod
+    def _first_core_cell(self) -> int:
+        """The first of the cells along the score that are in the core of the positives."""
+
+    @abstractmethod
+    def _score_cells(self, cells: np.ndarray) -> np.ndarray:
+        """Those of the cells, of shape (n_groups, n_cells), that lie along the score."""
+
+    @abstractmethod
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
+        """Turn counts of shape (n_groups, n_cells) into estimates."""
+
+
+class BatchCounter:
+    """Counts batches of rows with a fitted model, which is checked once and not for every batch.
+
+    Parameters
+    ----------
+    model : CountingQuantifier
+    by : str or sequence of str
+        Grouping columns, if there are any.
+    weights : str or array-like, optional
+        Column of weights; or the weights themselves, if there is a single batch.
+    """
+
+    def __init__(
+        self, model: CountingQuantifier, by: str | Sequence[str] = (), weights: Any = None
+    ) -> None:
+        check_is_fitted(model)
+        self.model = model
+        self.by = column_names(by)
+        self.weights = weights
+        self._accepts = model._input_support()
+
+    @property
+    def other_columns(self) -> list[str]:
+        """Columns that are needed besides the features: those of the groups and the weights."""
+        return [*self.by, *self.weight_columns]
+
+    @property
+    def weight_columns(self) -> list[str]:
+        """The column of the weights, if there is one."""
+        return [] if self.weights is None else [self.weights]
+
+    @property
+    def numeric_columns(self) -> list[str]:
+        """Columns to be read as numbers from a file without types."""
+        return [*self.model.numeric_features_, *self.weight_columns]
+
+    def count(self, batch: Any) -> Counts | GroupedCounts:
+        """Count the rows of a batch, of each group if there are grouping columns."""
+        if self.by:
+            return self.count_groups(batch)[1]
+        return self.counts_of([()], *self.count_codes(batch, None, 1))
+
+    def count_groups(self, batch: Any) -> tuple[nw.DataFrame, GroupedCounts]:
+        """Groups of a batch whose weights are not all 0, and their counts."""
+        frame = as_frame_with_names(batch)
+        groups, codes = group_codes(frame, self.by)
+        counted = self.count_codes(frame, codes, len(groups))
+        counts = cast(GroupedCounts, self.counts_of(group_keys(groups), *counted))
+        if counts.n.all():
+            return groups, counts
+        return groups.filter((counts.n > 0).tolist()), counts.with_rows()
+
+    def count_codes(
+        self, batch: Any, codes: np.ndarray | None, n_groups: int
+    ) -> tuple[np.ndarray, np.ndarray, list[WeightSums] | None]:
+        """Count the rows of groups that are numbers, from 0 to `n_groups` - 1.
+
+        Returns
+        -------
+        cells : ndarray of int64, shape (n_groups, n_cells)
+        n_rows : ndarray of int64, shape (n_groups,)
+        weights : list of WeightSums, or None
+        """
+        rows = sample_rows(self.model, batch, self._accepts)
+        units = row_weights(as_frame(batch), self.weights, len(rows))
+        if units is None:
+            cells = self.model._count(rows, codes, n_groups)
+            n_rows = [len(rows)] if codes is None else np.bincount(codes, minlength=n_groups)
+            return cells, np.asarray(n_rows), None
+        core = np.zeros(len(rows), bool)
+        cells = self.model._count(rows, codes, n_groups, units, core)
+        groups = np.zeros(len(rows), np.intp) if codes is None else codes
+        n_rows = np.bincount(groups[units > 0], minlength=n_groups)
+        return cells, n_rows, add_weights(units, core, codes, n_groups)
+
+    def counts_of(
+        self,
+        keys: list[tuple],
+        cells: np.ndarray,
+        n_rows: np.ndarray,
+        weights: list[WeightSums] | None = None,
+    ) -> Counts | GroupedCounts:
+        """Make counts of cells, one row of them for each group."""
+        model = self.model.hash_
+        if self.by:
+            return GroupedCounts(self.by, keys, cells, n_rows, model, weights=weights)
+        sums = None if weights is None else weights[0]
+        return Counts(cells[0], int(n_rows[0]), model, weights=sums)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of the model."""
+        return self.model._n_cells
+
+
+def _with_skipped(answers: list[Prevalence], skipped: Sequence[Skipped]) -> list[Prevalence]:
+    """Warn of the files that are not part of the answers."""
+    if not skipped:
+        return answers
+    caution = Caution(
+        "skipped-files",
+        f"{len(skipped)} file(s) could not be counted and are not part of this estimate: "
+        f"{join_names(file for file, _ in skipped)}.",
+        float(len(skipped)),
+    )
+    return [answer.with_warning(caution) for answer in answers]
+
+
+def _require_fine_weights(weights: Sequence[WeightSums], n_rows: np.ndarray) -> None:
+    """Refuse survey weights that rounding to units has changed too much."""
+    for sums, n in zip(weights, n_rows.tolist(), strict=True):
+        if not sums.whole and sums.weight < n * SMALLEST_MEAN:
+            raise InputError(
+                f"The mean weight is about {sums.weight / n:.1g}, but weights are counted in "
+                "multiples of 2^-20, which is too coarse for it: multiply all weights by the same "
+                "number, such as the number of rows over their sum, and count again."
+            )

@@ -1,0 +1,90 @@
+"""Columns that a file itself does not have: values in its path, and periods of time.
+
+Hive, Spark and Dask write values into paths: ``traps/night=3/part-0.parquet``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from poscount.errors import InputError
+from poscount.files.arrow import pyarrow
+from poscount.files.features import is_text
+from poscount.grouping import GroupColumn, group_column, periods, times_in_text
+
+_MISSING_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def partition_values(path: str) -> dict[str, str | None]:
+    """Names and values in the folders of a path; the values are text, so "01" stays "01".
+
+    Examples
+    --------
+    >>> partition_values("traps/site=north%20gate/night=01/part-0.parquet")
+    {'site': 'north gate', 'night': '01'}
+    """
+    values: dict[str, str | None] = {}
+    for folder in os.path.dirname(path).split(os.sep):
+        name, equals, value = folder.partition("=")
+        if name and equals:
+            values[unquote(name)] = None if value == _MISSING_PARTITION else unquote(value)
+    return values
+
+
+def with_partitions(
+    batches: Iterable[Any], wanted: bool, partitions: dict[str, str | None]
+) -> Iterator[Any]:
+    """Add the wanted columns that are in the path and not in the batches."""
+    for batch in batches:
+        for name, text in partitions.items():
+            if wanted and name not in batch.schema.names:
+                value = pyarrow().scalar(text, pyarrow().string())
+                batch = batch.append_column(name, pyarrow().repeat(value, batch.num_rows))
+        yield batch
+
+
+def with_periods(
+    batch: Any,
+    by: Sequence[str],
+    chosen: list[str] | None,
+    day_first: bool | None,
+    source: str,
+    first_row: int,
+) -> Any:
+    """Add the groups that are periods of time, and take the chosen columns in their order."""
+    wanted = batch.schema.names if chosen is None else list(chosen)
+    for group in (group_column(label, batch.schema.names) for label in by):
+        if group.period is None or not is_text(batch.schema.field(group.column).type):
+            continue  # a column with times says by itself what they are
+        try:
+            labels = _periods_in_text(batch[group.column], group, day_first)
+        except InputError as error:
+            raise error.at(file=source, first_row=first_row) from error
+        batch = batch.append_column(group.label, labels)
+        wanted.append(group.label)
+    return batch.select(wanted)
+
+
+def _periods_in_text(column: Any, group: GroupColumn, day_first: bool | None) -> Any:
+    pa = pyarrow()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    encoded = column.dictionary_encode()
+    cells = encoded.dictionary
+    shortest = pa.compute.min(pa.compute.utf8_length(cells)).as_py() or 0
+    period = str(group.period)
+    try:
+        if period == "hour" and shortest <= len("2026-02-09"):
+            raise pa.ArrowInvalid("there may be no time of day")
+        # The form of ISO needs no Python for each cell.
+        times = cells.cast(pa.timestamp("us")).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        try:
+            times = times_in_text(cells.to_pylist(), group.column, period, day_first)
+        except InputError as error:
+            row = 0 if error.row is None else pa.compute.index(column, cells[error.row]).as_py()
+            raise error.at(first_row=row - (error.row or 0)) from error
+    return pa.array(periods(times, period), pa.string()).take(encoded.indices)

@@ -1,0 +1,143 @@
+"""Excel workbooks, and the others that python-calamine reads: xls, xlsb, ods."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from poscount.errors import InputError, join_names
+from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
+from poscount.files.csv_format import CsvFormat
+
+_SHEETS_SHOWN = 20
+
+
+def excel_batches(
+    path: str, choose: ChooseColumns, csv_format: CsvFormat, progress: OnProgress | None
+) -> Iterator[Any]:
+    """Yield the chosen columns of a sheet in one batch.
+
+    A column of numbers, of true and false, or of dates has that type. A column that mixes them is
+    text, as in a CSV file. Empty cells and errors such as #DIV/0! are null; rows without any value
+    are left out.
+    """
+    rows = [row for row in _cells(path, csv_format.sheet) if any(cell != "" for cell in row)]
+    if not rows:
+        raise InputError("the sheet is empty.", file=path)
+    names = _names(rows, csv_format.header, path)
+    body = rows[1:] if csv_format.header else rows
+    chosen = choose(names)
+    at = {name: i for i, name in enumerate(names)}
+    arrays = [_column([row[at[name]] for row in body]) for name in chosen]
+    yield pyarrow().RecordBatch.from_arrays(arrays, names=chosen)
+    if progress:
+        progress(1, 1)
+
+
+def calamine() -> Any:
+    """Return the module, or say what to install."""
+    try:
+        import python_calamine
+    except ImportError as error:
+        raise ImportError(
+            'Reading Excel files needs python-calamine: pip install "poscount[excel]".'
+        ) from error
+    return python_calamine
+
+
+def _cells(path: str, sheet: str | None) -> list[list[Any]]:
+    module = calamine()
+    try:
+        workbook = module.CalamineWorkbook.from_path(path)
+        if sheet is not None:
+            if sheet not in workbook.sheet_names:
+                raise InputError(
+                    f"the workbook has no sheet {sheet!r}; it has {_listed(workbook.sheet_names)}.",
+                    file=path,
+                    option="sheet",
+                )
+            return workbook.get_sheet_by_name(sheet).to_python()
+        # A sheet that is hidden is not what somebody who looks at the workbook means.
+        visible = [
+            about.name
+            for about in workbook.sheets_metadata
+            if about.visible == module.SheetVisibleEnum.Visible
+            and about.typ == module.SheetTypeEnum.WorkSheet
+        ]
+        found = {name: workbook.get_sheet_by_name(name).to_python() for name in visible}
+    except module.PasswordError as error:
+        raise InputError("the workbook needs a password; save it without.", file=path) from error
+    except module.CalamineError as error:
+        raise InputError(
+            "this is not a workbook, although its extension says so, or it is damaged; save it "
+            "again.",
+            file=path,
+        ) from error
+    filled = {name: cells for name, cells in found.items() if cells}
+    if len(filled) > 1:
+        raise InputError(
+            f"the workbook has several sheets with data: {_listed(filled)}.",
+            file=path,
+            option="sheet",
+        )
+    return next(iter(filled.values()), [])
+
+
+def _listed(names: Sequence[str] | dict[str, Any]) -> str:
+    return join_names(map(repr, names), _SHEETS_SHOWN)
+
+
+def _names(rows: list[list[Any]], header: bool, path: str) -> list[str]:
+    if not header:
+        return [str(number) for number in range(1, len(rows[0]) + 1)]
+    first = rows[0]
+    if len(first) > 1 and sum(cell == "" for cell in first) > 1:
+        n_named = sum(cell != "" for cell in first)
+        raise InputError(
+            f"the first row names {n_named} of {len(first)} columns; remove what is above the "
+            "column names, and name all columns.",
+            file=path,
+        )
+    if all(isinstance(cell, float | int) and not isinstance(cell, bool) for cell in first):
+        raise InputError(
+            "the first row holds only numbers, not column names.",
+            file=path,
+            option="header",
+            value=False,
+        )
+    return [_text(cell) or "" for cell in first]
+
+
+def _column(cells: list[Any]) -> Any:
+    pa = pyarrow()
+    values = [None if cell == "" else cell for cell in cells]
+    kinds = {type(value) for value in values if value is not None}
+    if kinds and kinds <= {int, float}:
+        whole = all(value is None or float(value).is_integer() for value in values)
+        if whole and all(value is None or abs(value) < 2**53 for value in values):
+            return pa.array([None if value is None else int(value) for value in values], pa.int64())
+        return pa.array(values, pa.float64())
+    if kinds == {bool}:
+        return pa.array(values, pa.bool_())
+    if kinds == {datetime.date}:
+        return pa.array(values, pa.date32())
+    if kinds and kinds <= {datetime.date, datetime.datetime}:
+        return pa.array(map(_moment, values), pa.timestamp("us"))
+    if kinds in ({datetime.time}, {datetime.timedelta}):
+        return pa.array(values)
+    return pa.array(map(_text, values), pa.string())
+
+
+def _moment(value: datetime.date | None) -> datetime.datetime | None:
+    if value is None or isinstance(value, datetime.datetime):
+        return value
+    return datetime.datetime.combine(value, datetime.time())
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

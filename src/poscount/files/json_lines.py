@@ -1,0 +1,128 @@
+"""JSON lines: one object in each line, batch by batch, as columns of text."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from poscount.errors import InputError
+from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
+from poscount.files.csv_format import CsvFormat
+from poscount.files.streams import Utf8Stream, not_utf8, size_of, unpacked
+
+_BLOCK_BYTES = 1 << 22
+
+
+class _Objects(NamedTuple):
+    """Some objects of a file, the row of the first, and how many bytes have been read."""
+
+    objects: list[dict[str, Any]]
+    first_row: int
+    done: int
+
+
+def json_batches(
+    path: str,
+    choose: ChooseColumns,
+    required: Sequence[str] | None,
+    numeric: Sequence[str],
+    csv_format: CsvFormat,
+    progress: OnProgress | None,
+) -> Iterator[Any]:
+    """Yield the chosen keys as columns of text; a key that a line does not have is null.
+
+    Numbers are text, as in CSV, so that no type depends on what the first lines happen to be. In
+    columns that must hold numbers they may stay numbers.
+
+    Parameters
+    ----------
+    required : sequence of str, optional
+        Keys that the file must have. Without, the file is read through once for its keys, because
+        one may appear in the last line only.
+    numeric : sequence of str
+        Keys whose values must be numbers.
+    """
+    pa = pyarrow()
+    size = size_of(path)
+    names: dict[str, None] = {}
+    for block in _blocks(path, csv_format):
+        names |= dict.fromkeys(key for record in block.objects for key in record)
+        if required is not None and set(required) <= set(names):
+            break
+    if not names:
+        raise InputError("the file is empty.", file=path)
+    chosen = choose(list(names))
+    for block in _blocks(path, csv_format):
+        arrays = [_column(block, name, name in numeric, path) for name in chosen]
+        yield pa.RecordBatch.from_arrays(arrays, names=chosen)
+        if progress and size:
+            progress(block.done, size)
+    if progress and block.done < size:
+        # A zip archive has a directory behind its files.
+        progress(size, size)
+
+
+def _blocks(path: str, csv_format: CsvFormat) -> Iterator[_Objects]:
+    with unpacked(path) as (stream, raw):
+        text = Utf8Stream(stream, path, csv_format.encoding, _BLOCK_BYTES)
+        rest, line, row = b"", 1, 0
+        while chunk := text.read():
+            *lines, rest = (rest + chunk).split(b"\n")
+            objects = _parsed(lines, line, path)
+            if objects:
+                yield _Objects(objects, row, raw.tell())
+            line, row = line + len(lines), row + len(objects)
+        objects = _parsed([rest], line, path)
+        if objects:
+            yield _Objects(objects, row, raw.tell())
+
+
+def _parsed(lines: list[bytes], first_line: int, path: str) -> list[dict[str, Any]]:
+    objects = []
+    for number, line in enumerate(lines, start=first_line):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line.decode())
+        except UnicodeDecodeError:
+            raise not_utf8(number, path) from None
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise InputError(
+                f"line {number} is not a JSON object; every line must be one, such as "
+                '{"size": 1.5}.',
+                file=path,
+            )
+        objects.append(found)
+    return objects
+
+
+def _column(block: _Objects, key: str, numeric: bool, path: str) -> Any:
+    pa = pyarrow()
+    values = [record.get(key) for record in block.objects]
+    kinds = set(map(type, values)) - {type(None)}
+    if numeric and kinds <= {int, float}:
+        # Whole numbers beyond the range of float64 are left to the text.
+        with contextlib.suppress(pa.ArrowInvalid, OverflowError):
+            return pa.array(values, pa.float64())
+    for nested, what in ((list, "list"), (dict, "object")):
+        if nested in kinds:
+            raise InputError(
+                f"the value is a nested {what}; write its parts under keys of their own.",
+                file=path,
+                column=key,
+                row=block.first_row + [type(value) for value in values].index(nested),
+            )
+    if kinds <= {str}:
+        return pa.array(values, pa.string())
+    return pa.array(map(_text, values), pa.string())
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    # In the spelling of JSON: true, not True.
+    return str(value).lower() if isinstance(value, bool) else repr(value)

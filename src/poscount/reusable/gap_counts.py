@@ -1,0 +1,79 @@
+"""Rows of samples whose value is missing, or is a word that no positive has, column by column."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poscount.columns import Columns
+from poscount.reusable.feature_ranges import add_to
+
+
+class GapCounts(NamedTuple):
+    """Rows without a value that the positives could have.
+
+    Attributes
+    ----------
+    missing : ndarray of shape (..., n_columns)
+        Rows without a value.
+    unseen : ndarray of shape (..., n_columns)
+        Rows with a word that no positive has; 0 for numbers.
+    incomplete : ndarray of shape (...)
+        Rows that lack any value.
+    """
+
+    missing: np.ndarray
+    unseen: np.ndarray
+    incomplete: np.ndarray
+
+    @classmethod
+    def of_cells(cls, cells: np.ndarray, columns: Columns) -> GapCounts:
+        """Read counts of shape (..., n_gap_cells)."""
+        n = len(columns.kinds_)
+        unseen = np.zeros((*cells.shape[:-1], n), cells.dtype)
+        unseen[..., columns.words] = cells[..., n + 1 :]
+        return cls(cells[..., :n], unseen, cells[..., n])
+
+
+def n_gap_cells(columns: Columns) -> int:
+    """Number of cells that `count_gaps` fills."""
+    return len(columns.kinds_) + 1 + len(columns.words)
+
+
+def count_gaps(
+    coded: np.ndarray,
+    columns: Columns,
+    starts: np.ndarray | None,
+    flat: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> None:
+    """Add rows to counts.
+
+    Parameters
+    ----------
+    coded : ndarray of shape (n_rows, n_columns)
+        Codes, from `poscount.rows.Rows`.
+    columns : Columns
+    starts : ndarray of int, shape (n_rows,), or None
+        Where the counts of each row's group start in `flat`; None for one group.
+    flat : ndarray of int64
+        Counts, which are added to.
+    weights : ndarray of int64, shape (n_rows,), optional
+        Of the rows, if they have groups; otherwise each counts 1.
+    """
+    n = len(columns.kinds_)
+    with np.errstate(over="ignore", invalid="ignore"):
+        any_missing = np.isnan(np.sum(coded))
+    found = []
+    if any_missing:
+        gaps = np.isnan(coded)
+        found += [*enumerate(gaps.T), (n, gaps.any(axis=1))]
+    found += [
+        (n + 1 + i, coded[:, j] == columns.unseen(j)) for i, j in enumerate(columns.words.tolist())
+    ]
+    for cell, rows in found:
+        if starts is None:
+            flat[cell] += np.count_nonzero(rows)
+        else:
+            add_to(flat, starts[rows] + cell, None if weights is None else weights[rows])

@@ -1,0 +1,435 @@
+"""The tables that people have, through the command line: the exact answer, or the exact sentence.
+
+Every habit is tried on the positives and on the rows to be counted. It is mended as the sentence
+says, and must then give the answer of the clean table.
+"""
+
+import csv
+import datetime
+import io
+import json
+import sys
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from poscount.cli import main
+from poscount.datasets import load_example
+from workbooks import ods, xls, xlsx
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:xlwt")
+
+FEATURES = ["wingbeat_hz", "entropy_bits", "crossing_ms"]
+
+
+def clean(rows):
+    """Cells as Python has them; a few words and a date are added, which few habits use."""
+    table = rows.select(FEATURES).to_pylist()
+    for i, row in enumerate(table):
+        row["night"] = datetime.date(2026, 1 + i % 3, 13 + i % 14)
+        row["loud"] = row["entropy_bits"] > 3
+    return table
+
+
+@pytest.fixture(scope="module")
+def tables():
+    example = load_example("pyarrow")
+    return {"p": clean(example.positives.slice(0, 150)), "t": clean(example.trap.slice(0, 600))}
+
+
+def as_csv(rows, delimiter=",", header=None):
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(list(rows[0]) if header is None else header)
+    writer.writerows(["" if cell is None else cell for cell in row.values()] for row in rows)
+    return buffer.getvalue()
+
+
+def as_cells(rows):
+    return [list(rows[0]), *(list(row.values()) for row in rows)]
+
+
+def cells(change, *names):
+    """Change the cells of some columns, by default of the features."""
+
+    def changed(rows):
+        return [
+            {k: change(v) if k in (names or FEATURES) else v for k, v in row.items()}
+            for row in rows
+        ]
+
+    return changed
+
+
+def sometimes(sign, *names):
+    """Put a sign into every tenth cell of some columns, for a missing value."""
+
+    def changed(rows):
+        return [
+            {k: sign if i % 10 == 7 and k in names else v for k, v in row.items()}
+            for i, row in enumerate(rows)
+        ]
+
+    return changed
+
+
+def numbered(name):
+    return lambda rows: [{name: i, **row} for i, row in enumerate(rows)]
+
+
+def renamed(**names):
+    return lambda rows: [{names.get(k, k): v for k, v in row.items()} for row in rows]
+
+
+def text(rows):
+    return as_csv(rows)
+
+
+class Habit(NamedTuple):
+    """A way to write a table.
+
+    Parameters
+    ----------
+    change : callable
+        From the rows of the clean table to those of this one.
+    write : callable
+        From rows to text or bytes.
+    suffix : str
+    sentence : str or None
+        What the command says without further options; None if it gives the answer.
+    options : tuple of str
+        What mends it, and is part of the sentence.
+    same : callable or None
+        What the answer is compared with: the clean table after this change, as Parquet. None if
+        nothing mends it.
+    columns : tuple of str
+        Columns that the table has besides the features.
+    """
+
+    change: object = lambda rows: rows
+    write: object = text
+    suffix: str = "csv"
+    sentence: str | None = None
+    options: tuple[str, ...] = ()
+    same: object = lambda rows: rows
+    columns: tuple[str, ...] = ()
+
+
+MILLION = cells(lambda x: round(1e7 * x), "entropy_bits")
+THOUSAND = cells(lambda x: round(1e3 * x), "entropy_bits")
+WORDS = {"columns": ("loud",)}
+
+
+def answers(yes, no):
+    return cells(lambda loud: yes if loud else no, "loud")
+
+
+def missing(sign, mends=()):
+    return {
+        "change": sometimes(sign, "crossing_ms"),
+        "same": sometimes(None, "crossing_ms"),
+        **(
+            {
+                "sentence": f"column 'crossing_ms', row 8: {sign!r} is not a number, but it may "
+                f"mean that the value is missing. Pass --na '{mends[1]}'.",
+                "options": mends,
+            }
+            if mends
+            else {}
+        ),
+    }
+
+
+HABITS = {
+    "comma": Habit(),
+    "semicolon": Habit(write=lambda rows: as_csv(rows, ";")),
+    "tab": Habit(write=lambda rows: as_csv(rows, "\t"), suffix="tsv"),
+    "xlsx": Habit(write=lambda rows: xlsx({"data": as_cells(rows)}), suffix="xlsx"),
+    "xls": Habit(write=lambda rows: xls({"data": as_cells(rows)}), suffix="xls"),
+    "ods": Habit(write=lambda rows: ods({"data": as_cells(rows)}), suffix="ods"),
+    "two sheets": Habit(
+        write=lambda rows: xlsx({"data": as_cells(rows), "notes": [["to do"]]}),
+        suffix="xlsx",
+        sentence="the workbook has several sheets with data: 'data', 'notes'. Choose it with "
+        "--sheet.",
+        options=("--sheet", "data"),
+    ),
+    "title above the table": Habit(
+        write=lambda rows: xlsx({"data": [["Our results"], *as_cells(rows)]}),
+        suffix="xlsx",
+        sentence="the first row names 1 of 3 columns; remove what is above the column names, and "
+        "name all columns.",
+        same=None,
+    ),
+    "semicolon and decimal comma": Habit(
+        change=cells(lambda x: str(x).replace(".", ",")),
+        write=lambda rows: as_csv(rows, ";"),
+        sentence=" is not a number unless the comma is the decimal mark. Pass --decimal ','.",
+        options=("--decimal", ","),
+    ),
+    "cp1252": Habit(
+        change=renamed(entropy_bits="größe"),
+        write=lambda rows: as_csv(rows).encode("cp1252"),
+        sentence="line 1 is not UTF-8 text; spreadsheets on Windows often write cp1252, and some "
+        "programs utf-16. Pass --encoding 'cp1252'.",
+        options=("--encoding", "cp1252"),
+        same=renamed(entropy_bits="größe"),
+    ),
+    "UTF-16": Habit(write=lambda rows: as_csv(rows).encode("utf-16")),
+    "UTF-16 without a mark": Habit(
+        write=lambda rows: as_csv(rows).encode("utf-16-le"),
+        sentence="it has zero bytes, which text in UTF-8 has not; it may be UTF-16 without a "
+        "byte-order mark. Pass --encoding 'utf-16-le'.",
+        options=("--encoding", "utf-16-le"),
+    ),
+    "byte-order mark": Habit(write=lambda rows: as_csv(rows).encode("utf-8-sig")),
+    "JSON lines": Habit(
+        write=lambda rows: "\n".join(json.dumps(row) for row in rows), suffix="jsonl"
+    ),
+    "12,000": Habit(
+        change=lambda rows: cells(lambda x: f"{x:,}", "entropy_bits")(THOUSAND(rows)),
+        sentence=" or the decimal mark. Pass --thousands ',' or --decimal ','.",
+        options=("--thousands", ","),
+        same=THOUSAND,
+    ),
+    "12,000,000": Habit(
+        change=lambda rows: cells(lambda x: f"{x:,}", "entropy_bits")(MILLION(rows)),
+        sentence="is not a number: it has thousands marks. Pass --thousands ','.",
+        options=("--thousands", ","),
+        same=MILLION,
+    ),
+    "12 000": Habit(
+        change=lambda rows: cells(lambda x: f"{x:,}".replace(",", " "), "entropy_bits")(
+            MILLION(rows)
+        ),
+        sentence="is not a number: it has thousands marks. Pass --thousands ' '.",
+        options=("--thousands", " "),
+        same=MILLION,
+    ),
+    "40.25 g": Habit(
+        change=cells(lambda x: f"{x} g", "entropy_bits"),
+        sentence="is not a number: it has the unit g. Pass --units 'entropy_bits=g'.",
+        options=("--units", "entropy_bits=g"),
+    ),
+    "g and kg": Habit(
+        change=lambda rows: [
+            {**row, "entropy_bits": f"{row['entropy_bits']} {'k' * (i % 2)}g"}
+            for i, row in enumerate(rows)
+        ],
+        sentence="the column has the units g and kg; write all numbers in one unit.",
+        same=None,
+    ),
+    "1e3": Habit(change=cells(lambda x: f"{x:.16e}")),
+    "0/1": Habit(change=cells(int, "loud"), same=cells(int, "loud"), columns=("loud",)),
+    "yes/no": Habit(change=answers("yes", "no"), same=answers("yes", "no"), **WORDS),
+    "True/False": Habit(**WORDS),
+    "TRUE": Habit(change=answers("TRUE", "FALSE"), **WORDS),
+    "Excel's TRUE": Habit(
+        write=lambda rows: xlsx({"data": as_cells(rows)}), suffix="xlsx", **WORDS
+    ),
+    "words with trailing blanks": Habit(
+        change=answers("yes ", " no"), same=answers("yes", "no"), **WORDS
+    ),
+    "a leading index column": Habit(
+        change=numbered(""),
+        sentence="column '': it has no name and may number the rows. Choose the columns with "
+        "--features, or leave these out with --exclude ''.",
+        options=("--exclude", ""),
+    ),
+    "pandas' index": Habit(
+        change=numbered("Unnamed: 0"),
+        sentence="column 'Unnamed: 0': it looks like an identifier. Choose the columns with "
+        "--features, or leave these out with --exclude 'Unnamed: 0'.",
+        options=("--exclude", "Unnamed: 0"),
+    ),
+    "an id column": Habit(
+        change=numbered("insect_id"),
+        sentence="column 'insect_id': it looks like an identifier. Choose the columns with "
+        "--features, or leave these out with --exclude 'insect_id'.",
+        options=("--exclude", "insect_id"),
+    ),
+    "names of people": Habit(
+        change=lambda rows: [{**row, "who": f"person {i}"} for i, row in enumerate(rows)],
+        sentence="column 'who': it holds text that differs in nearly every row, such as 'person "
+        "0'. Choose the columns with --features, or leave these out with --exclude 'who'.",
+        options=("--exclude", "who"),
+    ),
+    "a blank header": Habit(
+        change=renamed(crossing_ms=""),
+        sentence="column '': it has no name and may number the rows. Choose the columns with "
+        "--features, or leave these out with --exclude ''.",
+        options=("--exclude", ""),
+        same=lambda rows: [{k: v for k, v in row.items() if k != "crossing_ms"} for row in rows],
+    ),
+    "duplicate headers": Habit(
+        write=lambda rows: as_csv(rows, header=["a", "b", "a"]),
+        sentence="column 'a': the file has 2 columns of this name; rename them.",
+        same=None,
+    ),
+    "trailing blanks": Habit(change=cells(lambda x: f" {x}  ")),
+    "trailing blanks in headers": Habit(
+        change=renamed(entropy_bits="entropy_bits "), same=renamed(entropy_bits="entropy_bits ")
+    ),
+    "NA": Habit(**missing("NA")),
+    "n/a": Habit(**missing("n/a")),
+    "null": Habit(**missing("null")),
+    "empty": Habit(**missing("")),
+    "-": Habit(**missing("-", ("--na", "-"))),
+    ".": Habit(**missing(".", ("--na", "."))),
+    "-999": Habit(
+        change=sometimes(-999, "crossing_ms"),
+        same=sometimes(None, "crossing_ms"),
+        options=("--na", "-999"),
+    ),
+    "NA among words": Habit(
+        change=lambda rows: sometimes("NA", "loud")(answers("yes", "no")(rows)),
+        same=lambda rows: sometimes(None, "loud")(answers("yes", "no")(rows)),
+        **WORDS,
+    ),
+    "ISO dates": Habit(columns=("night",)),
+    "dates with points": Habit(
+        change=cells(lambda day: day.strftime("%d.%m.%Y"), "night"), columns=("night",)
+    ),
+    "dates with words": Habit(
+        change=cells(lambda day: day.strftime("%-d %B %Y"), "night"), columns=("night",)
+    ),
+    "dates of Excel": Habit(
+        write=lambda rows: xlsx({"data": as_cells(rows)}), suffix="xlsx", columns=("night",)
+    ),
+}
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["poscount", *map(str, arguments)])
+        try:
+            main()
+            status = 0
+        except SystemExit as stop:
+            status = stop.code or 0
+        printed = capsys.readouterr()
+        return Outcome(status, printed.out, printed.err)
+
+    return run
+
+
+def with_columns(rows, columns):
+    return [{k: v for k, v in row.items() if k in (*FEATURES, *columns)} for row in rows]
+
+
+def write_all(tables, tried, folder):
+    paths = []
+    for name, rows in tables.items():
+        content = tried.write(tried.change(with_columns(rows, tried.columns)))
+        path = folder / f"{name}.{tried.suffix}"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        paths.append(path)
+    return paths
+
+
+def write_same(tables, tried, folder):
+    paths = []
+    for name, rows in tables.items():
+        path = folder / f"{name}.parquet"
+        same = tried.same(with_columns(rows, tried.columns))
+        pq.write_table(pa.Table.from_pylist(same), path)
+        paths.append(path)
+    return paths
+
+
+def command(positives, sample, tried):
+    by = ("--by", "month(night)") if "night" in tried.columns else ()
+    return ("estimate", positives, sample, "--format", "json", *by)
+
+
+@pytest.mark.parametrize("name", [name for name, tried in HABITS.items() if tried.sentence])
+def test_the_sentence(run, tables, tmp_path, name):
+    tried = HABITS[name]
+    positives, sample = write_all(tables, tried, tmp_path)
+    outcome = run(*command(positives, sample, tried))
+    assert outcome.status == 2
+    (line,) = outcome.err.splitlines()
+    assert line.startswith(f"poscount: {positives}: ")
+    assert tried.sentence in line
+
+
+@pytest.mark.parametrize("name", [name for name, tried in HABITS.items() if tried.same])
+def test_the_answer(run, tables, tmp_path, name):
+    tried = HABITS[name]
+    outcome = run(*command(*write_all(tables, tried, tmp_path), tried), *tried.options)
+    assert outcome.status == 0, outcome.err
+    expected = run(*command(*write_same(tables, tried, tmp_path), tried))
+    assert expected.status == 0, expected.err
+    assert json.loads(outcome.out) == json.loads(expected.out)
+    if "night" in tried.columns:
+        assert [each["month(night)"] for each in json.loads(outcome.out)] == [
+            *("2026-01", "2026-02", "2026-03"),
+        ]
+        assert "Not used as features: column 'night' holds dates or times" in outcome.err
+
+
+def test_columns_with_other_blanks_or_case_than_the_model(run, tables, tmp_path):
+    tried = Habit(change=renamed(entropy_bits="Entropy_bits "))
+    positives, sample = (
+        write_all(tables, Habit(), tmp_path)[0],
+        write_all(tables, tried, tmp_path)[1],
+    )
+    positives, _ = write_same(tables, Habit(), tmp_path)
+    outcome = run("estimate", positives, sample)
+    assert outcome.status == 2
+    assert outcome.err == (
+        f"poscount: {sample}: column 'entropy_bits': the file has no such column; did you mean "
+        "'Entropy_bits '? Its columns are 'wingbeat_hz', 'Entropy_bits ', 'crossing_ms'.\n"
+    )
+
+
+def test_dates_that_may_be_read_in_two_ways(run, tables, tmp_path):
+    tried = Habit(
+        change=cells(lambda day: f"{day.month:02}/0{day.day % 9 + 1}/2026", "night"),
+        columns=("night",),
+    )
+    positives, sample = write_all(tables, tried, tmp_path)
+    command = ("estimate", positives, sample, "--format", "json", "--by", "month(night)")
+    outcome = run(*command, "--exclude", "night")
+    assert outcome.status == 2
+    assert outcome.err == (
+        f"poscount: {sample}: column 'night', row 1: '01/05/2026' may be a day in May or in Jan. "
+        "Pass --day-first or --month-first.\n"
+    )
+    months = {}
+    for option in ("--day-first", "--month-first"):
+        results = json.loads(run(*command, option).out)
+        months[option] = [each["month(night)"] for each in results]
+    assert months["--month-first"] == ["2026-01", "2026-02", "2026-03"]
+    assert len(months["--day-first"]) == 9
+
+
+def test_several_groups_and_missing_ones(run, tables, tmp_path):
+    tried = Habit(change=sometimes(None, "night"), columns=("night",))
+    positives, sample = write_all(tables, tried, tmp_path)
+    command = ("estimate", positives, sample, "--method", "pat")
+    found = [
+        run(*command, "--format", "csv", *by).out
+        for by in (
+            ("--by", "month(night),week(night)"),
+            ("--by", "month(night)", "--by", "week(night)"),
+        )
+    ]
+    assert found[0] == found[1]
+    lines = found[0].splitlines()
+    assert lines[0].startswith("month(night),week(night),prevalence,")
+    assert lines[1].startswith("2026-01,2026-W03,")
+    assert lines[-1].startswith(",,0.")
+    table = run(*command, "--by", "month(night)").out.splitlines()
+    assert table[4].startswith("missing ")
+    last = json.loads(run(*command, "--by", "month(night)", "--format", "json").out)[-1]
+    assert last["month(night)"] is None
