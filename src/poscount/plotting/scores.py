@@ -7,14 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poscount.counting import CountingQuantifier
 from poscount.intervals import curve_half_width
 from poscount.plotting.display import BLUE, ORANGE, Display
+from poscount.plotting.score_histogram import Scores, scores_of
 from poscount.prevalence import Prevalence
 from poscount.reusable.pat import PAT
-from poscount.reusable.score_quantifier import ScoreQuantifier
-from poscount.scorers import fit_scorer, score
-
-N_BINS = 40
 
 
 class PATCurveDisplay(Display):
@@ -124,13 +122,13 @@ class ScoreDistributionDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: ScoreQuantifier, positives: Any, sample: Any, *, ax: Any = None
+        cls, model: CountingQuantifier, positives: Any, sample: Any, *, ax: Any = None
     ) -> Self:
-        """Draw the scores of a fitted PAT or ODIn.
+        """Draw the scores of a fitted model that counts along a score.
 
         Parameters
         ----------
-        model : fitted PAT or ODIn
+        model : fitted PAT, ODIn or RCQ
         positives : array or frame
             The rows it was fitted on, which it does not keep. They are scored out of fold, as in
             `fit`, which takes as long as `fit` did.
@@ -138,24 +136,11 @@ class ScoreDistributionDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
-        if not isinstance(model, ScoreQuantifier):
-            raise TypeError(
-                f"{type(model).__name__} does not count along one score: draw PAT or ODIn."
-            )
-        prevalence = model.quantify(sample)
-        learned = model._sample(positives)
-        if len(learned) != model.n_labeled_:
-            raise ValueError(
-                f"These are {len(learned)} positives, but the model was fitted on "
-                f"{model.n_labeled_}: pass the same rows."
-            )
-        training_scores = fit_scorer(model.scorer, learned, model.seed_)[1]
-        sample_scores = score(model.scorer_, model._sample(sample).whole())
+        scores = scores_of(model, positives, sample)
         return cls.from_predictions(
-            training_scores,
-            sample_scores,
+            *scores,
             model.edges_,
-            prevalence,
+            model.quantify(sample),
             title=f"Scores of positives and sample, {type(model).__name__}",
             ax=ax,
         )
@@ -184,21 +169,16 @@ class ScoreDistributionDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
-        scores = {
-            "positives": np.asarray(positive_scores, dtype=float),
-            "sample": np.asarray(sample_scores, dtype=float),
-        }
-        bins = _bins(scores["positives"], scores["sample"])
-        weights = {"positives": prevalence, "sample": 1.0}
-        heights = {
-            name: 100 * weights[name] * np.histogram(values, bins)[0] / len(values)
-            for name, values in scores.items()
-        }
+        scores = Scores(
+            np.asarray(positive_scores, dtype=float), np.asarray(sample_scores, dtype=float)
+        )
+        bins = scores.edges
+        positives, sample = scores.shares(bins)
         display = cls._on(ax, (7.2, 4.2))
         ax = display.ax_
-        ax.stairs(heights["sample"], bins, fill=True, color="0.75", label="sample")
+        ax.stairs(100 * sample, bins, fill=True, color="0.75", label="sample")
         name = f"positives, as {100 * prevalence:.1f} % of the sample"
-        ax.stairs(heights["positives"], bins, color=BLUE, linewidth=1.8, label=name)
+        ax.stairs(100 * prevalence * positives, bins, color=BLUE, linewidth=1.8, label=name)
         marks = {"marker": "|", "markersize": 12, "linestyle": "", "color": ORANGE}
         foot = np.full(np.size(thresholds), 0.03)
         where = {"transform": ax.get_xaxis_transform()}
@@ -212,21 +192,12 @@ class ScoreDistributionDisplay(Display):
         )
 
 
-def _bins(positive_scores: np.ndarray, sample_scores: np.ndarray) -> np.ndarray:
-    """Bins over the positives and as much space again below them: negatives may be anywhere."""
-    together = np.concatenate([positive_scores, sample_scores])
-    top = together.max()
-    lowest = np.quantile(positive_scores, 0.01)
-    bottom = max(together[np.isfinite(together)].min(), lowest - (top - lowest))
-    return np.linspace(bottom, top, N_BINS + 1)
-
-
-def _axis_label(scores: dict[str, np.ndarray], bottom: float) -> str:
+def _axis_label(scores: Scores, bottom: float) -> str:
     label = "score (higher: more like a positive)"
-    outside = {name: 100 * np.mean(values < bottom) for name, values in scores.items()}
-    if not any(outside.values()):
+    positives, sample = (100 * np.mean(values < bottom) for values in scores)
+    if not positives + sample:
         return label
     return (
-        f"{label}\nfurther left, not shown: {outside['sample']:.1f} % of the sample, "
-        f"{outside['positives']:.1f} % of the positives"
+        f"{label}\nfurther left, not shown: {sample:.1f} % of the sample, "
+        f"{positives:.1f} % of the positives"
     )

@@ -1,4 +1,4 @@
-"""The answer to an estimate: numbers, plain sentences, and one HTML file to keep.
+"""The answer to an estimate: numbers and plain sentences.
 
 Only the warnings of the prevalences are in it; the check of the assumptions comes later, in a file
 of its own.
@@ -6,9 +6,10 @@ of its own.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 from poscount import __version__
@@ -17,11 +18,10 @@ from poscount.web import reproduction_code, schemas
 from poscount.web.tasks import EstimateTask
 from poscount.workflows import (
     Result,
+    ScorePicture,
     describe_columns,
     is_reusable,
-    picture_element,
     warnings_of,
-    whole_page,
 )
 
 _MEANING = (
@@ -56,12 +56,12 @@ _CHECK = (
     "by more than their intervals, at least one of them is wrong."
 )
 
-_CSS = """
-body { max-width: 60rem; } .big { font-size: 1.3rem; } .wide { overflow-x: auto; }
-table { border-collapse: collapse; }
-td, th { padding: 0.2rem 0.8rem 0.2rem 0; text-align: left; border-bottom: 1px solid var(--line); }
-pre { background: var(--soft); padding: 0.8rem; overflow-x: auto; }
-"""
+# Days, weeks, months and years as groups are written.
+_DATE = re.compile(r"\d{4}(-(\d\d|W\d\d).*)?$")
+_CITATION = (
+    "D. M. dos Reis, M. C. P. de Souto, E. P. M. de Sousa, G. Batista: Quantifying With Only "
+    "Positive Training Data. arXiv:2004.10356, 2020"
+)
 
 
 def answer_of(
@@ -70,6 +70,8 @@ def answer_of(
     results: Sequence[Result],
     *,
     truth: Sequence[float] | None,
+    scores: ScorePicture | None,
+    files: Sequence[schemas.UsedFile],
     drawn: bool,
     no_model: str | None,
 ) -> schemas.Answer:
@@ -84,6 +86,10 @@ def answer_of(
         At least one, with the names of files as the client knows them.
     truth : sequence of float, optional
         The true shares, where they are known.
+    scores : ScorePicture, optional
+        The scores behind the answer, if there is one answer.
+    files : sequence of UsedFile
+        What it is made of.
     drawn : bool
         Whether there is a picture.
     no_model : str, optional
@@ -99,6 +105,8 @@ def answer_of(
         verdict=_verdict(results),
         label_title=", ".join(results[0].group) or "sample",
         results=[_entry(result, truth[i] if truth else None) for i, result in enumerate(results)],
+        series=len(results) > 1 and all(_DATE.match(_label(result)) for result in results),
+        scores=None if scores is None else _scores(scores),
         truth=truth is not None,
         warnings=_warnings(results),
         meaning=[_MEANING, _BY_EXPERIENCE if by_experience else _BY_CHANCE],
@@ -111,6 +119,9 @@ def answer_of(
             f"{first.method}, fitted on {first.n_labeled:,} positives with the columns "
             f"{', '.join(features)}; seed {model.seed_}."
         ),
+        methods_paragraph=_methods_paragraph(results, len(features), model.seed_),
+        files=list(files),
+        date=date.today().isoformat(),
         method=task.method,
         features=features,
         columns=[schemas.UsedColumn(**column._asdict()) for column in describe_columns(model)],
@@ -136,12 +147,14 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Write a share in percent."""
     return f"{100 * share:.1f} %"
 
 
-def _range(interval: Any) -> str:
-    return f"{_percent(interval.low)} to {_percent(interval.high)}"
+def interval_text(interval: Any) -> str:
+    """Write an interval in percent."""
+    return f"{percent(interval.low)} to {percent(interval.high)}"
 
 
 def _label(result: Result) -> str:
@@ -154,11 +167,11 @@ def _headline(results: Sequence[Result]) -> str:
         return _sentence(results[0])
     low = min(results, key=lambda result: result.prevalence)
     high = max(results, key=lambda result: result.prevalence)
-    if _percent(low.prevalence) == _percent(high.prevalence):
-        return f"In all {len(results)} groups the share of positives is {_percent(low.prevalence)}."
+    if percent(low.prevalence) == percent(high.prevalence):
+        return f"In all {len(results)} groups the share of positives is {percent(low.prevalence)}."
     return (
-        f"In {len(results)} groups the share of positives ranges from {_percent(low.prevalence)} "
-        f"({_label(low)}) to {_percent(high.prevalence)} ({_label(high)})."
+        f"In {len(results)} groups the share of positives ranges from {percent(low.prevalence)} "
+        f"({_label(low)}) to {percent(high.prevalence)} ({_label(high)})."
     )
 
 
@@ -166,7 +179,7 @@ def _sentence(result: Result) -> str:
     p = result.prevalence
     where = f" of {_label(result)}" if result.group else ""
     answer = (
-        f"About {_percent(p)} of the {p.n_unlabeled:,} rows{where} are positive, which is about "
+        f"About {percent(p)} of the {p.n_unlabeled:,} rows{where} are positive, which is about "
         f"{p.count:,.0f} rows."
     )
     if p.interval is None:
@@ -174,13 +187,14 @@ def _sentence(result: Result) -> str:
             f"{answer} This method gives no interval by default; set Replicates to see how "
             "uncertain the number is."
         )
-    return f"{answer} The {100 * p.interval.level:g} % interval is {_range(p.interval)}."
+    return f"{answer} The {100 * p.interval.level:g} % interval is {interval_text(p.interval)}."
 
 
 def _warnings(results: Sequence[Result]) -> list[schemas.WarningInfo]:
     return [
         schemas.WarningInfo(
             code=caution.code,
+            severity=caution.severity,
             sentence=caution.sentence[:1].upper() + caution.sentence[1:],
             where=[_label(result) for result in warned],
             worst=_label(worst),
@@ -203,73 +217,35 @@ def _verdict(results: Sequence[Result]) -> str:
     return f"Verdict: {'; '.join(told)}."
 
 
-# The file to keep
-
-
-def report_html(answer: schemas.Answer, png: bytes | None) -> str:
-    """Write an answer as one HTML page that needs no other file."""
-    rows = "".join(f"<tr>{_cells(entry, answer.truth)}</tr>\n" for entry in answer.results)
-    truth = ["truth"] if answer.truth else []
-    heads = [
-        answer.label_title,
-        "share",
-        "interval",
-        *truth,
-        "positives",
-        "rows",
-        "verdict",
-        "warnings",
-    ]
-    noticed = [
-        f"<strong>{escape(kind.sentence)}</strong> ({escape(', '.join(kind.where))})"
-        for kind in answer.warnings
-    ]
-    parts = [
-        f'<p class="big">{escape(answer.headline)}</p>\n<p>{escape(answer.verdict)}</p>\n',
-        '<div class="wide" tabindex="0"><table>\n',
-        f"<tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr>\n{rows}</table></div>\n",
-        picture_element(png, answer.picture) if png and answer.picture else "",
-        f"<h2>Warnings</h2>{_list(noticed) or '<p>There are none.</p>'}\n",
-        f"<h2>What it means</h2>{_list(map(escape, answer.meaning))}\n",
-        f"<h2>When not to trust it</h2>{_list(map(escape, answer.doubts))}\n",
-        f"<h2>How it was made</h2><p>{escape(answer.made)}</p>\n",
-        _columns_table(answer.columns),
-        f"<h3>On the command line</h3>{_code(answer.command)}\n",
-        f"<h3>In Python</h3>{_code(answer.python)}\n",
-        f'<p class="note">poscount {__version__}</p>\n',
-    ]
-    return whole_page("Share of positives", "".join(parts), _CSS)
-
-
-def _cells(entry: schemas.ResultEntry, with_truth: bool) -> str:
-    cells = [
-        entry.label,
-        _percent(entry.prevalence),
-        _range(entry.interval) if entry.interval else "none",
-        *([_percent(entry.truth)] if with_truth and entry.truth is not None else []),
-        f"{entry.count:,.0f}",
-        f"{entry.n_unlabeled:,}",
-        entry.verdict.grade,
-        " ".join(caution.code for caution in entry.warnings) or "none",
-    ]
-    return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-
-
-def _columns_table(columns: Sequence[schemas.UsedColumn]) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(column.name)}</td><td>{escape(column.kind)}</td>"
-        f"<td>{escape(column.done)}</td></tr>\n"
-        for column in columns
+def _scores(picture: ScorePicture) -> schemas.ScoreHistogram:
+    sentence = (
+        "Where the line rises above the bars, the estimate is too high, or the positives have "
+        "changed."
     )
-    head = "<tr><th>column</th><th>kind</th><th>what the model did with it</th></tr>\n"
-    return f'<div class="wide" tabindex="0"><table>\n{head}{rows}</table></div>\n'
+    if picture.left:
+        sentence += f" {picture.left:,} of {picture.rows:,} rows are further to the left."
+    return schemas.ScoreHistogram(
+        edges=picture.edges,
+        sample=picture.sample,
+        positives=picture.positives,
+        sentence=sentence,
+    )
 
 
-def _code(text: str) -> str:
-    # What scrolls must be reachable by keyboard.
-    return f'<pre tabindex="0">{escape(text)}</pre>'
-
-
-def _list(items: Iterable[str]) -> str:
-    entries = "".join(f"<li>{item}</li>" for item in items)
-    return f"<ul>{entries}</ul>" if entries else ""
+def _methods_paragraph(results: Sequence[Result], n_features: int, seed: int) -> str:
+    """What a paper would say about how the numbers were made."""
+    first = results[0].prevalence
+    n_rows = sum(result.prevalence.n_unlabeled for result in results)
+    groups = f" in {len(results):,} groups" if len(results) > 1 else ""
+    columns = "1 column" if n_features == 1 else f"{n_features:,} columns"
+    interval = ""
+    if first.interval is not None:
+        by_experience = first.details.get("likely_error") is not None
+        source = "calibrated on tasks with known prevalence" if by_experience else "for chance"
+        interval = f" Intervals are {100 * first.interval.level:g} % intervals, {source}."
+    return (
+        f"The share of positives was estimated with {first.method} as implemented in poscount "
+        f"{__version__} (seed {seed}), which learns from labelled positives alone: "
+        f"{first.n_labeled:,} labelled positives and {n_rows:,} unlabeled rows{groups}, described "
+        f"by {columns}.{interval} The approach follows {_CITATION}."
+    )

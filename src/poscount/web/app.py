@@ -196,6 +196,14 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
         await service.remove_estimate(session, session.estimate(estimate))
         return Response(status_code=204)
 
+    @app.post("/api/sessions/{session}/estimates/{estimate}/report", status_code=204, **api)
+    async def write_report(
+        service: AService, session: ASession, estimate: str, wanted: schemas.ReportRequest
+    ) -> Response:
+        """Write the report of an estimate again, with a title and notes."""
+        await service.write_report(session.estimate(estimate), wanted)
+        return Response(status_code=204)
+
     diagnosis = "/api/sessions/{session}/estimates/{estimate}/diagnosis"
 
     @app.post(diagnosis, status_code=202, **api)
@@ -279,22 +287,26 @@ def _job_info(service: Service, estimate: Estimate, queue: JobQueue, job: Job) -
         "fraction": job.fraction,
         "position": queue.position(job),
         "seconds": round(job.seconds, 2),
-        "error": {"message": error.message, "field": error.field, "choices": []} if error else None,
+        "error": _told(error) if error else None,
         "downloads": downloads,
     }
 
 
-async def _refuse(request: Request, problem: Any) -> JSONResponse:
-    content = {
+def _told(problem: RefusedError) -> dict[str, Any]:
+    return {
         "message": problem.message,
         "field": problem.field,
         "choices": list(problem.choices),
+        "mends": list(problem.mends),
     }
+
+
+async def _refuse(request: Request, problem: Any) -> JSONResponse:
     headers = {"retry-after": "60"} if problem.status == 503 else {}
     if problem.status in (408, 413, 507):
         # The server does not wait for the rest of the request.
         headers["connection"] = "close"
-    return JSONResponse(content, problem.status, headers=headers)
+    return JSONResponse(_told(problem), problem.status, headers=headers)
 
 
 async def _refuse_invalid(request: Request, error: Any) -> JSONResponse:

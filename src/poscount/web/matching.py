@@ -11,6 +11,8 @@ from poscount.web.sessions import Session, Upload
 from poscount.workflows import RESERVED
 
 _LONGEST_VALUE = 30
+# A column of numbers with more different ones is a measurement, and makes no groups.
+MOST_NUMBERS = 60
 _SAME_NAME = "Give it the same name in all files."
 
 
@@ -33,11 +35,15 @@ def match_columns(session: Session, most_groups: int) -> list[ColumnMatch]:
             match = _of_positives(positives.label, known, name, unlabeled)
         else:
             match = _of_others(name, unlabeled, None if positives is None else positives.label)
-        groups = {
+        no_periods = _no_periods(name, unlabeled)
+        of_files = [known.get(name), *(file.columns.get(name) for file in unlabeled)]
+        mends = [mend for column in of_files if column for mend in column.mends]
+        more = {
             "groupings": _groupings(name, unlabeled, most_groups),
-            "no_periods": _no_periods(name, unlabeled),
+            "no_periods": no_periods,
+            "mends": mends[:1] if match.problem or no_periods else [],
         }
-        matches.append(match.model_copy(update=groups))
+        matches.append(match.model_copy(update=more))
     return matches
 
 
@@ -174,7 +180,9 @@ def _groupings(name: str, files: list[_File], most_groups: int) -> list[Grouping
         return []
     groupings = []
     n_groups = _n_groups(columns)
-    if n_groups is not None and n_groups <= most_groups:
+    measured = any(column.kind == "number" for column in columns)
+    most = min(most_groups, MOST_NUMBERS) if measured else most_groups
+    if n_groups is not None and n_groups <= most:
         groupings.append(Grouping(by=name, period=None, groups=n_groups))
     for period in columns[0].periods:
         if all(period in column.periods for column in columns):

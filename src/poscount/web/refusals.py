@@ -16,10 +16,16 @@ class RefusedError(Exception):
     """What a client did that cannot be served, or what the server cannot do now."""
 
     def __init__(
-        self, status: int, message: str, field: str | None = None, choices: Sequence[str] = ()
+        self,
+        status: int,
+        message: str,
+        field: str | None = None,
+        choices: Sequence[str] = (),
+        mends: Sequence[Mapping[str, str]] = (),
     ) -> None:
         super().__init__(message)
-        self.status, self.message, self.field, self.choices = status, message, field, choices
+        self.status, self.message, self.field = status, message, field
+        self.choices, self.mends = choices, mends
 
 
 class _Setting(NamedTuple):
@@ -120,6 +126,41 @@ def remedy(option: str | None, value: Any = None, leave_out: bool = False) -> st
     return setting.advice or f"Use the setting {setting.label}."
 
 
+def mends_of(error: InputError) -> list[dict[str, str]]:
+    """Settings that would mend an error, as buttons; empty if somebody has to think first.
+
+    Examples
+    --------
+    >>> mends_of(InputError("'1,5' is not a number.", option="decimal", value=","))
+    [{'label': 'Decimal mark: comma: 0,5', 'setting': 'decimal', 'value': ','}]
+    >>> mends_of(InputError("'4 g' is not a number.", option="units", value={"weight": "g"}))
+    [{'label': 'Units: weight=g', 'setting': 'units', 'value': 'weight=g'}]
+    """
+    mends = []
+    for option in (error.option, error.otherwise):
+        setting = SETTINGS.get(option or "")
+        if setting is None or not setting.field or not setting.label or error.leave_out:
+            continue
+        match error.value:
+            case bool() | str() if error.value in setting.menu:
+                shown, value = setting.menu[error.value], _written(error.value)
+            case dict():
+                value = "\n".join(f"{column}={unit}" for column, unit in error.value.items())
+                shown = value.replace("\n", ", ")
+            case list():
+                shown = value = ", ".join(map(str, error.value))
+            case _:
+                continue
+        mends.append(
+            {"label": f"{setting.label}: {shown}", "setting": setting.field, "value": value}
+        )
+    return mends
+
+
+def _written(value: str | bool) -> str:
+    return value if isinstance(value, str) else str(value).lower()
+
+
 def refusal_of(failure: Mapping[str, Any], task: Task) -> RefusedError:
     """Say what went wrong in a worker in the words of the page.
 
@@ -149,7 +190,8 @@ def refusal_of(failure: Mapping[str, Any], task: Task) -> RefusedError:
     if error.otherwise:
         other = remedy(error.otherwise, error.value)
         advice = f"{advice[:-1]}, or {other[:1].lower()}{other[1:]}"
-    return RefusedError(422, error.told(advice), field, failure.get("choices", ()))
+    sheets = failure.get("choices", ())
+    return RefusedError(422, error.told(advice), field, sheets, mends_of(error))
 
 
 def size(n_bytes: float) -> str:

@@ -10,6 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 Name = Annotated[str, Field(max_length=1000)]
 
 
+class Mend(BaseModel):
+    """A setting that would mend a problem, as a button: its label, the setting and its value."""
+
+    label: str
+    setting: str
+    value: str
+
+
 class Refusal(BaseModel):
     """Why a request was refused: one sentence, and the field that it belongs to.
 
@@ -19,6 +27,7 @@ class Refusal(BaseModel):
     message: str
     field: str | None
     choices: list[str]
+    mends: list[Mend] = []
 
 
 class MethodInfo(BaseModel):
@@ -76,6 +85,7 @@ class ColumnInfo(BaseModel):
     problem: str | None
     periods: dict[str, int]
     no_periods: str | None
+    mends: list[Mend] = []
 
 
 class FileContent(BaseModel):
@@ -140,6 +150,7 @@ class ColumnMatch(BaseModel):
     why_not: str | None
     problem: str | None
     no_periods: str | None
+    mends: list[Mend] = []
 
 
 class SessionInfo(BaseModel):
@@ -226,23 +237,49 @@ class WarningInfo(BaseModel):
     """A warning in the words of its worst case, and the labels of the samples that have it."""
 
     code: str
+    severity: str
     sentence: str
     where: list[str]
     worst: str
 
 
+class UsedFile(BaseModel):
+    """A file that the answer is made of, and the SHA-256 of its content."""
+
+    name: str
+    role: str
+    sha256: str
+
+
+class ScoreHistogram(BaseModel):
+    """Rows of the sample along the score, and how many of them should be positive."""
+
+    edges: list[float]
+    sample: list[float]
+    positives: list[float]
+    sentence: str
+
+
 class Answer(BaseModel):
-    """The result, in numbers and in plain language, and how to get it without the page."""
+    """The result, in numbers and in plain language, and how to get it without the page.
+
+    `series` says whether the groups follow each other in time.
+    """
 
     headline: str
     label_title: str
     verdict: str
     results: list[ResultEntry]
+    series: bool
+    scores: ScoreHistogram | None
     truth: bool
     warnings: list[WarningInfo]
     meaning: list[str]
     doubts: list[str]
     made: str
+    methods_paragraph: str
+    files: list[UsedFile]
+    date: str
     method: str
     features: list[str]
     columns: list[UsedColumn]
@@ -251,6 +288,15 @@ class Answer(BaseModel):
     command: str
     python: str
     no_model: str | None
+
+
+class ReportRequest(BaseModel):
+    """What somebody adds to the report of an estimate."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Annotated[str, Field(max_length=200)] = ""
+    notes: Annotated[str, Field(max_length=10_000)] = ""
 
 
 class JobInfo(BaseModel):

@@ -195,6 +195,16 @@ class Service:
             estimate.diagnosis = self.diagnoses.submit(DiagnoseTask(estimate.task))
         return estimate.diagnosis
 
+    async def write_report(self, estimate: Estimate, wanted: schemas.ReportRequest) -> None:
+        """Write the report of an estimate again, with what somebody adds to it."""
+        if estimate.job.state != "done":
+            raise RefusedError(409, "The estimate is not done; wait for it.")
+        from poscount.web.report import write_report  # it needs more than the server does
+
+        await asyncio.to_thread(
+            write_report, estimate.directory, title=wanted.title, notes=wanted.notes
+        )
+
     async def remove_estimate(self, session: Session, estimate: Estimate) -> None:
         """Cancel an estimate if it waits or runs, and delete what it wrote."""
         await self._cancel(estimate)
@@ -238,7 +248,9 @@ class Service:
         for column in content["columns"]:
             for name in ("problem", "no_periods"):
                 if column[name] is not None:
-                    column[name] = refusal_of(column[name], task).message
+                    refusal = refusal_of(column[name], task)
+                    column[name] = refusal.message
+                    column["mends"] = [*column.get("mends", []), *refusal.mends]
         upload.content = schemas.FileContent.model_validate(content)
 
     def _keep(self, session: Session, upload: Upload) -> None:
@@ -292,7 +304,7 @@ async def _outcome(job: Job) -> Any:
     outcome = await asyncio.wrap_future(job.future)
     if job.error is not None:
         error = job.error
-        raise RefusedError(error.status, error.message, error.field, error.choices)
+        raise RefusedError(error.status, error.message, error.field, error.choices, error.mends)
     if job.state == "cancelled":
         raise RefusedError(503, "The server is shutting down.")
     return outcome

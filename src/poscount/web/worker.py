@@ -7,6 +7,7 @@ forked has it all. The server itself never imports this module.
 from __future__ import annotations
 
 import csv
+import hashlib
 import itertools
 import json
 import os
@@ -26,8 +27,10 @@ from poscount import registry
 from poscount.datasets import example_path
 from poscount.errors import InputError
 from poscount.web import reproduction_code
-from poscount.web.answers import answer_of, report_html
+from poscount.web.answers import answer_of
 from poscount.web.refusals import remedy
+from poscount.web.report import write_report
+from poscount.web.schemas import UsedFile
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
     DiagnoseTask,
@@ -40,6 +43,7 @@ from poscount.workflows import (
     FileLimits,
     OnProgress,
     Result,
+    ScorePicture,
     Watch,
     diagnose,
     draw,
@@ -48,6 +52,7 @@ from poscount.workflows import (
     inspect_file,
     is_reusable,
     quantify,
+    score_picture,
     sheet_names,
     write_csv,
 )
@@ -61,6 +66,8 @@ _CLASSES = {name: registry.method(name) for name in AVAILABLE_METHODS}
 
 _OPTIONS = ("scorer", "confidence", "bootstrap")
 _MOST_DRAWN = 300
+# Rows in the picture of scores.
+_MOST_SCORED = 20_000
 _DPI = 110
 # Values that a check of the assumptions looks at: more would take long and tell little.
 _MOST_VALUES = 5_000_000
@@ -211,11 +218,10 @@ def _under_sent_names(task: EstimateTask, results: Sequence[Result]) -> list[Res
 def _write(task: EstimateTask, model: Any, results: Sequence[Result]) -> None:
     folder = Path(task.directory)
     truth = _truth(results) if task.example else None
-    png = None
-    if len(results) <= _MOST_DRAWN:
+    drawn = len(results) <= _MOST_DRAWN
+    if drawn:
         paths = folder / "prevalence.svg", folder / "prevalence.png"
         draw(results, *paths, truth=truth, dpi=_DPI)
-        png = paths[1].read_bytes()
     with open(folder / "result.csv", "w", newline="", encoding="utf-8") as file:
         write_csv(results, file)
     no_model = None
@@ -223,10 +229,36 @@ def _write(task: EstimateTask, model: Any, results: Sequence[Result]) -> None:
         model.save(folder / "model.poscount")
     except ImportError as error:
         no_model = str(error)
-    answer = answer_of(task, model, results, truth=truth, drawn=png is not None, no_model=no_model)
-    (folder / "report.html").write_text(report_html(answer, png), encoding="utf-8")
+    answer = answer_of(
+        task,
+        model,
+        results,
+        truth=truth,
+        scores=_scores(task, model, results) if len(results) == 1 else None,
+        files=[UsedFile(name=f.name, role=f.role, sha256=_sha256(f.path)) for f in task.files],
+        drawn=drawn,
+        no_model=no_model,
+    )
     text = json.dumps(answer.model_dump(), indent=1)
     (folder / "result.json").write_text(text, encoding="utf-8")
+    write_report(folder)
+
+
+def _scores(task: EstimateTask, model: Any, results: Sequence[Result]) -> ScorePicture | None:
+    return score_picture(
+        model,
+        results[0].prevalence,
+        task.positives.path,
+        [file.path for file in task.unlabeled],
+        most_rows=_MOST_SCORED,
+        csv_format=task.csv_format,
+        positives_format=task.positives_format,
+    )
+
+
+def _sha256(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _truth(results: Sequence[Result]) -> list[float] | None:

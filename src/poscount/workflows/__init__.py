@@ -18,6 +18,7 @@ _PLACES = {
     "OnProgress": "poscount.files.arrow",
     "RESERVED": "poscount.workflows.results",
     "Result": "poscount.workflows.results",
+    "ScorePicture": "poscount.workflows.scores",
     "Watch": "poscount.workflows.estimates",
     "count": "poscount.workflows.estimates",
     "describe_columns": "poscount.workflows.columns",
@@ -30,13 +31,16 @@ _PLACES = {
     "merge": "poscount.workflows.estimates",
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
+    "score_picture": "poscount.workflows.scores",
     "sheet_names": "poscount.workflows.inspection",
     "warnings_of": "poscount.workflows.results",
     "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
+    "write_whole": "poscount.container",
 }
 
 if TYPE_CHECKING:
+    from poscount.container import write_whole
     from poscount.files.arrow import OnProgress
     from poscount.files.csv_format import CsvFormat
     from poscount.plotting.page import picture_element, whole_page
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     )
     from poscount.workflows.inspection import FileLimits, inspect_file, sheet_names
     from poscount.workflows.results import RESERVED, Result, draw, warnings_of, write_csv
+    from poscount.workflows.scores import ScorePicture, score_picture
 
 __all__ = [
     "RESERVED",
@@ -61,6 +66,7 @@ __all__ = [
     "FilesDiagnosis",
     "OnProgress",
     "Result",
+    "ScorePicture",
     "Watch",
     "count",
     "describe_columns",
@@ -73,10 +79,12 @@ __all__ = [
     "merge",
     "picture_element",
     "quantify",
+    "score_picture",
     "sheet_names",
     "warnings_of",
     "whole_page",
     "write_csv",
+    "write_whole",
 ]
 
 

@@ -1,11 +1,12 @@
 // Requests to the server of this page. A refusal is an error with the field that it belongs to.
 
 export class Refusal extends Error {
-  constructor(status, message, field, choices = []) {
+  constructor(status, message, field, { choices = [], mends = [] } = {}) {
     super(message);
     this.status = status;
     this.field = field;
     this.choices = choices;
+    this.mends = mends;
   }
 }
 
@@ -19,7 +20,7 @@ function outcome(status, text) {
     throw new Refusal(status, `The server's answer cannot be read (status ${status}).`, null);
   }
   if (status >= 400) {
-    throw new Refusal(status, content.message, content.field, content.choices);
+    throw new Refusal(status, content.message, content.field, content);
   }
   return content;
 }

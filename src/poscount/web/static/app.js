@@ -1,24 +1,44 @@
-// The page: each step appears when it can be taken, and the answer when it is ready.
+// The page: what to count on the left, the answer on the right.
 
 import { ask, pause } from "./api.js";
 import { choices, forgetChoices, groupBy, showColumns, startColumns, whyNotYet } from "./columns.js";
+import { forgetComparison, startCompare } from "./compare.js";
 import { diagnose, forgetDiagnosis } from "./diagnosis.js";
+import { clearErrors, showError } from "./errors.js";
 import { currentSession, isReceiving, startFiles, useExample, watchFiles } from "./files.js";
-import { byId, clearErrors, fillSelect, say, showError, whole } from "./page.js";
-import { showDownloads, showResult } from "./result.js";
+import { byId, fillSelect, say, whole } from "./page.js";
+import { startReport } from "./report.js";
+import { showDownloads, showResult, startResult } from "./result.js";
+import { offerTabs, openTab, startTabs } from "./tabs.js";
 
 const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
+const OF_AN_ANSWER = ["answer", "belief", "compare", "report", "code"];
 
 let methods = [];
 let cancelled = false; // whether to stop the estimate that is running
 let busy = false; // whether an estimate is running
+let answered = null; // {path, request}: the estimate whose answer is shown
 
 async function start() {
   watchFiles();
-  byId("example").addEventListener("click", runExample);
+  startTabs(() => {});
+  startResult();
+  startCompare(
+    () => ({ base: `sessions/${currentSession().session}/estimates`, wanted: wanted() }),
+    () => methods,
+  );
+  startReport(() => answered.path);
+  for (const id of ["example", "try-example"]) {
+    byId(id).addEventListener("click", runExample);
+  }
+  byId("help").addEventListener("click", () => {
+    byId("welcome").hidden = !byId("welcome").hidden;
+    byId("welcome").scrollIntoView({ block: "nearest" });
+  });
   byId("estimate").addEventListener("click", estimate);
   byId("cancel").addEventListener("click", cancel);
   byId("method").addEventListener("change", showMethod);
+  byId("settings-section").addEventListener("change", tellOutdated);
   try {
     const info = await ask("GET", "info");
     startFiles(info.limits, showSession, allowEstimate);
@@ -56,19 +76,45 @@ async function runExample() {
 function showSession(session) {
   const files = session?.files ?? [];
   byId("columns-section").hidden = files.length === 0;
-  byId("settings-section").hidden = files.length === 0;
-  hideResult();
+  byId("welcome").hidden = files.length > 0;
+  byId("tabs").hidden = files.length === 0;
+  offerTabs(files.length ? ["data", ...(answered ? OF_AN_ANSWER : [])] : []);
+  if (files.length && !answered) {
+    openTab("data");
+  }
+  if (!files.length) {
+    forgetAnswer();
+  }
   clearErrors(...FIELDS, "general");
   showColumns(session);
   const unlabeled = files.filter((file) => file.role === "unlabeled");
   byId("by-file-choice").hidden = unlabeled.length < 2;
   byId("by_file").checked = unlabeled.length > 1;
   allowEstimate();
+  tellOutdated();
 }
 
 function choicesChanged() {
   clearErrors("features", "by");
   allowEstimate();
+  tellOutdated();
+}
+
+// The last answer stays until there is another, and says that it is the last one.
+function tellOutdated() {
+  const same = !answered || busy || answered.request === JSON.stringify(wanted());
+  say("outdated", same ? "" : "This is the answer to the earlier choices: estimate again for a new one.");
+}
+
+function forgetAnswer() {
+  answered = null;
+  byId("result").hidden = true;
+  delete document.body.dataset.answered;
+  for (const name of [...OF_AN_ANSWER, "data"]) {
+    byId(`panel-${name}`).hidden = true;
+  }
+  forgetDiagnosis();
+  forgetComparison();
 }
 
 // The button works when an estimate can be made; until then, what is lacking stands beside it.
@@ -92,11 +138,6 @@ function tooFewPositives() {
   const { title, fewest_positives: fewest } = methods.find(({ name }) => name === byId("method").value);
   const { name, rows } = currentSession().files.find(({ role }) => role === "positives");
   return rows < fewest ? `${title} needs at least ${fewest} positives, but ${name} has ${whole(rows)}.` : "";
-}
-
-function hideResult() {
-  byId("result").hidden = true;
-  forgetDiagnosis();
 }
 
 function showMethod() {
@@ -130,37 +171,34 @@ function wanted() {
 
 async function estimate() {
   clearErrors(...FIELDS, "general", "positives", "unlabeled");
-  hideResult();
   working(true);
+  byId("working").scrollIntoView({ block: "nearest" });
   try {
     const base = `sessions/${currentSession().session}/estimates`;
-    const { id } = await ask("POST", base, wanted());
-    await follow(`${base}/${id}`);
+    const request = wanted();
+    const { id } = await ask("POST", base, request);
+    await follow(`${base}/${id}`, JSON.stringify(request));
   } catch (error) {
-    say("status", "");
     showError(error);
   } finally {
     working(false);
   }
 }
 
-async function follow(path) {
+async function follow(path, request) {
   for (;;) {
     if (cancelled) {
       await ask("DELETE", path);
-      say("status", "Cancelled.");
+      say("outdated", answered ? "Cancelled. This is the answer from before." : "Cancelled.");
       return;
     }
     const told = await ask("GET", path);
     if (told.state === "failed") {
-      say("status", "");
       showError(told.error);
       return;
     }
     if (told.state === "done") {
-      say("status", `Done in ${told.seconds.toFixed(1)} s.`);
-      showResult(told.answer, told.downloads, `/api/${path}`);
-      diagnose(path, (downloads) => showDiagnosed(told.answer, downloads, `/api/${path}`));
+      showAnswer(told, path, request);
       return;
     }
     showStep(told);
@@ -168,10 +206,15 @@ async function follow(path) {
   }
 }
 
-function showDiagnosed(answer, downloads, base) {
-  showDownloads(answer, downloads, base);
-  // For one sample the report says everything that the warnings say, and more.
-  byId("warnings-part").hidden ||= answer.results.length === 1;
+function showAnswer({ answer, downloads, seconds }, path, request) {
+  answered = { path, request };
+  forgetComparison();
+  offerTabs(["data", ...OF_AN_ANSWER]);
+  openTab("answer");
+  showResult(answer, downloads, `/api/${path}`);
+  say("outdated", "");
+  say("made", `${answer.made} It took ${seconds.toFixed(1)} s.`);
+  diagnose(path, (ready) => showDownloads(answer, ready, `/api/${path}`));
 }
 
 function showStep({ state, step, fraction, position }) {
@@ -194,9 +237,10 @@ function working(begins) {
   busy = begins;
   cancelled = false;
   byId("cancel").disabled = false;
+  say("status", begins ? "Working …" : "");
+  byId("progress").removeAttribute("value");
+  byId("working").hidden = !busy;
   allowEstimate();
-  byId("cancel").hidden = !busy;
-  byId("progress").hidden = !busy;
 }
 
 start();

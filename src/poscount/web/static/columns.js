@@ -1,5 +1,6 @@
 // Step 2: what each column is, how much of it is missing, and what to do with it.
 
+import { mendButtons } from "./mending.js";
 import { byId, element, percent, say, whole } from "./page.js";
 
 const USE = "use";
@@ -25,12 +26,8 @@ export function showColumns(session) {
   if (columns.length === 0) {
     picked = new Map();
   }
-  byId("columns").replaceChildren(...columns.flatMap(columnRows));
+  byId("columns").replaceChildren(...columns.map(columnItem));
   const roles = new Set((session?.files ?? []).map((file) => file.role));
-  byId("unlabeled-gaps").hidden = !roles.has("unlabeled");
-  for (const cell of document.querySelectorAll("#columns .unlabeled")) {
-    cell.hidden = !roles.has("unlabeled");
-  }
   say("kinds-hint", roles.has("positives") ? "" : "Add the positives: they decide which columns can be used.");
   showGroups();
 }
@@ -41,6 +38,13 @@ export function forgetChoices() {
 
 export function groupBy(name) {
   picked.set(name, GROUP + name);
+}
+
+// What somebody chose, to be kept with the session.
+export const pickedColumns = () => Object.fromEntries(picked);
+
+export function pickColumns(choices) {
+  picked = new Map(Object.entries(choices));
 }
 
 // What an estimate is to learn from, and by what its rows are grouped.
@@ -82,30 +86,30 @@ function valueOf(column) {
   return possible ? wanted : column.use ? USE : NOT_USED;
 }
 
-function columnRows(column, i) {
-  const row = document.createElement("tr");
-  const name = element("th", column.name || "(no name)", { scope: "row", id: `column-${i}` });
-  const kind = document.createElement("td");
-  kind.append(element("span", kindText(column), { class: "kind", "data-kind": column.kind }));
-  const choice = document.createElement("td");
-  choice.append(choiceOf(column, i));
-  row.append(
-    name,
-    kind,
-    element("td", gaps(column.missing), { class: "number", "data-label": "missing in positives" }),
-    element("td", gaps(column.missing_unlabeled), { class: "number unlabeled", "data-label": "missing in unlabeled" }),
-    choice,
+function columnItem(column, i) {
+  const item = document.createElement("li");
+  const about = element("span", "", { class: "about" });
+  about.append(element("span", kindText(column), { class: "kind", "data-kind": column.kind }), ` ${gapsText(column)}`);
+  item.append(
+    element("span", column.name || "(no name)", { class: "name", id: `column-${i}` }),
+    choiceOf(column, i),
+    about,
   );
   const text = column.problem ?? reason(column);
-  if (!text) {
-    return [row];
+  if (text) {
+    const note = element("p", text, { id: `note-${i}`, class: `note ${column.problem ? "error" : "hint"}` });
+    item.append(note, ...mendButtons(column.mends ?? []));
   }
-  row.className = "has-note";
-  const note = element("tr", "", { class: "note" });
-  const cell = element("td", "", { colspan: "5" });
-  cell.append(element("p", text, { id: `note-${i}`, class: column.problem ? "error" : "hint" }));
-  note.append(cell);
-  return [row, note];
+  return item;
+}
+
+// What is missing is said where something is.
+function gapsText({ missing, missing_unlabeled: unlabeled }) {
+  const parts = [
+    [missing, "of the positives"],
+    [unlabeled, "of the unlabeled rows"],
+  ].filter(([share]) => share);
+  return parts.length ? `missing in ${parts.map(([share, where]) => `${gaps(share)} ${where}`).join(", ")}` : "";
 }
 
 function kindText({ kind, distinct }) {
@@ -115,13 +119,8 @@ function kindText({ kind, distinct }) {
   return `category, ${distinct === 1 ? "1 value" : `${whole(distinct)} values`}`;
 }
 
-function gaps(share) {
-  if (share === null) {
-    return "";
-  }
-  // What is missing in one row of many is not said to be missing nowhere.
-  return share > 0 && share < 0.0005 ? "< 0.1 %" : share === 0 ? "0 %" : percent(share);
-}
+// What is missing in one row of many is not said to be missing nowhere.
+const gaps = (share) => (share < 0.0005 ? "< 0.1 %" : percent(share));
 
 function reason({ kind, why_not: text, no_periods: noPeriods }) {
   const groups = kind === "date" ? (noPeriods ?? "Rows can be grouped by it.") : "";

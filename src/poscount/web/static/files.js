@@ -1,7 +1,8 @@
 // Step 1: send files to the server, and show what it found in them.
 
 import { ask, forget, Refusal, send } from "./api.js";
-import { byId, clearErrors, element, say, showError, whole } from "./page.js";
+import { clearErrors, showError } from "./errors.js";
+import { byId, element, say, whole } from "./page.js";
 import { showPreviews } from "./previews.js";
 
 const ROLES = ["positives", "unlabeled"];
@@ -34,20 +35,8 @@ export function watchFiles() {
       input.value = "";
       addFiles(role, files);
     });
-    const area = document.querySelector(`.drop[data-role="${role}"]`);
-    for (const name of ["dragenter", "dragover"]) {
-      area.addEventListener(name, (event) => {
-        event.preventDefault();
-        area.classList.add("over");
-      });
-    }
-    area.addEventListener("dragleave", () => area.classList.remove("over"));
-    area.addEventListener("drop", (event) => {
-      event.preventDefault();
-      area.classList.remove("over");
-      addFiles(role, [...event.dataTransfer.files]);
-    });
   }
+  watchDrops();
   for (const name of LAYOUT) {
     byId(name).addEventListener("change", sendAgain);
   }
@@ -55,6 +44,45 @@ export function watchFiles() {
     if (session) {
       forget(`sessions/${session.session}`);
     }
+  });
+}
+
+// Files can be dropped anywhere: on the box of a role, or on the half of the window that shows while
+// something is dragged.
+function watchDrops() {
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+  const roleAt = (event) => event.target.closest?.("[data-role]");
+  const mark = (area) => {
+    document.querySelectorAll("[data-role].over").forEach((other) => other.classList.remove("over"));
+    area?.classList.add("over");
+  };
+  const done = () => {
+    byId("dropping").hidden = true;
+    mark(null);
+  };
+  document.addEventListener("dragenter", (event) => {
+    if (hasFiles(event)) {
+      byId("dropping").hidden = roleAt(event)?.classList.contains("drop") ?? false;
+    }
+  });
+  document.addEventListener("dragover", (event) => {
+    if (hasFiles(event)) {
+      event.preventDefault();
+      mark(roleAt(event));
+    }
+  });
+  document.addEventListener("dragleave", (event) => {
+    if (event.relatedTarget === null) {
+      done();
+    }
+  });
+  document.addEventListener("drop", (event) => {
+    const role = roleAt(event)?.dataset.role;
+    if (hasFiles(event) && role) {
+      event.preventDefault();
+      addFiles(role, [...event.dataTransfer.files]);
+    }
+    done();
   });
 }
 

@@ -30,24 +30,3 @@ export function fillSelect(id, options) {
 export function say(id, text) {
   byId(id).textContent = text;
 }
-
-// An error is shown beside its field, or below the button if it has none.
-export function showError(refusal, otherwise = "general") {
-  const field = byId(`${refusal.field}-error`) ? refusal.field : otherwise;
-  say(`${field}-error`, refusal.message);
-  const input = byId(field);
-  if (input) {
-    input.setAttribute("aria-invalid", "true");
-    const details = input.closest("details");
-    if (details) {
-      details.open = true;
-    }
-  }
-}
-
-export function clearErrors(...fields) {
-  for (const field of fields) {
-    say(`${field}-error`, "");
-    byId(field)?.removeAttribute("aria-invalid");
-  }
-}

@@ -1,6 +1,8 @@
-// The answer, in words, in a table and as a picture.
+// The answer, in a sentence, as a picture and in a table.
 
+import { legend, scoreChart, shareChart } from "./charts.js";
 import { byId, element, fillList, percent, say, whole } from "./page.js";
+import { isDoubtful, showTable } from "./results_table.js";
 
 const NAMES = {
   "result.csv": "the numbers, for a spreadsheet (CSV)",
@@ -11,46 +13,96 @@ const NAMES = {
   "prevalence.png": "the picture (PNG)",
   "diagnosis.html": "the check of the assumptions, with pictures (HTML, one file)",
 };
+const GRADES = ["good", "fair", "unknown", "rough", "unsure", "do not use"];
+const FEWEST_TO_FILTER = 8;
 
-export function showResult(answer, downloads, base) {
+let answer = null;
+
+export function startResult() {
+  byId("filter").addEventListener("input", showGroups);
+  byId("order").addEventListener("change", showGroups);
+}
+
+export function showResult(told, downloads, base) {
+  answer = told;
+  const [first] = answer.results;
+  const alone = answer.results.length === 1;
+  say("share", alone ? percent(first.prevalence) : "");
   say("headline", answer.headline);
   say("verdict", answer.verdict);
-  byId("verdict").dataset.grade = worstGrade(answer.results);
-  showTable(answer);
-  showPicture(answer, base);
+  byId("verdict").dataset.grade = GRADES[Math.max(...answer.results.map((entry) => GRADES.indexOf(entry.verdict.grade)))];
+  byId("filter").value = "";
+  byId("find-groups").hidden = answer.results.length < FEWEST_TO_FILTER;
+  showGroups();
   showWarnings(answer);
   fillList("meaning", answer.meaning);
   fillList("doubts", answer.doubts);
   showDownloads(answer, downloads, base);
+  say("methods-paragraph", answer.methods_paragraph);
   say("made", answer.made);
   showModelColumns(answer.columns);
   say("command", answer.command);
   say("python", answer.python);
+  byId("welcome").hidden = true;
   byId("result").hidden = false;
+  document.body.dataset.answered = "true";
   byId("result-title").focus();
 }
 
-const GRADES = ["good", "fair", "unknown", "rough", "unsure", "do not use"];
-
-function worstGrade(results) {
-  return GRADES[Math.max(...results.map((entry) => GRADES.indexOf(entry.verdict.grade)))];
+// The groups that are looked for, in the order that is wanted: in the picture and in the table.
+function showGroups() {
+  const words = byId("filter").value.trim().toLowerCase();
+  const found = answer.results.filter((entry) => entry.label.toLowerCase().includes(words));
+  const byShare = byId("order").value === "share";
+  const entries = byShare ? [...found].sort((a, b) => b.prevalence - a.prevalence) : found;
+  showTable(answer, entries);
+  showPicture(entries, answer.series && !byShare);
 }
 
-function showTable(answer) {
-  const heads = [answer.label_title, "share", "interval", "positives", "rows", "verdict", "warnings"];
-  if (answer.truth) {
-    heads.splice(3, 0, "truth");
+function showPicture(entries, series) {
+  const box = byId("picture");
+  const drawing = element("div", "");
+  if (entries.length === 0) {
+    box.replaceChildren(element("p", "No group has this in its name."));
+    return;
   }
-  byId("heads").replaceChildren(...heads.map((head) => element("th", head, { scope: "col" })));
-  byId("rows").replaceChildren(
-    ...answer.results.map((entry) => {
-      const row = document.createElement("tr");
-      row.append(element("th", entry.label, { scope: "row" }));
-      row.append(...cells(entry, answer.truth).map((text) => element("td", text)));
-      return row;
-    }),
+  const title = `Chart of the numbers in the table. ${answer.headline}`;
+  if (answer.results.length === 1 && answer.scores) {
+    box.replaceChildren(
+      drawing,
+      legend([["sample-bar", "rows of the sample"], ["line", "positives, scaled to the estimate"]]),
+      element("p", answer.scores.sentence, { class: "hint" }),
+    );
+    scoreChart(drawing, answer.scores, { title });
+    return;
+  }
+  const level = entries.find((entry) => entry.interval)?.interval.level;
+  box.replaceChildren(
+    drawing,
+    legend([
+      ["dot", "estimate"],
+      ...(level ? [["band", `${+(100 * level).toPrecision(4)} % interval`]] : []),
+      ...(entries.some(isDoubtful) ? [["doubt", "doubtful"]] : []),
+      ...(answer.truth ? [["truth", "truth"]] : []),
+    ]),
   );
+  shareChart(drawing, entries.map(chartEntry), { title, series });
 }
+
+const chartEntry = (entry) => ({
+  label: entry.label,
+  share: entry.prevalence,
+  low: entry.interval?.low ?? null,
+  high: entry.interval?.high ?? null,
+  truth: entry.truth,
+  doubtful: isDoubtful(entry),
+  lines: [
+    `${percent(entry.prevalence)} of ${whole(entry.n_unlabeled)} rows`,
+    ...(entry.interval ? [`${percent(entry.interval.low)} to ${percent(entry.interval.high)}`] : []),
+    ...(entry.truth === null ? [] : [`truth: ${percent(entry.truth)}`]),
+    ...(isDoubtful(entry) ? ["doubtful: see the warnings"] : []),
+  ],
+});
 
 function showModelColumns(columns) {
   byId("model-columns").replaceChildren(
@@ -62,50 +114,28 @@ function showModelColumns(columns) {
   );
 }
 
-function cells(entry, withTruth) {
-  const { interval } = entry;
-  return [
-    percent(entry.prevalence),
-    interval ? `${percent(interval.low)} to ${percent(interval.high)}` : "none",
-    ...(withTruth ? [percent(entry.truth)] : []),
-    whole(entry.count),
-    whole(entry.n_unlabeled),
-    entry.verdict.grade,
-    entry.warnings.map((warning) => warning.code).join(", ") || "none",
-  ];
-}
-
-function showPicture(answer, base) {
-  byId("picture").hidden = !answer.picture;
-  byId("picture").replaceChildren();
-  if (answer.picture) {
-    byId("picture").append(
-      element("img", "", { src: `${base}/prevalence.svg`, alt: answer.picture }),
-    );
-  }
-}
-
 function showWarnings({ results, warnings }) {
-  const everywhere = results.length;
+  const alone = results.length === 1;
   byId("warnings-part").hidden = warnings.length === 0;
-  say("warnings-title", everywhere === 1 ? "Warnings:" : "Warnings for single groups:");
-  fillList(
-    "warnings",
-    warnings.map(({ sentence, where, worst }) => {
-      if (everywhere === 1) {
-        return sentence;
+  say("warnings-title", alone ? "Warnings" : "Groups that need a second look");
+  byId("warnings").replaceChildren(
+    ...warnings.map(({ sentence, where, worst }) => {
+      const item = document.createElement("li");
+      if (!alone) {
+        const others = where.length - 1;
+        const more = others ? ` and ${others === 1 ? "1 other group" : `${others} other groups`}` : "";
+        item.append(element("strong", `${worst}${more}: `));
       }
-      const others = where.filter((label) => label !== worst);
-      const more = others.length ? ` (also: ${others.join(", ")})` : "";
-      return `${worst}: ${sentence}${more}`;
+      item.append(sentence);
+      return item;
     }),
   );
 }
 
-export function showDownloads(answer, downloads, base) {
+export function showDownloads({ no_model: noModel }, downloads, base) {
   byId("downloads").replaceChildren(...downloads.map((name) => downloadItem(name, base)));
-  if (answer.no_model) {
-    byId("downloads").append(element("li", `No model file: ${answer.no_model}`));
+  if (noModel) {
+    byId("downloads").append(element("li", `No model file: ${noModel}`));
   }
 }
 

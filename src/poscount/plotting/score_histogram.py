@@ -1,0 +1,102 @@
+"""How a sample and its positives are spread along the score of a fitted model."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from poscount.counting import CountingQuantifier
+from poscount.rows import InputSupport, Rows
+from poscount.scorers import fit_scorer, score
+
+N_BINS = 40
+
+
+class Scores(NamedTuple):
+    """Scores of the positives, each by a scorer that was not fitted on it, and of a sample.
+
+    Attributes
+    ----------
+    positives, sample : ndarray of float
+        A higher score is more like a positive.
+    """
+
+    positives: np.ndarray
+    sample: np.ndarray
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Edges of bins over the positives and as much space again below them.
+
+        Negatives may be anywhere, and one that is very far away must not flatten the picture.
+        """
+        together = np.concatenate(self)
+        top = together.max()
+        lowest = np.quantile(self.positives, 0.01)
+        bottom = max(together[np.isfinite(together)].min(), lowest - (top - lowest))
+        return np.linspace(bottom, top, N_BINS + 1)
+
+    def shares(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Share of the positives, and of the sample, in each bin.
+
+        Examples
+        --------
+        >>> scores = Scores(np.array([2.0, 2.0]), np.array([0.0, 1.0, 2.0, 2.0]))
+        >>> scores.shares(np.array([0, 1.5, 3]))
+        (array([0., 1.]), array([0.5, 0.5]))
+        """
+        positives, sample = (np.histogram(each, edges)[0] / len(each) for each in self)
+        return positives, sample
+
+
+def has_scores(model: Any) -> bool:
+    """Tell whether a model counts along a score, so that there is something to draw."""
+    return isinstance(model, CountingQuantifier) and hasattr(model, "scorer_")
+
+
+def scores_of(model: CountingQuantifier, positives: Any, sample: Any) -> Scores:
+    """Scores of the rows that a model was fitted on, and of a sample.
+
+    Parameters
+    ----------
+    model : fitted PAT, ODIn or RCQ
+    positives : array or frame
+        The rows it was fitted on, which it does not keep. They are scored out of fold, as in `fit`,
+        which takes as long as `fit` did.
+    sample : array or frame
+
+    Examples
+    --------
+    >>> from poscount import RCQ
+    >>> rng = np.random.default_rng(0)
+    >>> positives = rng.normal(size=(200, 2))
+    >>> model = RCQ(random_state=0).fit(positives)
+    >>> scores = scores_of(model, positives, rng.normal(size=(50, 2)) + 9)
+    >>> bool(scores.sample.max() < scores.positives.min())
+    True
+    """
+    if not has_scores(model):
+        raise TypeError(f"{type(model).__name__} does not count along one score: draw PAT or RCQ.")
+    learned = model._sample(positives)
+    given = getattr(model, "n_given_", model.n_labeled_)
+    if len(learned) != given:
+        raise ValueError(
+            f"These are {len(learned)} positives, but the model was fitted on {given}: pass the "
+            "same rows."
+        )
+    scorer: Any = model.scorer_
+    training = fit_scorer(clone(scorer), _seen_by_scorer(model, learned), model.seed_)[1]
+    rows = _seen_by_scorer(model, model._sample(sample, allow_empty=False))
+    return Scores(training, score(scorer, rows.whole()))
+
+
+def _seen_by_scorer(model: CountingQuantifier, rows: Rows) -> Rows:
+    if not rows.accepts.coded:
+        return rows
+    design = model.block_columns.design(rows.whole())
+    if not sparse.issparse(design):
+        design = np.ascontiguousarray(design)
+    return Rows(design, None, InputSupport(sparse=True))

@@ -1,0 +1,86 @@
+// The table of results: sorted by any column, with totals where there are several groups.
+
+import { byId, element, percent, whole } from "./page.js";
+
+let shown = null; // {answer, entries, sorted: {key, down}}
+
+const intervalText = ({ interval }) => (interval ? `${percent(interval.low)} to ${percent(interval.high)}` : "none");
+
+function columnsOf({ label_title: title, truth, results }) {
+  const level = results.find((entry) => entry.interval)?.interval.level;
+  return [
+    { key: "label", head: title, text: (entry) => entry.label, sort: (entry) => entry.label },
+    { key: "share", head: "share", number: true, text: (entry) => percent(entry.prevalence), sort: (entry) => entry.prevalence },
+    {
+      key: "interval", head: level ? `${+(100 * level).toPrecision(4)} % interval` : "interval", number: true,
+      text: intervalText, sort: (entry) => entry.interval?.low ?? -1,
+    },
+    ...(truth ? [{ key: "truth", head: "truth", number: true, text: (entry) => percent(entry.truth), sort: (entry) => entry.truth }] : []),
+    { key: "positives", head: "positives", number: true, text: (entry) => whole(entry.count), sort: (entry) => entry.count },
+    { key: "rows", head: "rows", number: true, text: (entry) => whole(entry.n_unlabeled), sort: (entry) => entry.n_unlabeled },
+    { key: "verdict", head: "verdict", text: (entry) => entry.verdict.grade, sort: (entry) => entry.verdict.grade },
+    {
+      key: "warnings", head: "warnings",
+      text: (entry) => entry.warnings.map((warning) => warning.code).join(", ") || "none",
+      sort: (entry) => entry.warnings.length,
+    },
+  ];
+}
+
+export const isDoubtful = ({ warnings, verdict }) =>
+  verdict.grade === "do not use" || warnings.some(({ severity }) => severity !== "note");
+
+export function showTable(answer, entries = answer.results) {
+  const kept = shown?.answer === answer ? shown.sorted : { key: null, down: false };
+  shown = { answer, entries, sorted: kept };
+  draw();
+}
+
+function draw() {
+  const { answer, entries, sorted } = shown;
+  const columns = columnsOf(answer);
+  byId("heads").replaceChildren(...columns.map((column) => headCell(column, sorted)));
+  const by = columns.find(({ key }) => key === sorted.key);
+  const ordered = by ? [...entries].sort((a, b) => compare(by.sort(a), by.sort(b)) * (sorted.down ? -1 : 1)) : entries;
+  byId("rows").replaceChildren(...ordered.map((entry) => bodyRow(entry, columns)));
+  byId("totals").replaceChildren(...(entries.length > 1 ? [totalRow(entries, columns)] : []));
+}
+
+const compare = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
+
+function headCell({ key, head, number }, sorted) {
+  const order = sorted.key === key ? (sorted.down ? "descending" : "ascending") : "none";
+  const cell = element("th", "", { scope: "col", "aria-sort": order, ...(number ? { class: "number" } : {}) });
+  const button = element("button", `${head}${{ none: "", ascending: " ▴", descending: " ▾" }[order]}`, { type: "button" });
+  button.addEventListener("click", () => {
+    shown.sorted = { key, down: sorted.key === key ? !sorted.down : Boolean(number) };
+    draw();
+    byId("heads").querySelectorAll("button")[[...byId("heads").children].findIndex((th) => th.textContent.startsWith(head))]?.focus();
+  });
+  cell.append(button);
+  return cell;
+}
+
+function bodyRow(entry, columns) {
+  const row = document.createElement("tr");
+  const [first, ...rest] = columns;
+  row.append(element("th", first.text(entry), { scope: "row" }));
+  for (const column of rest) {
+    const classes = [...(column.number ? ["number"] : []), ...(column.key === "verdict" && isDoubtful(entry) ? ["doubt"] : [])];
+    row.append(element("td", column.text(entry), { "data-label": column.head, class: classes.join(" ") }));
+  }
+  return row;
+}
+
+// The groups together: their positives and rows, and the share that these make.
+function totalRow(entries, columns) {
+  const rows = entries.reduce((sum, entry) => sum + entry.n_unlabeled, 0);
+  const positives = entries.reduce((sum, entry) => sum + entry.count, 0);
+  const texts = { label: "all groups", share: percent(positives / rows), positives: whole(positives), rows: whole(rows) };
+  const row = document.createElement("tr");
+  for (const { key, head, number } of columns) {
+    const attributes = { ...(number ? { class: "number" } : {}), ...(texts[key] ? { "data-label": head } : {}) };
+    row.append(key === "label" ? element("th", texts.label, { scope: "row" }) : element("td", texts[key] ?? "", attributes));
+  }
+  return row;
+}
