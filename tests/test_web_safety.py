@@ -398,7 +398,7 @@ def test_the_queue_has_an_end_and_positions():
         second = visits[1].start(**long)
         told = visits[1].http.get(f"{visits[1].base}/estimates/{second}").json()
         assert (told["state"], told["position"]) == ("waiting", 0)
-        refused = visits[2].http.post(f"{visits[2].base}/estimates", json={})
+        refused = visits[2].http.post(f"{visits[2].base}/estimates", json=long)
         assert refused.status_code == 503
         assert "waiting" in refused.json()["message"]
         # One that waits is cancelled at once, and its place is free.

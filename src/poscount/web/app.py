@@ -255,7 +255,7 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
 
 def _session_info(session: Session, limits: Limits) -> schemas.SessionInfo:
     """Describe a session."""
-    last = next(reversed(session.estimates.values()), None)
+    last = session.last
     return schemas.SessionInfo(
         session=session.id,
         expires_after_seconds=limits.idle_seconds,

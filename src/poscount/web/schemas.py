@@ -163,7 +163,7 @@ class EstimateRequest(BaseModel):
 
 
 class LastEstimate(BaseModel):
-    """The newest estimate of a session, and what it was asked for."""
+    """The newest estimate of the files of a session, and what it was asked for."""
 
     id: str
     wanted: EstimateRequest

@@ -173,8 +173,9 @@ class Service:
         cells = sum(upload.content.rows * len(upload.content.columns) for upload in unlabeled)
         queue = self.long_estimates if is_long(task, cells) else self.estimates
         job = queue.submit(task, session.owner)
+        files = tuple(session.uploads.values())
         directory.mkdir(mode=0o700)
-        estimate = Estimate(secrets.token_hex(8), directory, task, wanted, job)
+        estimate = Estimate(secrets.token_hex(8), directory, task, wanted, files, job)
         self.sessions.keep_estimate(session, estimate)
         return estimate
 

@@ -62,12 +62,13 @@ class Upload:
 
 @dataclass
 class Estimate:
-    """A job, the folder with its results, and the check of its assumptions."""
+    """A job, the files it was made from, the folder with its results, and a check of it."""
 
     id: str
     directory: Path
     task: EstimateTask
     wanted: EstimateRequest
+    uploads: tuple[Upload, ...]
     job: Job
     diagnosis: Job | None = None
     size: int = 0
@@ -111,6 +112,13 @@ class Session:
     def live(self) -> Estimate | None:
         """The estimate that waits or runs."""
         return next((e for e in self.estimates.values() if e.job.live), None)
+
+    @property
+    def last(self) -> Estimate | None:
+        """The newest estimate, unless the files are not those that it was made from any more."""
+        newest = next(reversed(self.estimates.values()), None)
+        same = newest is not None and newest.uploads == tuple(self.uploads.values())
+        return newest if same else None
 
     def of_role(self, role: str) -> list[Upload]:
         """List the uploads of one role, in the order in which they came."""

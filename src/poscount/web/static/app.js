@@ -1,9 +1,19 @@
 // The page: each step appears when it can be taken, and the answer when it is ready.
 
 import { ask, pause } from "./api.js";
-import { choices, forgetChoices, groupBy, showColumns, startColumns, whyNotYet } from "./columns.js";
+import {
+  choices,
+  forgetChoices,
+  groupBy,
+  pickedChoices,
+  restoreChoices,
+  showColumns,
+  startColumns,
+  whyNotYet,
+} from "./columns.js";
 import { diagnose, forgetDiagnosis } from "./diagnosis.js";
-import { currentSession, isReceiving, startFiles, useExample, watchFiles } from "./files.js";
+import { currentSession, isReceiving, resumeSession, startFiles, useExample, watchFiles } from "./files.js";
+import { recall, remember, restoreSettings, settings } from "./memory.js";
 import { byId, clearErrors, fillSelect, say, showError, whole } from "./page.js";
 import { showDownloads, showResult } from "./result.js";
 
@@ -19,6 +29,7 @@ async function start() {
   byId("estimate").addEventListener("click", estimate);
   byId("cancel").addEventListener("click", cancel);
   byId("method").addEventListener("change", showMethod);
+  window.addEventListener("pagehide", () => remember({ picked: pickedChoices(), settings: settings() }));
   try {
     const info = await ask("GET", "info");
     startFiles(info.limits, showSession, allowEstimate);
@@ -30,11 +41,27 @@ async function start() {
     methods = offered.methods;
     fillSelect("method", methods.map(({ name, title }, i) => [name, i ? title : `${title} (recommended)`]));
     fillSelect("scorer", [["", "the method's default"], ...offered.scorers.map((name) => [name, name])]);
+    await resume();
     showMethod();
     byId("example").disabled = false;
     document.body.dataset.ready = "true";
   } catch (error) {
     showError(error, "positives");
+  }
+}
+
+// After the page was loaded again: the files, the choices, and the last answer or the wait for it.
+async function resume() {
+  const { picked = [], settings: values = {} } = recall();
+  restoreSettings(values);
+  restoreChoices(picked);
+  await resumeSession();
+  const { estimate: last } = currentSession() ?? {};
+  if (currentSession()) {
+    restoreSettings(values); // a new list of files has set some
+  }
+  if (last) {
+    watchEstimate(async () => last.id);
   }
 }
 
@@ -130,12 +157,15 @@ function wanted() {
 
 async function estimate() {
   clearErrors(...FIELDS, "general", "positives", "unlabeled");
+  await watchEstimate(async (base) => (await ask("POST", base, wanted())).id);
+}
+
+async function watchEstimate(begin) {
   hideResult();
   working(true);
   try {
     const base = `sessions/${currentSession().session}/estimates`;
-    const { id } = await ask("POST", base, wanted());
-    await follow(`${base}/${id}`);
+    await follow(`${base}/${await begin(base)}`);
   } catch (error) {
     say("status", "");
     showError(error);

@@ -39,6 +39,12 @@ export function forgetChoices() {
   picked = new Map();
 }
 
+export const pickedChoices = () => [...picked];
+
+export function restoreChoices(entries) {
+  picked = new Map(entries);
+}
+
 export function groupBy(name) {
   picked.set(name, GROUP + name);
 }

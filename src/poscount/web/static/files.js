@@ -1,15 +1,19 @@
 // Step 1: send files to the server, and show what it found in them.
 
-import { ask, forget, Refusal, send } from "./api.js";
+import { ask, Refusal, send, tell } from "./api.js";
+import { recall, remember } from "./memory.js";
 import { byId, clearErrors, element, say, showError, whole } from "./page.js";
 import { showPreviews } from "./previews.js";
 
 const ROLES = ["positives", "unlabeled"];
 const LAYOUT = ["delimiter", "decimal", "header", "encoding", "thousands", "day_first", "na", "units"];
 
+const LATE_MILLISECONDS = 5000;
+
 let session = null; // the session as the server last described it
-// {role, file, id, sheets, sheet}: kept to send them again when the settings change; the sheets are
-// those of a workbook from which somebody has to choose.
+// {role, name, file, id, sheets, sheet}: kept to read them again when the settings change. The file is
+// null after the page was loaded again; the id is null if the server refused the file. The sheets
+// are those of a workbook from which somebody has to choose.
 let sent = [];
 let limits = null;
 let receiving = 0; // files on their way
@@ -49,13 +53,44 @@ export function watchFiles() {
     });
   }
   for (const name of LAYOUT) {
-    byId(name).addEventListener("change", sendAgain);
+    byId(name).addEventListener("change", readAgain);
   }
+  // The page may be loaded again, so that the server keeps the session for a little while.
   window.addEventListener("pagehide", () => {
     if (session) {
-      forget(`sessions/${session.session}`);
+      tell(`sessions/${session.session}/leave`);
     }
   });
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) {
+      stay();
+    }
+  });
+}
+
+// The session of this tab before its page was loaded again, if there is one and it still exists.
+export async function resumeSession() {
+  const name = recall().session;
+  if (!name) {
+    return;
+  }
+  try {
+    const told = await ask("GET", `sessions/${name}`);
+    sent = told.files.map(({ id, role, name: file, settings }) => {
+      return { role, name: file, file: null, id, sheets: [], sheet: settings.sheet ?? "" };
+    });
+    take(told);
+    // Should the old page's goodbye be late, the session is not deleted in spite of this.
+    setTimeout(stay, LATE_MILLISECONDS);
+  } catch {
+    remember({ session: null });
+  }
+}
+
+function stay() {
+  if (session) {
+    ask("GET", `sessions/${session.session}`).catch(() => {});
+  }
 }
 
 export async function useExample() {
@@ -76,7 +111,7 @@ async function addFiles(role, files) {
     showError(new Refusal(0, "There can be only one file of positives; the others were ignored.", role));
   }
   for (const file of chosen) {
-    await addEntry({ role, file, id: null, sheets: [], sheet: "" });
+    await addEntry({ role, name: file.name, file, id: null, sheets: [], sheet: "" });
   }
 }
 
@@ -99,8 +134,10 @@ function receive(more) {
   onReceiving();
 }
 
+const settingsOf = ({ sheet }) => ({ sheet, ...Object.fromEntries(LAYOUT.map((name) => [name, byId(name).value])) });
+
 async function addFile(entry) {
-  const { role, file, sheet } = entry;
+  const { role, file } = entry;
   if (limits && file.size > limits.upload_bytes) {
     const most = whole(limits.upload_bytes / 1e6);
     const sentence = `${file.name} is larger than ${most} MB, more than this server accepts; use the command line for it.`;
@@ -109,10 +146,9 @@ async function addFile(entry) {
   sent = sent.filter((other) => role !== "positives" || other.role !== role);
   sent.push(entry);
   const before = new Set(session?.files.map((known) => known.id));
-  const fields = { role, sheet, ...Object.fromEntries(LAYOUT.map((name) => [name, byId(name).value])) };
   await inSession(async () => {
     const path = `sessions/${session.session}/files`;
-    const told = await send(path, fields, file, (share) => {
+    const told = await send(path, { role, ...settingsOf(entry) }, file, (share) => {
       const doing = share < 1 ? `sending, ${Math.round(100 * share)} %` : "reading";
       say("file-status", `${file.name}: ${doing} …`);
     });
@@ -122,14 +158,34 @@ async function addFile(entry) {
   say("file-status", `${file.name} is read.`);
 }
 
-// A file is read with the settings it was sent with; when they change, it is sent again.
-async function sendAgain() {
-  const again = sent;
-  sent = [];
+// When the settings change, the server reads its files again, and gets again those that it refused.
+async function readAgain() {
   clearErrors(...ROLES, ...LAYOUT);
-  for (const entry of again) {
-    await takeBack(entry);
-    await addEntry(entry);
+  for (const entry of [...sent]) {
+    if (entry.id === null) {
+      sent = sent.filter((other) => other !== entry);
+      await addEntry(entry);
+    } else {
+      await changeSettings(entry);
+    }
+  }
+}
+
+async function changeSettings(entry) {
+  receive(1);
+  say("file-status", `${entry.name}: reading …`);
+  try {
+    const path = `sessions/${session.session}/files/${entry.id}`;
+    await inSession(async () => take(await ask("PATCH", path, settingsOf(entry))));
+    say("file-status", `${entry.name} is read.`);
+  } catch (error) {
+    // What is on the page and how a file is read must not differ.
+    await takeBack(entry).catch(() => {});
+    sent = sent.filter((other) => other !== entry || entry.file);
+    showError(error, entry.role);
+    say("file-status", "");
+  } finally {
+    receive(-1);
   }
 }
 
@@ -162,17 +218,19 @@ function sheetChoice(entry, i) {
   select.append(...first, ...entry.sheets.map((name) => element("option", name, { value: name })));
   select.value = entry.sheet;
   select.addEventListener("change", () => chooseSheet(entry, select.value));
-  part.append(element("label", `Sheet of ${entry.file.name}`, { for: id }), select);
+  part.append(element("label", `Sheet of ${entry.name}`, { for: id }), select);
   return part;
 }
 
 async function inSession(work) {
   session ??= await ask("POST", "sessions");
+  remember({ session: session.session });
   try {
     await work();
   } catch (error) {
     if (error.status === 404) {
       session = null;
+      remember({ session });
       sent = [];
       showSheets();
       render();
