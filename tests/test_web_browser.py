@@ -548,14 +548,91 @@ def test_files_can_be_dropped(page):
     page.wait_for_selector("#positives-files li:has-text('dropped.csv: 400 rows')")
 
 
-def test_leaving_the_page_deletes_the_session(chromium, web):
-    with opened(chromium, web.address) as page:
-        before = set(web.service.sessions.root.iterdir())
+def test_leaving_the_page_deletes_the_session(chromium):
+    with served(leave_seconds=0.5) as web, opened(chromium, web.address) as page:
         send(page, "positives", POSITIVES)
-        (mine,) = set(web.service.sessions.root.iterdir()) - before
+        (mine,) = web.service.sessions.root.iterdir()
         page.goto("about:blank")
-        page.wait_for_timeout(500)
+        page.wait_for_timeout(1500)
         assert not mine.exists()
+
+
+def test_a_page_that_is_loaded_again_has_its_files_choices_and_answer(chromium, web):
+    with opened(chromium, web.address) as page:
+        send(page, "positives", POSITIVES)
+        send(page, "unlabeled", TRAP)
+        choose(page, "night", "group:night")
+        choose(page, "peak_mv", "none")
+        page.select_option("#method", "pat")
+        page.click("text=More settings")
+        page.fill("#random_state", "7")
+        page.click("#estimate")
+        before = table(page), choices(page), checked(page)
+        page.reload()
+        assert (table(page), choices(page), checked(page)) == before
+        assert page.input_value("#method") == "pat"
+        assert page.input_value("#random_state") == "7"
+        assert "seed 7" in page.inner_text("#made")
+        assert "trap.csv.gz: " in page.inner_text("#unlabeled-files")
+        # What is there can be used as before: read in another way, removed, estimated.
+        page.click("text=How your files are written")
+        page.fill("#na", "-999")
+        page.locator("#na").blur()
+        page.wait_for_selector("#file-status:has-text('trap.csv.gz is read')")
+        assert page.is_hidden("#result")
+        page.click("#estimate")
+        assert len(table(page)) == 9
+        page.click("[aria-label='Remove trap.csv.gz']")
+        page.wait_for_selector("#lacking:has-text('Add a file of unlabeled rows.')")
+        # An answer about files that are gone does not come back.
+        page.reload()
+        page.wait_for_selector("#positives-files li")
+        assert page.is_hidden("#result")
+
+
+def test_an_estimate_goes_on_while_the_page_is_loaded_again(chromium, web):
+    with opened(chromium, web.address) as page:
+        page.click("#example")
+        table(page)
+        page.select_option("#method", "extice")
+        page.click("text=More settings")
+        page.fill("#bootstrap", "1000")
+        page.click("#estimate")
+        page.wait_for_selector("#status:has-text('Working')")
+        page.reload()
+        page.wait_for_selector("#status:has-text('Working')")
+        page.click("#cancel")
+        page.wait_for_selector("#status:has-text('Cancelled.')")
+
+
+def test_nobody_else_gets_the_session_of_a_page(chromium, web):
+    with opened(chromium, web.address) as mine, opened(chromium, web.address) as other:
+        send(mine, "positives", POSITIVES)
+        name = mine.evaluate("JSON.parse(sessionStorage.poscount).session")
+        assert name not in mine.url
+        assert mine.context.cookies() == []
+        assert len(name) >= 32
+        other.reload()
+        other.wait_for_selector("body[data-ready]")
+        assert other.evaluate("JSON.parse(sessionStorage.poscount).session ?? null") is None
+        assert other.locator("#positives-files li").count() == 0
+        # Another tab of the same browser starts anew, too.
+        tab = mine.context.new_page()
+        tab.goto(web.address)
+        tab.wait_for_selector("body[data-ready]")
+        assert tab.locator("#positives-files li").count() == 0
+
+
+def test_a_session_that_is_gone_leaves_an_empty_page(chromium, web):
+    with opened(chromium, web.address, expected=("refusals",)) as page:
+        send(page, "positives", POSITIVES)
+        web.http.delete(
+            f"/api/sessions/{page.evaluate('JSON.parse(sessionStorage.poscount).session')}"
+        )
+        page.reload()
+        page.wait_for_selector("body[data-ready]")
+        assert page.locator("#positives-files li").count() == 0
+        send(page, "positives", POSITIVES)
 
 
 def test_a_session_that_expired_is_said_to_be(chromium, web):

@@ -17,7 +17,9 @@ schema = schemathesis.openapi.from_dict(make_app().openapi())
 @pytest.fixture(scope="module")
 def spacious():
     """A server that no number of sessions fills."""
-    with served(sessions=1_000_000, waiting=1_000_000) as web:
+    with served(
+        sessions=1_000_000, sessions_per_client=1_000_000, requests_per_second=10_000
+    ) as web:
         yield web
         assert web.is_up()
 

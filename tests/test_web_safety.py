@@ -21,11 +21,13 @@ pytest.importorskip("fastapi")
 httpx = pytest.importorskip("httpx")
 
 from poscount.datasets import example_path  # noqa: E402
+from poscount.web.fair_queue import Owner  # noqa: E402
 from poscount.web.guard import Hosts  # noqa: E402
 from web_server import served  # noqa: E402 (it needs what may be missing)
 from workbooks import xlsx  # noqa: E402
 
 POSITIVES = example_path("positives.csv").read_bytes()
+HERE = "127.0.0.1"
 NOISE = np.random.default_rng(0).bytes(200_000)
 
 
@@ -196,12 +198,15 @@ def test_all_files_together_fit_on_the_disk(small, small_visit):
     for text in texts:
         small_visit.refused("unlabeled", "t.csv", text)
     assert small.service.sessions.used == 0
-    small.service.sessions.used = 7_000_000
-    try:
-        answer = small_visit.send("unlabeled", "u.csv", megabytes)
-    finally:
-        small.service.sessions.used -= 7_000_000
-    assert answer.status_code == 507
+    for client, words in (("somebody else", "disk space for files is full"), (HERE, "one address")):
+        taken = 7_000_000 if client != HERE else 2_000_000
+        small.service.sessions.disk[client] += taken
+        try:
+            answer = small_visit.send("unlabeled", "u.csv", megabytes)
+        finally:
+            small.service.sessions.disk[client] -= taken
+        assert answer.status_code == 507
+        assert words in answer.json()["message"]
     assert small.service.sessions.used == 0
 
 
@@ -364,7 +369,7 @@ def test_a_client_that_leaves_halfway_leaves_nothing(small, small_visit):
 
 def test_work_that_takes_too_long_is_stopped(web, visit, monkeypatch):
     visit.example()
-    monkeypatch.setattr(web.service.estimates, "seconds", 2)
+    monkeypatch.setattr(web.service.long_estimates, "seconds", 2)
     told = visit.wait(visit.start(method="extice", bootstrap=1000, by=["night"]))
     assert told["state"] == "failed"
     assert "longer than 2 s" in told["error"]["message"]
@@ -382,7 +387,8 @@ def test_work_that_takes_too_much_memory_is_stopped():
 
 
 def test_the_queue_has_an_end_and_positions():
-    with served(workers=1, waiting=1) as web:
+    with served(workers=1) as web:
+        web.service.long_estimates.waiting = 1
         visits = [web.visit() for _ in range(3)]
         for visit in visits:
             visit.example()
@@ -392,7 +398,7 @@ def test_the_queue_has_an_end_and_positions():
         second = visits[1].start(**long)
         told = visits[1].http.get(f"{visits[1].base}/estimates/{second}").json()
         assert (told["state"], told["position"]) == ("waiting", 0)
-        refused = visits[2].http.post(f"{visits[2].base}/estimates", json={})
+        refused = visits[2].http.post(f"{visits[2].base}/estimates", json=long)
         assert refused.status_code == 503
         assert "waiting" in refused.json()["message"]
         # One that waits is cancelled at once, and its place is free.
@@ -502,7 +508,7 @@ def test_a_worker_that_dies_is_reported_and_the_next_one_works(web, visit):
 
 
 def test_a_mistake_of_ours_is_said_to_be_one(web):
-    job = web.service.inspections.submit(SimpleNamespace(files=()))
+    job = web.service.inspections.submit(SimpleNamespace(files=()), Owner("", ""))
     job.future.result(timeout=60)
     assert "not your fault" in job.error.message
     assert web.is_up()

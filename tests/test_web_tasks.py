@@ -34,13 +34,14 @@ ESTIMATE = EstimateTask(
     positives_format=CsvFormat(),
     csv_format=CsvFormat(),
     method="rcq",
-    options={},
+    options={"bootstrap": None},
     features=None,
     default_features=("a", "b"),
     by=(),
     by_file=False,
     example=False,
     most_groups=10,
+    seconds=300,
 )
 
 
@@ -145,6 +146,7 @@ def test_the_words_are_those_that_the_page_shows():
 # Of the command line and of Python alone.
 ELSEWHERE = {
     *("engine", "on_error", "n_jobs", "trusted", "port", "drop", "time", "subtypes", "weights"),
+    "trust_proxy",
     *("encoding", "thousands", "units", "na", "sheet", "day_first"),
 }
 
@@ -216,7 +218,7 @@ def test_a_task_reads_each_file_once(reads, tmp_path, features):
         directory=str(tmp_path),
         positives=positives,
         unlabeled=(trap,),
-        options={"random_state": 0},
+        options={"random_state": 0, "bootstrap": None},
         features=features,
         default_features=content.default_features,
     )

@@ -11,6 +11,7 @@ import uvicorn
 
 from poscount.web.app import make_app
 from poscount.web.limits import Limits
+from poscount.web.server import configure
 
 
 class Web:
@@ -98,12 +99,13 @@ class Visit:
 
 
 @contextlib.contextmanager
-def served(**limits):
+def served(trusted_proxies=(), **changed):
     """Serve on loopback, at a free port."""
-    app = make_app(Limits(**{"workers": 2, **limits}))
+    # All tests come from one address.
+    limits = Limits(**{"workers": 2, "sessions_per_client": 200, **changed})
+    app = make_app(limits)
     listener = socket.create_server(("127.0.0.1", 0), backlog=256)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(configure(app, limits, trusted_proxies))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     while not server.started:

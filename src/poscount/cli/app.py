@@ -272,6 +272,13 @@ def serve(
         list[str] | None,
         typer.Option(help="Another name of this server, as behind a proxy.", show_default=False),
     ] = None,
+    trust_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Address of a proxy that says who its clients are (X-Forwarded-For).",
+            show_default=False,
+        ),
+    ] = None,
     max_upload: Annotated[int, typer.Option(help="Largest file, in megabytes.")] = 200,
     max_disk: Annotated[int, typer.Option(help="Disk space for everybody, in megabytes.")] = 8000,
     max_rows: Annotated[int, typer.Option(help="Most rows in a file.")] = 5_000_000,
@@ -299,7 +306,14 @@ def serve(
         memory_bytes=max_memory * MEGABYTE,
         **({} if workers is None else {"workers": workers}),
     )
-    run(host, port, limits=limits, open_browser=open_browser, allow_hosts=allow_host or [])
+    run(
+        host,
+        port,
+        limits=limits,
+        open_browser=open_browser,
+        allow_hosts=allow_host or [],
+        trusted_proxies=trust_proxy or [],
+    )
 
 
 @app.command()

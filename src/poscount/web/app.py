@@ -18,9 +18,11 @@ from starlette.exceptions import HTTPException
 
 from poscount import __version__, registry
 from poscount.web import schemas
+from poscount.web.clients import Clients, client_of_request
 from poscount.web.file_settings import CHOICES, TEXTS
 from poscount.web.guard import Guard, Hosts
-from poscount.web.jobs import Job, JobQueue
+from poscount.web.intake import Intake
+from poscount.web.jobs import Job
 from poscount.web.limits import Limits
 from poscount.web.matching import match_columns
 from poscount.web.refusals import RefusedError
@@ -28,7 +30,7 @@ from poscount.web.service import Service
 from poscount.web.sessions import Estimate, Session, Upload
 
 _STATIC = Path(__file__).with_name("static")
-_STATUSES = (400, 403, 404, 405, 408, 409, 413, 415, 422, 503, 507)
+_STATUSES = (400, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431, 503, 507)
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.Refusal} for status in _STATUSES
 }
@@ -80,10 +82,11 @@ def make_app(limits: Limits | None = None, hosts: Hosts | None = None) -> FastAP
         Host names that requests may use for the server; those of loopback by default.
     """
     limits = limits or Limits()
+    clients = Clients(limits)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.service = Service(limits)
+        app.state.service = Service(limits, clients)
         sweeper = asyncio.create_task(app.state.service.sweep())
         try:
             yield
@@ -100,6 +103,7 @@ def make_app(limits: Limits | None = None, hosts: Hosts | None = None) -> FastAP
         docs_url=None,
         redoc_url=None,
     )
+    app.add_middleware(Intake, limits=limits, clients=clients)
     app.add_middleware(Guard, hosts=hosts or Hosts("127.0.0.1"))
     app.add_exception_handler(RefusedError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_invalid)
@@ -141,19 +145,25 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
         return schemas.Methods.model_validate(methods)
 
     @app.post("/api/sessions", status_code=201, **api)
-    async def open_session(service: AService) -> schemas.SessionInfo:
+    async def open_session(service: AService, request: Request) -> schemas.SessionInfo:
         """Begin a session. Anyone who knows its name can use it; there is no other key."""
-        return _session_info(service.sessions.open(), limits)
+        return _session_info(service.sessions.open(client_of_request(request.scope)), limits)
 
     @app.get("/api/sessions/{session}", **api)
     async def see_session(session: ASession) -> schemas.SessionInfo:
-        """List the files of a session, and how their columns match."""
+        """List the files of a session, how their columns match, and its last estimate."""
         return _session_info(session, limits)
 
     @app.delete("/api/sessions/{session}", status_code=204, **api)
     async def close_session(service: AService, session: ASession) -> Response:
         """Delete a session and all its files and results."""
         await service.close_session(session)
+        return Response(status_code=204)
+
+    @app.post("/api/sessions/{session}/leave", status_code=204, **api)
+    async def leave_session(service: AService, session: ASession) -> Response:
+        """Say that the page was closed or is loaded again; unused, the session is deleted soon."""
+        service.sessions.leave(session)
         return Response(status_code=204)
 
     @app.post("/api/sessions/{session}/example", status_code=201, **api)
@@ -176,19 +186,27 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
         await service.remove_file(session, session.upload(file))
         return _session_info(session, limits)
 
+    @app.patch("/api/sessions/{session}/files/{file}", **api)
+    async def change_settings(
+        service: AService, session: ASession, file: str, settings: schemas.FileSettings
+    ) -> schemas.SessionInfo:
+        """Read a file again with other settings: the fields of the form that it came with."""
+        await service.change_settings(session, session.upload(file), settings)
+        return _session_info(session, limits)
+
     @app.post("/api/sessions/{session}/estimates", status_code=202, **api)
     async def start_estimate(
         service: AService, session: ASession, wanted: schemas.EstimateRequest
     ) -> schemas.EstimateInfo:
         """Queue an estimate for all unlabeled files of the session; poll it until it is done."""
-        return _estimate_info(service, await service.start_estimate(session, wanted))
+        return _estimate_info(service, session, await service.start_estimate(session, wanted))
 
     @app.get("/api/sessions/{session}/estimates/{estimate}", **api)
     async def see_estimate(
         service: AService, session: ASession, estimate: str
     ) -> schemas.EstimateInfo:
         """Get the state of an estimate and, when it is done, the answer."""
-        return _estimate_info(service, session.estimate(estimate))
+        return _estimate_info(service, session, session.estimate(estimate))
 
     @app.delete("/api/sessions/{session}/estimates/{estimate}", status_code=204, **api)
     async def remove_estimate(service: AService, session: ASession, estimate: str) -> Response:
@@ -212,7 +230,7 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     ) -> schemas.DiagnosisInfo:
         """Queue a check of an estimate's assumptions; any change of the session cancels it."""
         found = session.estimate(estimate)
-        return _diagnosis_info(service, found, service.start_diagnosis(session, found))
+        return _diagnosis_info(service, session, found, service.start_diagnosis(session, found))
 
     @app.get(diagnosis, **api)
     async def see_diagnosis(
@@ -222,7 +240,7 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
         found = session.estimate(estimate)
         if found.diagnosis is None:
             raise RefusedError(404, "This check has not been requested yet.")
-        return _diagnosis_info(service, found, found.diagnosis)
+        return _diagnosis_info(service, session, found, found.diagnosis)
 
     @app.get(
         "/api/sessions/{session}/estimates/{estimate}/{download}",
@@ -245,47 +263,57 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
 
 def _session_info(session: Session, limits: Limits) -> schemas.SessionInfo:
     """Describe a session."""
+    last = session.last
     return schemas.SessionInfo(
         session=session.id,
         expires_after_seconds=limits.idle_seconds,
         example=session.example,
         files=[_file_info(upload) for upload in session.uploads.values()],
         columns=match_columns(session, limits.groups),
+        estimate=schemas.LastEstimate(id=last.id, wanted=last.wanted) if last else None,
     )
 
 
 def _file_info(upload: Upload) -> schemas.FileInfo:
-    about = {"id": upload.id, "name": upload.name, "role": upload.role, "size": upload.size}
+    about = {
+        "id": upload.id,
+        "name": upload.name,
+        "role": upload.role,
+        "size": upload.size,
+        "settings": upload.settings,
+    }
     return schemas.FileInfo.model_validate(about | upload.content.model_dump())
 
 
-def _estimate_info(service: Service, estimate: Estimate) -> schemas.EstimateInfo:
+def _estimate_info(service: Service, session: Session, estimate: Estimate) -> schemas.EstimateInfo:
     """Describe an estimate."""
     answer = None
     if estimate.job.state == "done":
         answer = json.loads((estimate.directory / schemas.Download.json).read_text("utf-8"))
-    job = _job_info(service, estimate, service.estimates, estimate.job)
+    job = _job_info(service, session, estimate, estimate.job)
     return schemas.EstimateInfo.model_validate({"id": estimate.id, "answer": answer, **job})
 
 
-def _diagnosis_info(service: Service, estimate: Estimate, job: Job) -> schemas.DiagnosisInfo:
+def _diagnosis_info(
+    service: Service, session: Session, estimate: Estimate, job: Job
+) -> schemas.DiagnosisInfo:
     """Describe the check of an estimate's assumptions."""
     diagnosis = job.future.result() if job.state == "done" else None
-    told = _job_info(service, estimate, service.diagnoses, job)
+    told = _job_info(service, session, estimate, job)
     return schemas.DiagnosisInfo.model_validate({"diagnosis": diagnosis, **told})
 
 
-def _job_info(service: Service, estimate: Estimate, queue: JobQueue, job: Job) -> dict[str, Any]:
+def _job_info(service: Service, session: Session, estimate: Estimate, job: Job) -> dict[str, Any]:
     downloads = []
     if job.state == "done":
-        service.sessions.update_disk_usage(estimate)
+        service.sessions.update_disk_usage(session, estimate)
         downloads = [name for name in schemas.Download if (estimate.directory / name).exists()]
     error = job.error
     return {
         "state": job.state,
         "step": job.step,
         "fraction": job.fraction,
-        "position": queue.position(job),
+        "position": job.position,
         "seconds": round(job.seconds, 2),
         "error": _told(error) if error else None,
         "downloads": downloads,
@@ -302,7 +330,7 @@ def _told(problem: RefusedError) -> dict[str, Any]:
 
 
 async def _refuse(request: Request, problem: Any) -> JSONResponse:
-    headers = {"retry-after": "60"} if problem.status == 503 else {}
+    headers = {"retry-after": "60"} if problem.status in (429, 503) else {}
     if problem.status in (408, 413, 507):
         # The server does not wait for the rest of the request.
         headers["connection"] = "close"

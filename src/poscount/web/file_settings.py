@@ -58,6 +58,11 @@ def read_fields(fields: dict[str, str]) -> tuple[str, CsvFormat]:
     )
 
 
+def without_role(fields: dict[str, str]) -> dict[str, str]:
+    """Give only the fields that say how a file is written."""
+    return {name: value for name, value in fields.items() if name != "role"}
+
+
 def _units(text: str) -> tuple[tuple[str, str], ...]:
     units = []
     for line in filter(None, map(str.strip, text.splitlines())):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -62,6 +62,16 @@ def _is_address(name: str) -> bool:
     return True
 
 
+async def send_refusal(
+    send: Any, status: int, sentence: str, headers: Sequence[tuple[bytes, bytes]] = ()
+) -> None:
+    """Refuse a request before the application has seen it."""
+    body = json.dumps({"message": sentence, "field": None, "choices": []}).encode()
+    headers = [(b"content-type", b"application/json"), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
 class Guard:
     """ASGI middleware: refuses unknown hosts and other sites, and sets the security headers."""
 
@@ -93,11 +103,7 @@ class Guard:
         if refusal is None:
             await self.app(scope, receive, send_guarded)
             return
-        status, sentence = refusal
-        body = json.dumps({"message": sentence, "field": None}).encode()
-        kind = (b"content-type", b"application/json")
-        await send_guarded({"type": "http.response.start", "status": status, "headers": [kind]})
-        await send_guarded({"type": "http.response.body", "body": body})
+        await send_refusal(send_guarded, *refusal)
 
     def _refusal(self, method: str, headers: dict[bytes, str]) -> tuple[int, str] | None:
         host = headers.get(b"host", "")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import sys
 import threading
 import time
-from collections import deque
 from concurrent.futures import Future
 from multiprocessing.connection import Connection
 from typing import Any
 
+from poscount.web.fair_queue import FairQueue, Owner
 from poscount.web.refusals import RefusedError, refusal_of, size
 from poscount.web.tasks import Task
 
@@ -22,8 +23,8 @@ _LONGEST_MESSAGE = 10_000_000
 class Job:
     """A task in a queue or beyond it: waiting, running, done, failed or cancelled."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, task: Task, owner: Owner, queue: JobQueue) -> None:
+        self.task, self.owner, self._queue = task, owner, queue
         self.state = "waiting"
         self.step = "waiting for its turn"
         self.fraction: float | None = None
@@ -45,6 +46,15 @@ class Job:
             return 0.0
         return (self.ended or time.monotonic()) - self.started
 
+    @property
+    def position(self) -> int | None:
+        """Number of jobs whose turn is before this one's; None when it does not wait."""
+        return self._queue.position(self)
+
+    def cancel(self) -> None:
+        """Stop it, whether it waits or runs."""
+        self._queue.cancel(self)
+
     def finish(self, state: str, outcome: Any = None, error: RefusedError | None = None) -> None:
         """Set the final state."""
         self.state, self.error, self.ended = state, error, time.monotonic()
@@ -58,54 +68,68 @@ class JobQueue:
     ----------
     slots : int
         Processes at a time.
-    waiting : int
-        Jobs that may wait.
+    waiting, waiting_per_client : int
+        Jobs that may wait, of all clients and of each.
     seconds, memory_bytes : int
         Limits of each process.
+    niceness : int
+        How far the processes stand back behind those of other queues: 0 is not at all, 19 most.
     """
 
-    def __init__(self, *, slots: int, waiting: int, seconds: int, memory_bytes: int) -> None:
-        self.waiting, self.seconds, self.memory_bytes = waiting, seconds, memory_bytes
+    def __init__(
+        self,
+        *,
+        slots: int,
+        waiting: int,
+        waiting_per_client: int,
+        seconds: int,
+        memory_bytes: int,
+        niceness: int,
+    ) -> None:
+        self.waiting, self.waiting_per_client = waiting, waiting_per_client
+        self.seconds, self.memory_bytes, self.niceness = seconds, memory_bytes, niceness
         self._context: Any = _context()
-        self._queue: deque[Job] = deque()
+        self._queue: FairQueue[Job] = FairQueue()
         self._changed = threading.Condition()
         self._closed = False
         self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(slots)]
         for thread in self._threads:
             thread.start()
 
-    def submit(self, task: Task) -> Job:
+    def submit(self, task: Task, owner: Owner) -> Job:
         """Queue a task, or refuse it when too many wait."""
-        job = Job(task)
+        job = Job(task, owner, self)
         with self._changed:
             if self._closed:
                 raise RefusedError(503, "The server is shutting down.")
             if len(self._queue) >= self.waiting:
                 raise RefusedError(503, "Too many others are waiting; try again in a minute.")
-            self._queue.append(job)
+            if self._queue.count(owner.client) >= self.waiting_per_client:
+                raise RefusedError(
+                    429, "Too much of your own work is waiting; cancel some, or try again later."
+                )
+            self._queue.add(job, owner)
             self._changed.notify()
         return job
 
     def position(self, job: Job) -> int | None:
-        """Count the jobs that wait before this one; None when it does not wait."""
+        """Count the jobs whose turn is before this one's; None when it does not wait."""
         with self._changed:
-            return self._queue.index(job) if job in self._queue else None
+            return next((i for i, other in enumerate(self._queue) if other is job), None)
 
     def cancel(self, job: Job) -> None:
         """Stop a job, whether it waits or runs."""
         job.stop.set()
         with self._changed:
-            if job in self._queue:
-                self._queue.remove(job)
+            if self._queue.remove(job, job.owner):
                 job.finish("cancelled")
 
     def close(self) -> None:
         """Stop everything, and wait until it has stopped."""
         with self._changed:
             self._closed = True
-            for job in self._queue:
-                job.finish("cancelled")
-            self._queue.clear()
+            while self._queue:
+                self._queue.take().finish("cancelled")
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()
@@ -117,7 +141,7 @@ class JobQueue:
                     self._changed.wait()
                 if self._closed:
                     return
-                job = self._queue.popleft()
+                job = self._queue.take()
             try:
                 self._run(job)
             except Exception as error:  # this thread has to go on for the other jobs
@@ -126,7 +150,7 @@ class JobQueue:
 
     def _run(self, job: Job) -> None:
         ours, theirs = self._context.Pipe(duplex=False)
-        arguments = (theirs, job.task, self.seconds, self.memory_bytes)
+        arguments = (theirs, job.task, self.seconds, self.memory_bytes, self.niceness)
         process = self._context.Process(target=_work, args=arguments, daemon=True)
         job.state, job.step, job.started = "running", "starting", time.monotonic()
         try:
@@ -190,15 +214,26 @@ def _context() -> Any:
 # In the process of a job
 
 
-def _work(messages: Connection, task: Task, seconds: int, memory_bytes: int) -> None:
+def _work(messages: Connection, task: Task, seconds: int, memory_bytes: int, niceness: int) -> None:
     """Do a task in this process. Messages are JSON: the server unpickles nothing from a worker."""
     from poscount.web import worker
 
     def send(message: dict[str, Any]) -> None:
         messages.send_bytes(json.dumps(message, default=str).encode())
 
+    threading.Thread(target=_end_with_server, daemon=True).start()
     _limit(seconds, memory_bytes)
+    if hasattr(os, "nice"):
+        os.nice(niceness)
     send(worker.run(task, lambda step, fraction: send({"step": step, "fraction": fraction})))
+
+
+def _end_with_server() -> None:
+    """End this process when the server ends, even if it is killed and can stop nobody."""
+    server = multiprocessing.parent_process()
+    if server is not None:
+        server.join()
+        os._exit(1)
 
 
 def _limit(seconds: int, memory_bytes: int) -> None:

@@ -11,13 +11,13 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
+from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError
 
 # Bytes of everything in a form except the file.
 _OVERHEAD = 64_000
 _LONGEST_FIELD = 1_000
 _MOST_PARTS = 20
-_IDLE_SECONDS = 60
 _DISCARD_BYTES = 4_000_000
 _DISCARD_SECONDS = 3
 
@@ -99,7 +99,7 @@ class Form:
 
 
 async def receive(
-    request: Request, write: Callable[[bytes], None], *, most: int, too_large: RefusedError
+    request: Request, write: Callable[[bytes], None], limits: Limits, too_large: RefusedError
 ) -> Form:
     """Receive a form; the bytes of its file go to `write` as they come in.
 
@@ -108,8 +108,8 @@ async def receive(
     request : Request
     write : callable
         Gets the content of the file; it may raise `RefusedError`.
-    most : int
-        Bytes that the file may have.
+    limits : Limits
+        The file may be this large, and as slow as this.
     too_large : RefusedError
         Raised when the form is larger: at once if it says so itself.
     """
@@ -120,18 +120,20 @@ async def receive(
             415, "Send the file as multipart/form-data, in a part named file.", "file"
         )
     declared = request.headers.get("content-length", "0")
-    if declared.isdecimal() and int(declared) > most + _OVERHEAD:
+    if declared.isdecimal() and int(declared) > limits.upload_bytes + _OVERHEAD:
         raise too_large
     form = Form(write)
     stream = request.stream()
     try:
-        await _parse(stream, boundary, form, most + _OVERHEAD, too_large)
+        await _parse(stream, boundary, form, limits, too_large)
     except RefusedError:
         # A client that has nearly finished may do so, and then reads the answer.
         await _discard(stream)
         raise
     except TimeoutError as error:
-        raise RefusedError(408, "The upload stopped halfway; send it again.", "file") from error
+        raise RefusedError(
+            408, "The upload stopped halfway or is too slow; send it again.", "file"
+        ) from error
     except ClientDisconnect as error:
         raise RefusedError(400, "The upload was interrupted.", "file") from error
     if not form.complete:
@@ -142,14 +144,25 @@ async def receive(
 
 
 async def _parse(
-    stream: AsyncGenerator[bytes], boundary: bytes, form: Form, most: int, too_large: RefusedError
+    stream: AsyncGenerator[bytes],
+    boundary: bytes,
+    form: Form,
+    limits: Limits,
+    too_large: RefusedError,
 ) -> None:
     n_bytes = 0
+    began = asyncio.get_running_loop().time()
     try:
         parser = MultipartParser(boundary, form.callbacks())
-        while (chunk := await _next(stream)) is not None:
+        while True:
+            # What keeps up the speed may take as long as it needs; a trickle may not.
+            seconds = limits.upload_grace_seconds + n_bytes / limits.upload_bytes_per_second
+            async with asyncio.timeout_at(began + seconds):
+                chunk = await anext(stream, None)
+            if chunk is None:
+                return
             n_bytes += len(chunk)
-            if n_bytes > most:
+            if n_bytes > limits.upload_bytes + _OVERHEAD:
                 raise too_large
             parser.write(chunk)
     except FormParserError as error:
@@ -161,10 +174,5 @@ async def _discard(stream: AsyncGenerator[bytes]) -> None:
     n_bytes = 0
     with contextlib.suppress(TimeoutError, ClientDisconnect):
         async with asyncio.timeout(_DISCARD_SECONDS):
-            while n_bytes < _DISCARD_BYTES and (chunk := await _next(stream)) is not None:
+            while n_bytes < _DISCARD_BYTES and (chunk := await anext(stream, None)) is not None:
                 n_bytes += len(chunk)
-
-
-async def _next(stream: AsyncGenerator[bytes]) -> bytes | None:
-    async with asyncio.timeout(_IDLE_SECONDS):
-        return await anext(stream, None)

@@ -121,8 +121,9 @@ def remedy(option: str | None, value: Any = None, leave_out: bool = False) -> st
     if isinstance(value, dict):
         lines = " and ".join(f"“{column}={unit}”" for column, unit in value.items())
         return f"Write {lines} into the setting {setting.label}, one in each line."
-    if isinstance(value, list) and setting.label:
-        return f"Write “{', '.join(map(str, value))}” into the setting {setting.label}."
+    if isinstance(value, list | int) and setting.label:
+        written = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        return f"Write “{written}” into the setting {setting.label}."
     return setting.advice or f"Use the setting {setting.label}."
 
 

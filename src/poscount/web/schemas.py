@@ -8,14 +8,19 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Name = Annotated[str, Field(max_length=1000)]
+FileSettings = Annotated[dict[Name, Name], Field(max_length=20)]
 
 
 class Mend(BaseModel):
-    """A setting that would mend a problem, as a button: its label, the setting and its value."""
+    """A setting that would mend a problem, as a button: its label, the setting and its value.
+
+    `role` is that of the files to be read again with it.
+    """
 
     label: str
     setting: str
     value: str
+    role: str | None = None
 
 
 class Refusal(BaseModel):
@@ -110,12 +115,13 @@ class FileContent(BaseModel):
 
 
 class FileInfo(FileContent):
-    """A file that was received and inspected."""
+    """A file that was received and inspected, and the `settings` that were sent with it."""
 
     id: str
     name: str
     role: Literal["positives", "unlabeled"]
     size: int
+    settings: dict[str, str]
 
 
 class Grouping(BaseModel):
@@ -153,16 +159,6 @@ class ColumnMatch(BaseModel):
     mends: list[Mend] = []
 
 
-class SessionInfo(BaseModel):
-    """A session: its files, and what can be done with each of their columns."""
-
-    session: str
-    expires_after_seconds: float
-    example: bool
-    files: list[FileInfo]
-    columns: list[ColumnMatch]
-
-
 class EstimateRequest(BaseModel):
     """What to estimate, and how.
 
@@ -179,6 +175,24 @@ class EstimateRequest(BaseModel):
     confidence: Annotated[float, Field(gt=0, lt=1)] | None = None
     bootstrap: Annotated[int, Field(ge=2, le=1000)] | None = None
     random_state: Annotated[int, Field(ge=0, lt=2**32)] = 0
+
+
+class LastEstimate(BaseModel):
+    """The newest estimate of the files of a session, and what it was asked for."""
+
+    id: str
+    wanted: EstimateRequest
+
+
+class SessionInfo(BaseModel):
+    """A session: its files, what can be done with each of their columns, and its last estimate."""
+
+    session: str
+    expires_after_seconds: float
+    example: bool
+    files: list[FileInfo]
+    columns: list[ColumnMatch]
+    estimate: LastEstimate | None
 
 
 class IntervalInfo(BaseModel):

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 import webbrowser
 from collections.abc import Sequence
 
 import uvicorn
+from fastapi import FastAPI
 
 from poscount.errors import InputError
 from poscount.web.app import make_app
+from poscount.web.connections import limited_protocol
 from poscount.web.guard import LOOPBACK, Hosts
 from poscount.web.limits import Limits
 
 
 def serve(
-    host: str, port: int, *, limits: Limits, open_browser: bool, allow_hosts: Sequence[str] = ()
+    host: str,
+    port: int,
+    *,
+    limits: Limits,
+    open_browser: bool,
+    allow_hosts: Sequence[str] = (),
+    trusted_proxies: Sequence[str] = (),
 ) -> None:
     """Serve the page until a signal stops it.
 
@@ -28,18 +37,46 @@ def serve(
         Whether to open the page in the user's browser.
     allow_hosts : sequence of str
         More host names that requests may use.
+    trusted_proxies : sequence of str
+        Addresses of proxies; they say in X-Forwarded-For who their client is.
     """
     app = make_app(limits, Hosts(host, allow_hosts))
-    config = uvicorn.Config(
+    config = configure(app, limits, trusted_proxies)
+    with _listen(host, port) as listener:
+        _Server(config, host, open_browser).run(sockets=[listener])
+
+
+def configure(app: FastAPI, limits: Limits, trusted_proxies: Sequence[str] = ()) -> uvicorn.Config:
+    """Set up uvicorn for the application.
+
+    Parameters
+    ----------
+    app : FastAPI
+    limits : Limits
+    trusted_proxies : sequence of str
+        As for `serve`.
+    """
+    for address in trusted_proxies:
+        try:
+            ipaddress.ip_address(address)
+        except ValueError as error:
+            sentence = f"{address!r} is not the address of a proxy, such as 10.0.0.2."
+            raise InputError(sentence, option="trust_proxy") from error
+    return uvicorn.Config(
         app,
-        log_level="warning",
+        http=limited_protocol(limits, trusted_proxies),
+        ws="none",
+        # Anybody can send bad requests, and would fill the log with them.
+        log_level="error",
         # The name of a session is its only key, so it must not be logged.
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=3,
+        h11_max_incomplete_event_size=limits.header_bytes + limits.url_bytes,
+        # By default uvicorn would believe what any client on this machine says about its address.
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
     )
-    with _listen(host, port) as listener:
-        _Server(config, host, open_browser).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):

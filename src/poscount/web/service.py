@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
 
 from poscount import registry
 from poscount.web import schemas
-from poscount.web.file_settings import common_settings, read_fields
+from poscount.web.clients import Clients
+from poscount.web.cost import is_long
+from poscount.web.fair_queue import Owner
+from poscount.web.file_settings import common_settings, read_fields, without_role
 from poscount.web.jobs import Job, JobQueue
 from poscount.web.limits import Limits
 from poscount.web.matching import is_taken, match_columns, too_many_groups, why_no_group
 from poscount.web.multipart import receive
 from poscount.web.refusals import RefusedError, refusal_of, size
+from poscount.web.server_directory import remove_abandoned
 from poscount.web.sessions import Estimate, Session, Sessions, Upload
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
@@ -28,21 +33,27 @@ from poscount.workflows import CsvFormat
 
 _EXAMPLE = (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled"))
 _SWEEP_SECONDS = 15.0
+_THE_SERVER = Owner("", "")
 
 
 class Service:
-    """Sessions and the processes that work for them."""
+    """Sessions and the processes that work for them.
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    Each kind of work has processes of its own, so that reading a file waits for no estimate, a
+    quick estimate for no long one, and no estimate for somebody else's report. What takes long
+    stands back when there is not enough processor time for all.
+    """
+
+    def __init__(self, limits: Limits, clients: Clients) -> None:
+        self.limits, self.clients = limits, clients
         self.sessions = Sessions(limits)
-        seconds = max(1, limits.seconds // 5)
-        self.inspections = self._queue(limits.workers, limits.sessions, seconds)
-        self.estimates = self._queue(limits.workers, limits.waiting, limits.seconds)
-        # In a queue of their own, so that no estimate waits for someone else's report.
-        self.diagnoses = self._queue(max(1, limits.workers // 2), limits.waiting, limits.seconds)
+        few = max(1, limits.workers // 2)
+        self.inspections = self._queue(limits.workers, max(1, limits.seconds // 5), 0)
+        self.estimates = self._queue(limits.workers, limits.seconds, 0)
+        self.long_estimates = self._queue(few, limits.seconds, 15)
+        self.diagnoses = self._queue(few, limits.seconds, 10)
         # At once, so that the library is imported before the first file comes.
-        self._methods = self.inspections.submit(MethodsTask())
+        self._methods = self.inspections.submit(MethodsTask(), _THE_SERVER)
 
     async def methods(self) -> list[dict[str, Any]]:
         """Describe the methods on offer."""
@@ -56,7 +67,8 @@ class Service:
                 409, f"A session can have {self.limits.files} files; remove one first."
             )
         with session.receiving():
-            await self._receive(session, request)
+            async with self.clients.uploading(session.owner.client):
+                await self._receive(session, request)
 
     async def _receive(self, session: Session, request: Request) -> None:
         incoming = session.directory / secrets.token_hex(8)
@@ -69,14 +81,14 @@ class Service:
                     nonlocal n_bytes
                     if n_bytes + len(data) > self.limits.upload_bytes:
                         raise self._too_large()
-                    self.sessions.take(len(data))
+                    self.sessions.take(session, len(data))
                     n_bytes += len(data)
                     file.write(data)
 
-                most = self.limits.upload_bytes
-                form = await receive(request, write, most=most, too_large=self._too_large())
+                form = await receive(request, write, self.limits, self._too_large())
             role, csv_format = read_fields(form.fields)
             upload = self.sessions.new_upload(session, form.file_name or "", role, csv_format)
+            upload.settings = without_role(form.fields)
             _check_open(session)
             incoming.rename(upload.path)
             await self._inspect(session, upload)
@@ -84,10 +96,22 @@ class Service:
             # Whatever happened, nothing of the file stays.
             for path in (incoming, upload.path if upload else incoming):
                 path.unlink(missing_ok=True)
-            self.sessions.used -= n_bytes
+            self.sessions.give_back(session, n_bytes)
             raise
         upload.size = n_bytes
         self._keep(session, upload)
+
+    async def change_settings(
+        self, session: Session, upload: Upload, fields: dict[str, str]
+    ) -> None:
+        """Read a file again with other settings; it stays as it was if that fails."""
+        await self._make_way(session)
+        _, csv_format = read_fields({**fields, "role": upload.role})
+        again = replace(upload, csv_format=csv_format, settings=without_role(fields))
+        with session.receiving():
+            await self._inspect(session, again)
+        session.example = False
+        session.uploads[upload.id] = again
 
     async def add_example(self, session: Session) -> None:
         """Replace all files by the embedded example."""
@@ -103,7 +127,7 @@ class Service:
         upload = self.sessions.new_upload(session, name, role, CsvFormat())
         await self._inspect(session, upload, example=name)
         upload.size = upload.path.stat().st_size
-        self.sessions.take(upload.size)
+        self.sessions.take(session, upload.size)
         self._keep(session, upload)
 
     async def remove_file(self, session: Session, upload: Upload) -> None:
@@ -144,9 +168,14 @@ class Service:
             by_file=wanted.by_file,
             example=session.example,
             most_groups=self.limits.groups,
+            seconds=self.limits.seconds,
         )
+        cells = sum(upload.content.rows * len(upload.content.columns) for upload in unlabeled)
+        queue = self.long_estimates if is_long(task, cells) else self.estimates
+        job = queue.submit(task, session.owner)
+        files = tuple(session.uploads.values())
         directory.mkdir(mode=0o700)
-        estimate = Estimate(secrets.token_hex(8), directory, task, self.estimates.submit(task))
+        estimate = Estimate(secrets.token_hex(8), directory, task, wanted, files, job)
         self.sessions.keep_estimate(session, estimate)
         return estimate
 
@@ -192,7 +221,8 @@ class Service:
         if not kept.issuperset(estimate.task.files):
             raise RefusedError(409, "The files of this estimate have been removed.")
         if estimate.diagnosis is None or estimate.diagnosis.state in ("failed", "cancelled"):
-            estimate.diagnosis = self.diagnoses.submit(DiagnoseTask(estimate.task))
+            task = DiagnoseTask(estimate.task)
+            estimate.diagnosis = self.diagnoses.submit(task, session.owner)
         return estimate.diagnosis
 
     async def write_report(self, estimate: Estimate, wanted: schemas.ReportRequest) -> None:
@@ -218,28 +248,36 @@ class Service:
 
     async def sweep(self) -> None:
         """Delete sessions as they expire, until this is cancelled."""
+        shortest = min(self.limits.idle_seconds, self.limits.leave_seconds)
         while True:
-            await asyncio.sleep(min(_SWEEP_SECONDS, self.limits.idle_seconds / 2))
+            await asyncio.sleep(min(_SWEEP_SECONDS, shortest / 2))
             for session in self.sessions.expired():
                 await self.close_session(session)
+            await asyncio.to_thread(remove_abandoned)
 
     def close(self) -> None:
         """Stop all work and delete everything."""
-        self.inspections.close()
-        self.estimates.close()
-        self.diagnoses.close()
+        for queue in (self.inspections, self.estimates, self.long_estimates, self.diagnoses):
+            queue.close()
         self.sessions.close_all()
 
-    def _queue(self, slots: int, waiting: int, seconds: int) -> JobQueue:
-        memory = self.limits.memory_bytes
-        return JobQueue(slots=slots, waiting=waiting, seconds=seconds, memory_bytes=memory)
+    def _queue(self, slots: int, seconds: int, niceness: int) -> JobQueue:
+        return JobQueue(
+            slots=slots,
+            # A session has one estimate at a time.
+            waiting=self.limits.sessions,
+            waiting_per_client=self.limits.sessions_per_client,
+            seconds=seconds,
+            memory_bytes=self.limits.memory_bytes,
+            niceness=niceness,
+        )
 
     async def _inspect(
         self, session: Session, upload: Upload, *, example: str | None = None
     ) -> None:
         task = InspectTask(upload.sent, upload.csv_format, self.limits, example)
         try:
-            content = await _outcome(self.inspections.submit(task))
+            content = await _outcome(self.inspections.submit(task, session.owner))
         except RefusedError as problem:
             _check_open(session)
             problem.field = problem.field or upload.role
@@ -250,7 +288,8 @@ class Service:
                 if column[name] is not None:
                     refusal = refusal_of(column[name], task)
                     column[name] = refusal.message
-                    column["mends"] = [*column.get("mends", []), *refusal.mends]
+                    own = [{**mend, "role": upload.role} for mend in refusal.mends]
+                    column["mends"] = [*column.get("mends", []), *own]
         upload.content = schemas.FileContent.model_validate(content)
 
     def _keep(self, session: Session, upload: Upload) -> None:
@@ -262,9 +301,9 @@ class Service:
         session.uploads[upload.id] = upload
 
     async def _cancel(self, estimate: Estimate) -> None:
-        for queue, job in ((self.estimates, estimate.job), (self.diagnoses, estimate.diagnosis)):
+        for job in (estimate.job, estimate.diagnosis):
             if job is not None:
-                queue.cancel(job)
+                job.cancel()
                 await asyncio.wrap_future(job.future)
 
     async def _make_way(self, session: Session) -> None:

@@ -6,16 +6,18 @@ import contextlib
 import re
 import secrets
 import shutil
-import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from poscount.web.fair_queue import Owner
 from poscount.web.jobs import Job
 from poscount.web.limits import Limits
-from poscount.web.refusals import RefusedError
-from poscount.web.schemas import FileContent
+from poscount.web.refusals import RefusedError, size
+from poscount.web.schemas import EstimateRequest, FileContent
+from poscount.web.server_directory import ServerDirectory
 from poscount.web.tasks import EstimateTask, SentFile
 from poscount.workflows import CsvFormat
 
@@ -32,13 +34,17 @@ _ESTIMATES_KEPT = 5
 
 @dataclass
 class Upload:
-    """A file: where it is and, once it is inspected, what is in it."""
+    """A file: where it is, how it is written and, once it is inspected, what is in it.
+
+    `settings` says how it is written in the words of the form that came with it.
+    """
 
     id: str
     name: str
     role: str
     path: Path
     csv_format: CsvFormat
+    settings: dict[str, str] = field(default_factory=dict)
     size: int = 0
     content: FileContent = field(default_factory=FileContent)
 
@@ -56,11 +62,13 @@ class Upload:
 
 @dataclass
 class Estimate:
-    """A job, the folder with its results, and the check of its assumptions."""
+    """A job, the files it was made from, the folder with its results, and a check of it."""
 
     id: str
     directory: Path
     task: EstimateTask
+    wanted: EstimateRequest
+    uploads: tuple[Upload, ...]
     job: Job
     diagnosis: Job | None = None
     size: int = 0
@@ -70,14 +78,20 @@ class Estimate:
 class Session:
     """Everything that belongs to one client."""
 
-    id: str
+    owner: Owner
     directory: Path
     touched: float
+    left: float | None = None
     example: bool = False
     uploads: dict[str, Upload] = field(default_factory=dict)
     estimates: dict[str, Estimate] = field(default_factory=dict)
     incoming: int = 0
     closed: bool = False
+
+    @property
+    def id(self) -> str:
+        """Its name, which is also its only key."""
+        return self.owner.session
 
     @property
     def busy(self) -> bool:
@@ -98,6 +112,13 @@ class Session:
     def live(self) -> Estimate | None:
         """The estimate that waits or runs."""
         return next((e for e in self.estimates.values() if e.job.live), None)
+
+    @property
+    def last(self) -> Estimate | None:
+        """The newest estimate, unless the files are not those that it was made from any more."""
+        newest = next(reversed(self.estimates.values()), None)
+        same = newest is not None and newest.uploads == tuple(self.uploads.values())
+        return newest if same else None
 
     def of_role(self, role: str) -> list[Upload]:
         """List the uploads of one role, in the order in which they came."""
@@ -121,17 +142,31 @@ class Sessions:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        # Readable by nobody else: mkdtemp gives it mode 0700.
-        self.root = Path(tempfile.mkdtemp(prefix="poscount-"))
-        self.used = 0
+        self._home = ServerDirectory()
+        self.root = self._home.path / "sessions"
+        self.root.mkdir(mode=0o700)
+        # Bytes on the disk, by client.
+        self.disk: Counter[str] = Counter()
         self._sessions: dict[str, Session] = {}
 
-    def open(self) -> Session:
+    @property
+    def used(self) -> int:
+        """Bytes on the disk for all clients together."""
+        return self.disk.total()
+
+    def open(self, client: str) -> Session:
         """Begin a session with a name that nobody can guess."""
         if len(self._sessions) >= self.limits.sessions:
             raise RefusedError(503, "Too many people are using this server now; try again later.")
-        session = Session(secrets.token_urlsafe(24), Path(), time.monotonic())
-        session.directory = self.root / secrets.token_hex(16)
+        clients = Counter(session.owner.client for session in self._sessions.values())
+        if clients[client] >= self.limits.sessions_per_client:
+            raise RefusedError(
+                429,
+                f"Your address has {clients[client]} sessions, as many as this server allows; "
+                "close a page or delete a session.",
+            )
+        owner = Owner(client, secrets.token_urlsafe(24))
+        session = Session(owner, self.root / secrets.token_hex(16), time.monotonic())
         session.directory.mkdir(mode=0o700)
         self._sessions[session.id] = session
         return session
@@ -141,14 +176,32 @@ class Sessions:
         session = self._sessions.get(identifier)
         if session is None or self._expired(session):
             raise RefusedError(404, "This session does not exist or has expired; begin a new one.")
-        session.touched = time.monotonic()
+        session.touched, session.left = time.monotonic(), None
         return session
 
-    def take(self, n_bytes: int) -> None:
+    def leave(self, session: Session) -> None:
+        """Note that the page of a session is gone: unless it comes back soon, so is the session."""
+        session.left = time.monotonic()
+
+    def take(self, session: Session, n_bytes: int) -> None:
         """Account for bytes that are about to be written."""
+        client = session.owner.client
         if self.used + n_bytes > self.limits.disk_bytes:
             raise RefusedError(507, "The server's disk space for files is full; try again later.")
-        self.used += n_bytes
+        if self.disk[client] + n_bytes > self.limits.disk_bytes_per_client:
+            raise RefusedError(
+                507,
+                f"Your files have {size(self.limits.disk_bytes_per_client)} together, as much as "
+                "this server keeps for one address; remove some.",
+            )
+        self.disk[client] += n_bytes
+
+    def give_back(self, session: Session, n_bytes: int) -> None:
+        """Account for bytes that were deleted."""
+        client = session.owner.client
+        self.disk[client] -= n_bytes
+        if not self.disk[client]:
+            del self.disk[client]
 
     def new_upload(self, session: Session, name: str, role: str, csv_format: CsvFormat) -> Upload:
         """Give a new file its place; what the client calls it is only shown, never a path."""
@@ -174,7 +227,7 @@ class Sessions:
     def remove_upload(self, session: Session, upload: Upload) -> None:
         """Delete a file."""
         upload.path.unlink(missing_ok=True)
-        self.used -= upload.size
+        self.give_back(session, upload.size)
         session.uploads.pop(upload.id, None)
 
     def keep_estimate(self, session: Session, estimate: Estimate) -> None:
@@ -186,23 +239,22 @@ class Sessions:
     def remove_estimate(self, session: Session, estimate: Estimate) -> None:
         """Delete an estimate that has ended."""
         shutil.rmtree(estimate.directory, ignore_errors=True)
-        self.used -= estimate.size
+        self.give_back(session, estimate.size)
         session.estimates.pop(estimate.id, None)
 
-    def update_disk_usage(self, estimate: Estimate) -> None:
+    def update_disk_usage(self, session: Session, estimate: Estimate) -> None:
         """Account for what an estimate has written."""
-        size = sum(file.stat().st_size for file in estimate.directory.iterdir())
-        self.used += size - estimate.size
-        estimate.size = size
+        n_bytes = sum(file.stat().st_size for file in estimate.directory.iterdir())
+        self.give_back(session, estimate.size - n_bytes)
+        estimate.size = n_bytes
 
     def close(self, session: Session) -> None:
         """Delete a session and all its files; its jobs must have been cancelled."""
         session.closed = True
         self._sessions.pop(session.id, None)
-        for upload in session.uploads.values():
-            self.used -= upload.size
-        for estimate in session.estimates.values():
-            self.used -= estimate.size
+        n_bytes = sum(upload.size for upload in session.uploads.values())
+        n_bytes += sum(estimate.size for estimate in session.estimates.values())
+        self.give_back(session, n_bytes)
         shutil.rmtree(session.directory, ignore_errors=True)
 
     def expired(self) -> list[Session]:
@@ -213,11 +265,13 @@ class Sessions:
         """Delete everything."""
         for session in list(self._sessions.values()):
             self.close(session)
-        shutil.rmtree(self.root, ignore_errors=True)
+        self._home.remove()
 
     def _expired(self, session: Session) -> bool:
-        idle = time.monotonic() - session.touched
-        return idle > self.limits.idle_seconds and not session.busy
+        now, limits = time.monotonic(), self.limits
+        if session.left is not None and now - session.left > limits.leave_seconds:
+            return True
+        return now - session.touched > limits.idle_seconds and not session.busy
 
 
 def _shown_name(name: str) -> str:

@@ -90,6 +90,8 @@ class EstimateTask:
         Whether the files are those of the embedded example.
     most_groups : int
         More groups than this are refused.
+    seconds : int
+        Replicates that would take longer than this are refused before they are made.
     """
 
     directory: str
@@ -105,6 +107,7 @@ class EstimateTask:
     by_file: bool
     example: bool
     most_groups: int
+    seconds: int
 
     @property
     def files(self) -> tuple[SentFile, ...]:

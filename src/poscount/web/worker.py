@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import shutil
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -72,6 +73,9 @@ _DPI = 110
 # Values that a check of the assumptions looks at: more would take long and tell little.
 _MOST_VALUES = 5_000_000
 _FEWEST_ROWS = 10_000
+# So many replicates are made without asking how long they take, and so many to find out.
+_FEW_REPLICATES = 20
+_TRIED = 4
 
 
 def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
@@ -167,6 +171,7 @@ def _estimate(task: EstimateTask, report_step: ReportStep) -> None:
         features=None if task.features is None else list(task.features),
         csv_format=task.positives_format,
     )
+    _check_replicates(task, model, report_step)
     if not is_reusable(model):
         report_step(f"looking at {_files(task)} of unlabeled rows", None)
     results = quantify(
@@ -183,6 +188,55 @@ def _estimate(task: EstimateTask, report_step: ReportStep) -> None:
         raise InputError(f"There are {len(results):,} groups, too many to show.", option="by")
     report_step("writing the result", None)
     _write(task, model, _under_sent_names(task, results))
+
+
+def _check_replicates(task: EstimateTask, model: Any, report_step: ReportStep) -> None:
+    """Refuse replicates that would take too long, after a few of them and not after all the time.
+
+    A replicate is made from half of the rows, so that the estimate itself and `_TRIED` replicates
+    take as long as `_TRIED / 2 + 1` estimates, or `_TRIED + 2` replicates.
+    """
+    replicates = task.options["bootstrap"]
+    if replicates is None or replicates <= _FEW_REPLICATES:
+        return
+    report_step("finding out how long the replicates take", None)
+
+    def seconds(tried: int | None) -> float:
+        model.set_params(bootstrap=tried)
+        began = time.perf_counter()
+        quantify(
+            model,
+            [file.path for file in task.unlabeled],
+            by=task.by,
+            by_file=task.by_file,
+            n_jobs=1,
+            csv_format=task.csv_format,
+        )
+        return time.perf_counter() - began
+
+    seconds(None)  # the first time something may have to be compiled
+    each = seconds(_TRIED) / (_TRIED + 2)
+    model.set_params(bootstrap=replicates)
+    if replicates * each > task.seconds:
+        most = int(task.seconds / each)
+        raise InputError(
+            f"{replicates} replicates would take about {_spoken(replicates * each)}, longer than "
+            f"the {_spoken(task.seconds)} that the server allows.",
+            option="bootstrap",
+            value=most,
+            leave_out=most < 2,
+        )
+
+
+def _spoken(seconds: float) -> str:
+    """Write a time for people.
+
+    Examples
+    --------
+    >>> _spoken(45), _spoken(300), _spoken(5400)
+    ('45 s', '5 minutes', '90 minutes')
+    """
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _files(task: EstimateTask) -> str:

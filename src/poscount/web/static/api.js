@@ -69,6 +69,6 @@ const POLL_MILLISECONDS = 300;
 export const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
 
 // For when the page is closed and nobody waits for the answer.
-export function forget(path) {
-  fetch(`/api/${path}`, { method: "DELETE", keepalive: true }).catch(() => {});
+export function tell(path) {
+  fetch(`/api/${path}`, { method: "POST", keepalive: true }).catch(() => {});
 }

@@ -1,14 +1,25 @@
 // The page: what to count on the left, the answer on the right.
 
 import { ask, pause } from "./api.js";
-import { choices, forgetChoices, groupBy, showColumns, startColumns, whyNotYet } from "./columns.js";
+import {
+  choices,
+  forgetChoices,
+  groupBy,
+  pickedChoices,
+  restoreChoices,
+  showColumns,
+  startColumns,
+  whyNotYet,
+} from "./columns.js";
 import { forgetComparison, startCompare } from "./compare.js";
 import { diagnose, forgetDiagnosis } from "./diagnosis.js";
 import { clearErrors, showError } from "./errors.js";
-import { currentSession, isReceiving, startFiles, useExample, watchFiles } from "./files.js";
+import { currentSession, isReceiving, resumeSession, startFiles, useExample, watchFiles } from "./files.js";
+import { recall, remember, restoreSettings, settings } from "./memory.js";
 import { byId, fillSelect, say, whole } from "./page.js";
 import { startReport } from "./report.js";
 import { showDownloads, showResult, startResult } from "./result.js";
+import { isDoubtful } from "./results_table.js";
 import { offerTabs, openTab, startTabs } from "./tabs.js";
 
 const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
@@ -39,6 +50,7 @@ async function start() {
   byId("cancel").addEventListener("click", cancel);
   byId("method").addEventListener("change", showMethod);
   byId("settings-section").addEventListener("change", tellOutdated);
+  window.addEventListener("pagehide", () => remember({ picked: pickedChoices(), settings: settings() }));
   try {
     const info = await ask("GET", "info");
     startFiles(info.limits, showSession, allowEstimate);
@@ -50,11 +62,27 @@ async function start() {
     methods = offered.methods;
     fillSelect("method", methods.map(({ name, title }, i) => [name, i ? title : `${title} (recommended)`]));
     fillSelect("scorer", [["", "the method's default"], ...offered.scorers.map((name) => [name, name])]);
+    await resume();
     showMethod();
     byId("example").disabled = false;
     document.body.dataset.ready = "true";
   } catch (error) {
     showError(error, "positives");
+  }
+}
+
+// After the page was loaded again: the files, the choices, and the last answer or the wait for it.
+async function resume() {
+  const { picked = [], settings: values = {} } = recall();
+  restoreSettings(values);
+  restoreChoices(picked);
+  await resumeSession();
+  const { estimate: last } = currentSession() ?? {};
+  if (currentSession()) {
+    restoreSettings(values); // a new list of files has set some
+  }
+  if (last) {
+    watchEstimate(async () => last.id);
   }
 }
 
@@ -171,13 +199,16 @@ function wanted() {
 
 async function estimate() {
   clearErrors(...FIELDS, "general", "positives", "unlabeled");
+  await watchEstimate(async (base) => (await ask("POST", base, wanted())).id);
+}
+
+async function watchEstimate(begin) {
+  const request = JSON.stringify(wanted());
   working(true);
   byId("working").scrollIntoView({ block: "nearest" });
   try {
     const base = `sessions/${currentSession().session}/estimates`;
-    const request = wanted();
-    const { id } = await ask("POST", base, request);
-    await follow(`${base}/${id}`, JSON.stringify(request));
+    await follow(`${base}/${await begin(base)}`, request);
   } catch (error) {
     showError(error);
   } finally {
@@ -214,7 +245,8 @@ function showAnswer({ answer, downloads, seconds }, path, request) {
   showResult(answer, downloads, `/api/${path}`);
   say("outdated", "");
   say("made", `${answer.made} It took ${seconds.toFixed(1)} s.`);
-  diagnose(path, (ready) => showDownloads(answer, ready, `/api/${path}`));
+  const doubtful = answer.results.length > 1 ? answer.results.filter(isDoubtful).length : 0;
+  diagnose(path, doubtful, (ready) => showDownloads(answer, ready, `/api/${path}`));
 }
 
 function showStep({ state, step, fraction, position }) {

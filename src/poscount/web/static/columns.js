@@ -36,15 +36,14 @@ export function forgetChoices() {
   picked = new Map();
 }
 
-export function groupBy(name) {
-  picked.set(name, GROUP + name);
+export const pickedChoices = () => [...picked];
+
+export function restoreChoices(entries) {
+  picked = new Map(entries);
 }
 
-// What somebody chose, to be kept with the session.
-export const pickedColumns = () => Object.fromEntries(picked);
-
-export function pickColumns(choices) {
-  picked = new Map(Object.entries(choices));
+export function groupBy(name) {
+  picked.set(name, GROUP + name);
 }
 
 // What an estimate is to learn from, and by what its rows are grouped.

@@ -77,13 +77,16 @@ function show(answers) {
       const row = document.createElement("tr");
       row.append(element("th", entry.label, { scope: "row" }));
       for (const { title, told } of answers) {
-        const text = told.answer ? cellText(told.answer.results[i]) : told.error.message;
-        row.append(element("td", text, { class: "number", "data-label": title }));
+        const cell = element("td", "", { class: "number", "data-label": title });
+        cell.append(...(told.answer ? numbers(told.answer.results[i]) : [told.error.message]));
+        row.append(cell);
       }
       return row;
     }),
   );
 }
 
-const cellText = ({ prevalence, interval }) =>
-  `${percent(prevalence)}${interval ? ` (${percent(interval.low)} to ${percent(interval.high)})` : ""}`;
+function numbers({ prevalence, interval }) {
+  const range = interval ? `${percent(interval.low)} to ${percent(interval.high)}` : "no interval";
+  return [element("strong", percent(prevalence)), element("span", range, { class: "range" })];
+}

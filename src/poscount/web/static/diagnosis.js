@@ -18,7 +18,8 @@ export function forgetDiagnosis() {
   byId("diagnose-part").hidden = true;
 }
 
-export async function diagnose(path, onReady) {
+// `doubtful` is the number of groups that have warnings of their own.
+export async function diagnose(path, doubtful, onReady) {
   forgetDiagnosis();
   shown = path;
   say("diagnosis-status", "The assumptions are being checked …");
@@ -32,7 +33,7 @@ export async function diagnose(path, onReady) {
       return;
     }
     if (told.state === "done") {
-      showDiagnosis(told.diagnosis);
+      showDiagnosis(told.diagnosis, doubtful);
       onReady(told.downloads);
     } else {
       say("diagnosis-status", unchecked(told.error?.message));
@@ -46,7 +47,7 @@ export async function diagnose(path, onReady) {
 
 const unchecked = (reason) => `The assumptions were not checked. ${reason ?? ""}`;
 
-function showDiagnosis({ rows, findings, unchecked: missing, command }) {
+function showDiagnosis({ rows, findings, unchecked: missing, command }, doubtful) {
   const doubts = ["warning", "notice"].flatMap((severity) => of(findings, severity));
   const fine = of(findings, "ok");
   const warnings = of(findings, "warning").length;
@@ -60,7 +61,7 @@ function showDiagnosis({ rows, findings, unchecked: missing, command }) {
     "diagnosis-status",
     warnings
       ? `${checked}: ${reasons} to doubt the answer.`
-      : `${checked}: no reason to doubt the answer was found. That is no proof; see below.`,
+      : `${checked}: ${nothing(doubtful)} That is no proof; see below.`,
   );
   say("diagnosis-rows", rows);
   say("diagnose", command);
@@ -72,6 +73,14 @@ function showDiagnosis({ rows, findings, unchecked: missing, command }) {
     ...missing.map(({ title, reason }) => element("li", `Not checked: ${title}: ${reason}`)),
   );
   byId("unfound").hidden = fine.length + missing.length === 0;
+}
+
+function nothing(doubtful) {
+  if (doubtful === 0) {
+    return "no reason to doubt the answer was found.";
+  }
+  const groups = doubtful === 1 ? "1 group has" : `${doubtful} groups have`;
+  return `all rows together give no reason to doubt, but ${groups} warnings: see the answer.`;
 }
 
 const of = (findings, severity) => findings.filter((finding) => finding.severity === severity);

@@ -7,7 +7,7 @@ export function showError(refusal, otherwise = "general") {
   const field = byId(`${refusal.field}-error`) ? refusal.field : otherwise;
   const place = byId(`${field}-error`);
   say(`${field}-error`, refusal.message);
-  place.append(...mendButtons(refusal.mends ?? []));
+  place.append(...mendButtons(refusal.mends ?? [], otherwise));
   const input = byId(field);
   if (input) {
     input.setAttribute("aria-invalid", "true");

@@ -1,16 +1,22 @@
 // Step 1: send files to the server, and show what it found in them.
 
-import { ask, forget, Refusal, send } from "./api.js";
+import { ask, Refusal, send, tell } from "./api.js";
 import { clearErrors, showError } from "./errors.js";
+import { recall, remember } from "./memory.js";
 import { byId, element, say, whole } from "./page.js";
 import { showPreviews } from "./previews.js";
 
 const ROLES = ["positives", "unlabeled"];
 const LAYOUT = ["delimiter", "decimal", "header", "encoding", "thousands", "day_first", "na", "units"];
 
+const ADDED = { na: ", ", units: "\n" }; // settings to which something is added
+const LATE_MILLISECONDS = 5000;
+
 let session = null; // the session as the server last described it
-// {role, file, id, sheets, sheet}: kept to send them again when the settings change; the sheets are
-// those of a workbook from which somebody has to choose.
+// {role, name, file, id, sheets, sheet, changes}: kept to read them again when the settings change. The
+// file is null after the page was loaded again; the id is null if the server refused the file. The
+// sheets are those of a workbook from which somebody has to choose. The changes are settings of this
+// file alone, made by a button beside a problem.
 let sent = [];
 let limits = null;
 let receiving = 0; // files on their way
@@ -38,13 +44,46 @@ export function watchFiles() {
   }
   watchDrops();
   for (const name of LAYOUT) {
-    byId(name).addEventListener("change", sendAgain);
+    byId(name).addEventListener("change", settingChanged);
   }
+  document.addEventListener("mend", mend);
+  // The page may be loaded again, so that the server keeps the session for a little while.
   window.addEventListener("pagehide", () => {
     if (session) {
-      forget(`sessions/${session.session}`);
+      tell(`sessions/${session.session}/leave`);
     }
   });
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) {
+      stay();
+    }
+  });
+}
+
+// The session of this tab before its page was loaded again, if there is one and it still exists.
+export async function resumeSession() {
+  const name = recall().session;
+  if (!name) {
+    return;
+  }
+  try {
+    const told = await ask("GET", `sessions/${name}`);
+    sent = told.files.map(({ id, role, name: file, settings }) => {
+      const { sheet = "", ...changes } = settings;
+      return { role, name: file, file: null, id, sheets: [], sheet, changes };
+    });
+    take(told);
+    // Should the old page's goodbye be late, the session is not deleted in spite of this.
+    setTimeout(stay, LATE_MILLISECONDS);
+  } catch {
+    remember({ session: null });
+  }
+}
+
+function stay() {
+  if (session) {
+    ask("GET", `sessions/${session.session}`).catch(() => {});
+  }
 }
 
 // Files can be dropped anywhere: on the box of a role, or on the half of the window that shows while
@@ -104,7 +143,7 @@ async function addFiles(role, files) {
     showError(new Refusal(0, "There can be only one file of positives; the others were ignored.", role));
   }
   for (const file of chosen) {
-    await addEntry({ role, file, id: null, sheets: [], sheet: "" });
+    await addEntry({ role, name: file.name, file, id: null, sheets: [], sheet: "", changes: {} });
   }
 }
 
@@ -127,8 +166,12 @@ function receive(more) {
   onReceiving();
 }
 
+const layout = () => Object.fromEntries(LAYOUT.map((name) => [name, byId(name).value]));
+
+const settingsOf = ({ sheet, changes }) => ({ sheet, ...layout(), ...changes });
+
 async function addFile(entry) {
-  const { role, file, sheet } = entry;
+  const { role, file } = entry;
   if (limits && file.size > limits.upload_bytes) {
     const most = whole(limits.upload_bytes / 1e6);
     const sentence = `${file.name} is larger than ${most} MB, more than this server accepts; use the command line for it.`;
@@ -137,10 +180,9 @@ async function addFile(entry) {
   sent = sent.filter((other) => role !== "positives" || other.role !== role);
   sent.push(entry);
   const before = new Set(session?.files.map((known) => known.id));
-  const fields = { role, sheet, ...Object.fromEntries(LAYOUT.map((name) => [name, byId(name).value])) };
   await inSession(async () => {
     const path = `sessions/${session.session}/files`;
-    const told = await send(path, fields, file, (share) => {
+    const told = await send(path, { role, ...settingsOf(entry) }, file, (share) => {
       const doing = share < 1 ? `sending, ${Math.round(100 * share)} %` : "reading";
       say("file-status", `${file.name}: ${doing} …`);
     });
@@ -150,14 +192,53 @@ async function addFile(entry) {
   say("file-status", `${file.name} is read.`);
 }
 
-// A file is read with the settings it was sent with; when they change, it is sent again.
-async function sendAgain() {
-  const again = sent;
-  sent = [];
+// A setting was changed for all files.
+async function settingChanged(event) {
+  for (const entry of sent) {
+    delete entry.changes[event.target.id];
+  }
+  await readAgain(sent);
+}
+
+// A button beside a problem changes a setting of the files of one role, and adds to what others need.
+async function mend({ detail: { role, setting, value } }) {
+  const files = sent.filter((entry) => entry.role === role);
+  for (const entry of files) {
+    const before = entry.changes[setting] ?? byId(setting).value;
+    const more = ADDED[setting];
+    entry.changes[setting] = more && before ? `${before}${more}${value}` : value;
+  }
+  await readAgain(files);
+}
+
+// The server reads its files again, and gets again those that it refused.
+async function readAgain(entries) {
   clearErrors(...ROLES, ...LAYOUT);
-  for (const entry of again) {
-    await takeBack(entry);
-    await addEntry(entry);
+  for (const entry of [...entries]) {
+    if (entry.id === null) {
+      sent = sent.filter((other) => other !== entry);
+      await addEntry(entry);
+    } else {
+      await changeSettings(entry);
+    }
+  }
+}
+
+async function changeSettings(entry) {
+  receive(1);
+  say("file-status", `${entry.name}: reading …`);
+  try {
+    const path = `sessions/${session.session}/files/${entry.id}`;
+    await inSession(async () => take(await ask("PATCH", path, settingsOf(entry))));
+    say("file-status", `${entry.name} is read.`);
+  } catch (error) {
+    // What is on the page and how a file is read must not differ.
+    await takeBack(entry).catch(() => {});
+    sent = sent.filter((other) => other !== entry || entry.file);
+    showError(error, entry.role);
+    say("file-status", "");
+  } finally {
+    receive(-1);
   }
 }
 
@@ -190,17 +271,19 @@ function sheetChoice(entry, i) {
   select.append(...first, ...entry.sheets.map((name) => element("option", name, { value: name })));
   select.value = entry.sheet;
   select.addEventListener("change", () => chooseSheet(entry, select.value));
-  part.append(element("label", `Sheet of ${entry.file.name}`, { for: id }), select);
+  part.append(element("label", `Sheet of ${entry.name}`, { for: id }), select);
   return part;
 }
 
 async function inSession(work) {
   session ??= await ask("POST", "sessions");
+  remember({ session: session.session });
   try {
     await work();
   } catch (error) {
     if (error.status === 404) {
       session = null;
+      remember({ session });
       sent = [];
       showSheets();
       render();
@@ -239,7 +322,7 @@ function fileItem(file) {
   const item = element("li", `${file.name}: ${whole(file.rows)} rows, ${file.columns.length} columns`);
   const button = element("button", "Remove", {
     type: "button",
-    class: "plain",
+    class: "plain small",
     "aria-label": `Remove ${file.name}`,
   });
   button.addEventListener("click", () => removeFile(file.id));

@@ -1,17 +1,12 @@
-// Buttons that mend a problem: they change the settings that the server names.
+// Buttons that mend a problem: the files of one role are read again with another setting.
 
-import { byId, element } from "./page.js";
+import { element } from "./page.js";
 
-const ADDED = { na: ", ", units: "\n" }; // settings to which something is added
-
-export function mendButtons(mends) {
-  return mends.map(({ label, setting, value }) => {
+export function mendButtons(mends, role) {
+  return mends.map(({ label, setting, value, role: owner }) => {
     const button = element("button", label, { type: "button", class: "plain small mend" });
-    button.addEventListener("click", () => {
-      const field = byId(setting);
-      field.value = setting in ADDED && field.value ? `${field.value}${ADDED[setting]}${value}` : value;
-      field.dispatchEvent(new Event("change"));
-    });
+    const detail = { role: owner ?? role, setting, value };
+    button.addEventListener("click", () => document.dispatchEvent(new CustomEvent("mend", { detail })));
     return button;
   });
 }

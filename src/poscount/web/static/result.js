@@ -114,13 +114,17 @@ function showModelColumns(columns) {
   );
 }
 
+// The doubts first; notes look less alarming.
 function showWarnings({ results, warnings }) {
   const alone = results.length === 1;
+  const doubts = warnings.filter(({ severity }) => severity !== "note");
   byId("warnings-part").hidden = warnings.length === 0;
-  say("warnings-title", alone ? "Warnings" : "Groups that need a second look");
+  const second = alone ? "Take a second look" : "Groups that need a second look";
+  say("warnings-title", doubts.length ? second : "Good to know");
   byId("warnings").replaceChildren(
-    ...warnings.map(({ sentence, where, worst }) => {
-      const item = document.createElement("li");
+    ...[...doubts, ...warnings.filter(({ severity }) => severity === "note")].map((warning) => {
+      const { sentence, severity, where, worst } = warning;
+      const item = element("li", "", { "data-severity": severity });
       if (!alone) {
         const others = where.length - 1;
         const more = others ? ` and ${others === 1 ? "1 other group" : `${others} other groups`}` : "";
