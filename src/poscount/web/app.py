@@ -186,6 +186,14 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
         await service.remove_file(session, session.upload(file))
         return _session_info(session, limits)
 
+    @app.get("/api/sessions/{session}/files/{file}", response_class=FileResponse, **api)
+    async def get_file(session: ASession, file: str) -> FileResponse:
+        """Get a file back as it was sent, to save the session."""
+        upload = session.upload(file)
+        return FileResponse(
+            upload.path, media_type="application/octet-stream", filename=upload.name
+        )
+
     @app.patch("/api/sessions/{session}/files/{file}", **api)
     async def change_settings(
         service: AService, session: ASession, file: str, settings: schemas.FileSettings

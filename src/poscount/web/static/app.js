@@ -14,12 +14,21 @@ import {
 import { forgetComparison, startCompare } from "./compare.js";
 import { diagnose, forgetDiagnosis } from "./diagnosis.js";
 import { clearErrors, showError } from "./errors.js";
-import { currentSession, isReceiving, resumeSession, startFiles, useExample, watchFiles } from "./files.js";
+import {
+  currentSession,
+  isReceiving,
+  replaceFiles,
+  resumeSession,
+  startFiles,
+  useExample,
+  watchFiles,
+} from "./files.js";
 import { recall, remember, restoreSettings, settings } from "./memory.js";
 import { byId, fillSelect, say, whole } from "./page.js";
 import { startReport } from "./report.js";
 import { showDownloads, showResult, startResult } from "./result.js";
 import { isDoubtful } from "./results_table.js";
+import { offer, pack, unpack } from "./saved_session.js";
 import { offerTabs, openTab, startTabs } from "./tabs.js";
 
 const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
@@ -46,11 +55,13 @@ async function start() {
     byId("welcome").hidden = !byId("welcome").hidden;
     byId("welcome").scrollIntoView({ block: "nearest" });
   });
+  byId("save-session").addEventListener("click", save);
+  byId("open-session").addEventListener("change", open);
   byId("estimate").addEventListener("click", estimate);
   byId("cancel").addEventListener("click", cancel);
   byId("method").addEventListener("change", showMethod);
   byId("settings-section").addEventListener("change", tellOutdated);
-  window.addEventListener("pagehide", () => remember({ picked: pickedChoices(), settings: settings() }));
+  window.addEventListener("pagehide", () => remember(chosen()));
   try {
     const info = await ask("GET", "info");
     startFiles(info.limits, showSession, allowEstimate);
@@ -86,6 +97,39 @@ async function resume() {
   }
 }
 
+const chosen = () => ({ picked: pickedChoices(), settings: settings() });
+
+async function save() {
+  const { session, files } = currentSession();
+  try {
+    const blob = await pack(session, files, { ...chosen(), answered: answered !== null });
+    const [{ name }] = files;
+    offer(blob, `${name.replace(/\..*/, "")}.poscount-session`);
+  } catch (error) {
+    showError(error);
+  }
+}
+
+async function open() {
+  const [file] = byId("open-session").files;
+  byId("open-session").value = "";
+  clearErrors("general");
+  try {
+    const { files, choices: saved } = await unpack(file);
+    restoreSettings(saved.settings);
+    await replaceFiles(files);
+    restoreChoices(saved.picked);
+    showColumns(currentSession());
+    restoreSettings(saved.settings);
+    showMethod();
+    if (saved.answered && !byId("estimate").disabled) {
+      await estimate();
+    }
+  } catch (error) {
+    showError(error);
+  }
+}
+
 async function runExample() {
   byId("example").disabled = true;
   try {
@@ -104,6 +148,7 @@ async function runExample() {
 function showSession(session) {
   const files = session?.files ?? [];
   byId("columns-section").hidden = files.length === 0;
+  byId("save-session").disabled = files.length === 0;
   byId("welcome").hidden = files.length > 0;
   byId("tabs").hidden = files.length === 0;
   offerTabs(files.length ? ["data", ...(answered ? OF_AN_ANSWER : [])] : []);

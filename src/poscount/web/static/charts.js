@@ -220,7 +220,7 @@ export function scoreChart(box, { edges, sample, positives }, { title }) {
   responsive(box, entries, title, (svg, width, shown) => {
     const highest = Math.max(...shown.map((entry) => Math.max(entry.sample, entry.positives)), 1);
     const magnitude = 10 ** Math.floor(Math.log10(highest));
-    const step = [1, 2, 5, 10].map((each) => each * magnitude).find((each) => highest / each <= 5) / 1;
+    const step = [1, 2, 5, 10].map((each) => each * magnitude).find((each) => highest / each <= 5);
     const axis = { top: Math.ceil(highest / step) * step, ticks: [] };
     for (let tick = 0; tick <= axis.top; tick += step) {
       axis.ticks.push(tick);
@@ -236,9 +236,9 @@ export function scoreChart(box, { edges, sample, positives }, { title }) {
     });
     const steps = shown.map((entry, i) => `L${x(i) - half} ${y(entry.positives)}L${x(i) + half} ${y(entry.positives)}`);
     shape("path", { class: "line", d: `M${x(0) - half} ${y(0)}${steps.join("")}L${x(shown.length - 1) + half} ${y(0)}` }, svg);
-    shape("text", { class: "tick", x: MARGIN.left, y: HEIGHT - MARGIN.bottom + 20 }, svg, "← less like the positives");
+    shape("text", { class: "tick", x: MARGIN.left, y: HEIGHT - MARGIN.bottom + 20 }, svg, "← unlike the positives");
     const right = { class: "tick", x: width - MARGIN.right, y: HEIGHT - MARGIN.bottom + 20, "text-anchor": "end" };
-    shape("text", right, svg, "more like them →");
+    shape("text", right, svg, "like them →");
     return places;
   });
 }

@@ -136,6 +136,19 @@ export async function useExample() {
   say("file-status", "The example is loaded.");
 }
 
+// Replace all files by others, which come with settings of their own.
+export async function replaceFiles(files) {
+  for (const { id } of [...(session?.files ?? [])]) {
+    await removeFile(id);
+  }
+  sent = [];
+  clearErrors(...ROLES, ...LAYOUT);
+  for (const { role, file, settings } of files) {
+    const { sheet = "", ...changes } = settings;
+    await addEntry({ role, name: file.name, file, id: null, sheets: [], sheet, changes });
+  }
+}
+
 async function addFiles(role, files) {
   clearErrors(role, ...LAYOUT);
   const chosen = role === "positives" ? files.slice(0, 1) : files;

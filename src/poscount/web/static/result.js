@@ -28,7 +28,7 @@ export function showResult(told, downloads, base) {
   const [first] = answer.results;
   const alone = answer.results.length === 1;
   say("share", alone ? percent(first.prevalence) : "");
-  say("headline", answer.headline);
+  say("headline", alone ? shortly(first) : answer.headline);
   say("verdict", answer.verdict);
   byId("verdict").dataset.grade = GRADES[Math.max(...answer.results.map((entry) => GRADES.indexOf(entry.verdict.grade)))];
   byId("filter").value = "";
@@ -47,6 +47,14 @@ export function showResult(told, downloads, base) {
   byId("result").hidden = false;
   document.body.dataset.answered = "true";
   byId("result-title").focus();
+}
+
+// What stands beside the large number.
+function shortly({ n_unlabeled: rows, count, interval }) {
+  const range = interval
+    ? ` · ${+(100 * interval.level).toPrecision(4)} % interval ${percent(interval.low)} to ${percent(interval.high)}`
+    : " · no interval: set Replicates to see how uncertain it is";
+  return `of ${whole(rows)} rows are positive, about ${whole(count)}${range}`;
 }
 
 // The groups that are looked for, in the order that is wanted: in the picture and in the table.
