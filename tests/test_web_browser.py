@@ -1,6 +1,7 @@
 """The page of `poscount serve` in a real browser."""
 
 import contextlib
+import hashlib
 import itertools
 import os
 import re
@@ -121,8 +122,16 @@ def table(page):
 def checked(page):
     """Wait for the report, and give what it comes to."""
     status = page.locator("#diagnosis-status", has_text="The assumptions are checked: ")
-    status.wait_for()
+    status.wait_for(state="attached")
     return status.inner_text()
+
+
+TABS = ("data", "answer", "belief", "compare", "report", "code")
+
+
+def open_tab(page, name):
+    page.click(f"#tab-{name}")
+    page.wait_for_selector(f"#panel-{name}:not([hidden])")
 
 
 def serious(page):
@@ -140,11 +149,9 @@ def test_the_example_is_one_click_away_legible_and_accessible(chromium, web, siz
         assert list(shown) == [night["night"] for night in truth]
         for night in truth:
             assert f"{100 * night['positives'] / night['rows']:.1f} %" in shown[night["night"]]
-        picture = page.locator("#picture img")
-        picture.wait_for()
-        picture.evaluate("image => image.decode()")
-        assert picture.evaluate("image => image.naturalWidth") > 300
-        assert "In 9 groups" in picture.get_attribute("alt")
+        picture = page.locator("#picture svg")
+        assert picture.locator(".dot").count() == 9
+        assert "In 9 groups" in picture.get_attribute("aria-label")
         # Nothing sticks out sideways but what scrolls by itself.
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         smallest = page.evaluate(
@@ -152,9 +159,14 @@ def test_the_example_is_one_click_away_legible_and_accessible(chromium, web, siz
             ".filter((e) => e.offsetParent).map((e) => parseFloat(getComputedStyle(e).fontSize)))"
         )
         assert smallest >= 14
-        for closed in page.locator("details summary").all():
+        for name in TABS:
+            open_tab(page, name)
+            assert serious(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        for closed in page.locator("details:visible > summary").all():
             closed.click()
         assert serious(page) == []
+        open_tab(page, "answer")
         page.screenshot(
             path=os.environ.get("POSCOUNT_SHOTS", str(tmp_path)) + f"/{size}.png", full_page=True
         )
@@ -180,11 +192,13 @@ def test_files_columns_groups_and_downloads(page, tmp_path):
     assert "truth" not in page.inner_text("#heads")
     assert "poscount fit positives.csv" in page.inner_text("#command")
     assert "--by night" in page.inner_text("#command")
+    open_tab(page, "belief")
     page.click("text=What the model did with each column")
     assert page.locator("#model-columns tr").count() == 8
     assert "wingbeat_hz" in page.inner_text("#model-columns")
     checked(page)
     assert "--positives positives.csv" in page.inner_text("#diagnose")
+    open_tab(page, "report")
     for link in page.locator("#downloads a").all():
         with page.expect_download() as waiting:
             link.click()
@@ -233,8 +247,10 @@ def test_a_file_is_shown_with_its_columns_as_soon_as_it_is_there(chromium, web, 
             *("identifier", "number", "category, 2 values", "category, 3 values", "date"),
             "free text",
         ]
-        gaps = page.locator("#columns tr:not(.note) .number.unlabeled").all_inner_texts()
-        assert gaps == ["0 %", "10.0 %", "0 %", "25.0 %", "0 %", "0 %"]
+        gaps = page.locator("#columns .about").all_inner_texts()
+        told = "missing in 10.0 % of the positives, 10.0 % of the unlabeled rows"
+        assert [told in text for text in gaps] == [False, True, False, False, False, False]
+        assert "25.0 % of the unlabeled rows" in gaps[3]
         offered = page.locator('#columns select[data-column="visit"] option').all_inner_texts()
         assert offered == [
             *("as group: each value", "as group: each day", "as group: each week"),
@@ -250,7 +266,7 @@ def test_a_file_is_shown_with_its_columns_as_soon_as_it_is_there(chromium, web, 
 def test_what_does_not_match_is_said_beside_the_column(page):
     send(page, "positives", made_up("p.csv", register(40)))
     send(page, "unlabeled", made_up("u.csv", register(40, weight=" Weight")))
-    problem = page.locator("#columns .note .error")
+    problem = page.locator("#columns .note.error")
     assert problem.all_inner_texts() == [
         "u.csv has no column 'weight'; did you mean ' Weight'? Give it the same name in all files."
     ]
@@ -318,6 +334,120 @@ def test_signs_units_and_dates_are_read_by_the_settings(page):
     assert page.inner_text("#chosen") == "2 columns are used; one answer for each month of day."
 
 
+def test_a_button_beside_a_problem_reads_only_its_files_again(wary_page):
+    page = wary_page
+    rows = example_path("positives.csv").read_text()
+    send(page, "positives", made_up("p.csv", rows.encode()))
+    german = rows.replace(",", ";").replace(".", ",")
+    send(page, "unlabeled", made_up("u.csv", german.encode()))
+    assert page.is_disabled("#estimate")
+    page.locator(".mend").first.click()
+    page.wait_for_selector("#estimate:enabled")
+    assert len(used(page)) == 8
+    page.click("#estimate")
+    assert table(page)["all rows"][3] == "400"
+    assert "--decimal ," in page.inner_text("#command").splitlines()[-1]
+
+
+def test_a_chart_tells_values_and_shows_a_part(page):
+    page.click("#example")
+    table(page)
+    chart = page.locator("#picture svg")
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    tip = page.locator("#picture .tip")
+    assert "2026-01-12" in tip.inner_text()
+    assert "truth: 0.0 %" in tip.inner_text()
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 90)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 90, steps=4)
+    page.mouse.up()
+    assert 2 < page.locator("#picture svg .dot").count() < 9
+    page.click("text=Show all")
+    assert page.locator("#picture svg .dot").count() == 9
+
+
+def test_groups_are_looked_for_and_sorted(page):
+    page.click("#example")
+    table(page)
+    page.fill("#filter", "-01-2")
+    assert list(table(page)) == ["2026-01-20"]
+    page.fill("#filter", "")
+    page.click("#heads button:has-text('share')")
+    assert next(iter(table(page))) == "2026-01-20"
+    assert page.get_attribute("#heads th:nth-child(2)", "aria-sort") == "descending"
+    rows = sum(night["rows"] for night in load_example("pyarrow").truth.to_pylist())
+    assert f"{rows:,}" in page.inner_text("#totals")
+
+
+def test_methods_side_by_side(page):
+    page.click("#example")
+    table(page)
+    choose(page, "night", "none")
+    page.click("#estimate")
+    page.wait_for_selector("#rows tr:only-child")
+    open_tab(page, "compare")
+    page.click("#compare")
+    page.wait_for_selector("#compare:enabled", timeout=60_000)
+    heads = page.locator("#compared-heads th").all_inner_texts()
+    assert set(heads) == {"sample", "RCQ", "BBE", "DEDPUL", "PAT", "TRCQ"}
+    # The answer is still there.
+    open_tab(page, "report")
+    with page.expect_download():
+        page.click("#downloads a >> nth=0")
+
+
+def test_one_answer_shows_its_scores(page):
+    rows = example_path("positives.csv").read_bytes()
+    send(page, "positives", POSITIVES)
+    send(page, "unlabeled", made_up("u.csv", rows))
+    page.click("#estimate")
+    assert list(table(page)) == ["all rows"]
+    assert page.locator("#picture svg .sample-bar").count() == 40
+    assert page.inner_text("#share") == table(page)["all rows"][0]
+
+
+def test_the_report_has_a_title_notes_and_fingerprints(page, tmp_path):
+    page.click("#example")
+    table(page)
+    open_tab(page, "report")
+    page.fill("#report-title", "Traps of <b>January</b>")
+    page.fill("#report-notes", "First.\n\nSecond.")
+    page.click("#write-report")
+    with page.expect_download() as waiting:
+        page.click("text=Download the report")
+    path = tmp_path / "report.html"
+    waiting.value.save_as(path)
+    page.goto(f"file://{path}")
+    assert page.inner_text("h1") == "Traps of <b>January</b>"
+    digest = hashlib.sha256(example_path("positives.csv").read_bytes()).hexdigest()
+    assert digest in page.inner_text("body")
+    assert "Second." in page.inner_text("body")
+    assert "dos Reis" in page.inner_text("body")
+    assert serious(page) == []
+
+
+def test_a_session_is_saved_to_a_file_and_opened_by_somebody_else(chromium, web, tmp_path):
+    path = tmp_path / "s.poscount-session"
+    with opened(chromium, web.address) as page:
+        send(page, "positives", POSITIVES)
+        send(page, "unlabeled", TRAP)
+        choose(page, "night", "group:night")
+        choose(page, "peak_mv", "none")
+        page.click("#estimate")
+        before = table(page)
+        with page.expect_download() as waiting:
+            page.click("#save-session")
+        waiting.value.save_as(path)
+    with opened(chromium, web.address) as page:
+        page.set_input_files("#open-session", str(path))
+        assert table(page) == before
+        assert len(used(page)) == 7
+        page.set_input_files("#open-session", POSITIVES)
+        page.wait_for_selector("#general-error:has-text('not a session')")
+
+
 def test_files_without_a_common_column_leave_nothing_to_estimate(page):
     send(page, "positives", made_up("p.csv", b"a,b\n" + b"1.5,2\n" * 30))
     send(page, "unlabeled", made_up("u.csv", b"c,d\n" + b"1.5,2\n" * 30))
@@ -332,6 +462,7 @@ def test_too_few_positives_are_said_before_anything_is_estimated(page):
     send(page, "unlabeled", made_up("u.csv", rows))
     assert page.is_disabled("#estimate")
     assert page.inner_text("#lacking") == "RCQ needs at least 10 positives, but p.csv has 8."
+    page.click("text=Method and settings")
     page.select_option("#method", "dedpul")
     assert page.is_enabled("#estimate")
 
@@ -350,6 +481,7 @@ def test_findings_are_told_in_words_and_shapes_the_worst_first(page):
     # The answer does not wait for the report.
     assert list(table(page)) == ["all rows"]
     assert re.search(r"\d reasons? to doubt the answer", checked(page))
+    open_tab(page, "belief")
     told = page.locator("#findings .finding")
     words = [told.nth(i).locator("strong").inner_text() for i in range(told.count())]
     severities = [re.match(r"(▲Warning|●Notice): .", text)[1] for text in words]
@@ -360,8 +492,6 @@ def test_findings_are_told_in_words_and_shapes_the_worst_first(page):
     assert "of samples with nothing wrong get this warning" in told.first.inner_text()
     page.click("#unfound-title")
     assert "✓OK: " in page.inner_text("#unfound-list")
-    # What the warnings of the estimate say, the report says better.
-    assert page.is_hidden("#warnings-part")
     assert "1,000 unlabeled rows" in page.inner_text("#diagnosis-rows")
     assert serious(page) == []
 
@@ -370,14 +500,15 @@ def test_columns_and_methods_can_be_chosen(page):
     page.click("#example")
     table(page)
     choose(page, "peak_mv", "none")
+    page.click("text=Method and settings")
     page.select_option("#method", "tice")
     choose(page, "night", "none")
-    page.click("text=More settings")
+    assert "answer to the earlier choices" in page.inner_text("#outdated")
     assert page.is_hidden("#scorer")
     page.fill("#bootstrap", "4")
     page.fill("#random_state", "11")
     page.click("#estimate")
-    page.wait_for_selector("#result:not([hidden])")
+    page.wait_for_selector("#rows tr:only-child")
     command = page.inner_text("#command")
     assert "poscount estimate positives.csv trap.csv.gz --method tice --features" in command
     assert "--bootstrap 4 --random-state 11" in command
@@ -412,6 +543,7 @@ def test_a_csv_setting_reads_the_file_again(wary_page):
     assert used(page) == []
     assert len(notes(page)) == 8
     assert all("Change the setting Decimal mark" in note for note in notes(page))
+    assert page.locator(".mend").all_inner_texts() == ["Decimal mark: comma: 0,5"] * 8
     assert page.is_disabled("#estimate")
     assert "No column can be used yet" in page.inner_text("#lacking")
     page.click("text=How your files are written")
@@ -426,7 +558,7 @@ def test_an_error_in_the_settings_stands_beside_the_setting(wary_page):
     page = wary_page
     page.click("#example")
     table(page)
-    page.click("text=More settings")
+    page.click("text=Method and settings")
     page.fill("#confidence", "7")
     page.click("#estimate")
     page.wait_for_selector("#confidence-error:has-text('less than 1')")
@@ -438,7 +570,6 @@ def test_an_error_in_the_settings_stands_beside_the_setting(wary_page):
     page.click("#use-all")
     assert (len(used(page)), choices(page)["night"]) == (8, "group:night")
     assert page.is_enabled("#estimate")
-    assert page.is_hidden("#result")
 
 
 def test_a_file_that_is_too_large_is_not_even_sent(chromium):
@@ -478,17 +609,19 @@ def test_two_people_at_once_do_not_mix(chromium, web):
 def test_long_work_shows_progress_and_can_be_cancelled(page):
     page.click("#example")
     table(page)
+    page.click("text=Method and settings")
     page.select_option("#method", "extice")
-    page.click("text=More settings")
     page.fill("#bootstrap", "1000")
     page.click("#estimate")
     page.wait_for_selector("#status:has-text('Working')")
     assert page.is_visible("#progress")
     page.click("#cancel")
-    page.wait_for_selector("#status:has-text('Cancelled.')")
+    page.wait_for_selector("#outdated:has-text('Cancelled. This is the answer from before.')")
     page.wait_for_selector("#cancel", state="hidden")
+    assert len(table(page)) == 9
     page.select_option("#method", "pat")
     page.click("#estimate")
+    page.wait_for_selector("#made:has-text('PAT')", state="attached")
     assert len(table(page)) == 9
 
 
@@ -520,7 +653,7 @@ def test_everything_works_with_the_keyboard_alone(page):
     while focused_column() != "night":
         page.keyboard.press("Tab")
     page.keyboard.press("Home")
-    go_to("More settings")
+    go_to("Method and settings")
     page.keyboard.press("Enter")
     go_to("random_state")
     page.keyboard.press("Control+a")
@@ -530,6 +663,11 @@ def test_everything_works_with_the_keyboard_alone(page):
     assert len(table(page)) == 9
     assert focused() == "result-title"
     assert "seed 5" in page.inner_text("#made")
+    while focused() != "tab-answer":
+        page.keyboard.press("Tab")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert focused() == "tab-report"
     go_to("report.html")
     with page.expect_download():
         page.keyboard.press("Enter")
@@ -540,8 +678,9 @@ def test_files_can_be_dropped(page):
         """text => {
           const transfer = new DataTransfer();
           transfer.items.add(new File([text], "dropped.csv"));
-          document.querySelector('.drop[data-role="positives"]')
-            .dispatchEvent(new DragEvent("drop", {dataTransfer: transfer, cancelable: true}));
+          document.querySelector('#dropping [data-role="positives"]')
+            .dispatchEvent(
+              new DragEvent("drop", {dataTransfer: transfer, bubbles: true, cancelable: true}));
         }""",
         example_path("positives.csv").read_text(),
     )
@@ -563,8 +702,8 @@ def test_a_page_that_is_loaded_again_has_its_files_choices_and_answer(chromium, 
         send(page, "unlabeled", TRAP)
         choose(page, "night", "group:night")
         choose(page, "peak_mv", "none")
+        page.click("text=Method and settings")
         page.select_option("#method", "pat")
-        page.click("text=More settings")
         page.fill("#random_state", "7")
         page.click("#estimate")
         before = table(page), choices(page), checked(page)
@@ -579,8 +718,9 @@ def test_a_page_that_is_loaded_again_has_its_files_choices_and_answer(chromium, 
         page.fill("#na", "-999")
         page.locator("#na").blur()
         page.wait_for_selector("#file-status:has-text('trap.csv.gz is read')")
-        assert page.is_hidden("#result")
+        assert "answer to the earlier choices" in page.inner_text("#outdated")
         page.click("#estimate")
+        page.wait_for_selector("#outdated:empty", state="attached")
         assert len(table(page)) == 9
         page.click("[aria-label='Remove trap.csv.gz']")
         page.wait_for_selector("#lacking:has-text('Add a file of unlabeled rows.')")
@@ -594,15 +734,15 @@ def test_an_estimate_goes_on_while_the_page_is_loaded_again(chromium, web):
     with opened(chromium, web.address) as page:
         page.click("#example")
         table(page)
+        page.click("text=Method and settings")
         page.select_option("#method", "extice")
-        page.click("text=More settings")
         page.fill("#bootstrap", "1000")
         page.click("#estimate")
         page.wait_for_selector("#status:has-text('Working')")
         page.reload()
         page.wait_for_selector("#status:has-text('Working')")
         page.click("#cancel")
-        page.wait_for_selector("#status:has-text('Cancelled.')")
+        page.wait_for_selector("#outdated:has-text('Cancelled.')")
 
 
 def test_nobody_else_gets_the_session_of_a_page(chromium, web):

@@ -37,7 +37,7 @@ const OF_AN_ANSWER = ["answer", "belief", "compare", "report", "code"];
 let methods = [];
 let cancelled = false; // whether to stop the estimate that is running
 let busy = false; // whether an estimate is running
-let answered = null; // {path, request}: the estimate whose answer is shown
+let answered = null; // {path, request, gone}: the estimate whose answer is shown, and if its files are gone
 
 async function start() {
   watchFiles();
@@ -158,6 +158,9 @@ function showSession(session) {
   if (!files.length) {
     forgetAnswer();
   }
+  if (answered) {
+    answered.gone = !answered.path.endsWith(`/${session.estimate?.id}`);
+  }
   clearErrors(...FIELDS, "general");
   showColumns(session);
   const unlabeled = files.filter((file) => file.role === "unlabeled");
@@ -175,7 +178,7 @@ function choicesChanged() {
 
 // The last answer stays until there is another, and says that it is the last one.
 function tellOutdated() {
-  const same = !answered || busy || answered.request === JSON.stringify(wanted());
+  const same = !answered || busy || (!answered.gone && answered.request === JSON.stringify(wanted()));
   say("outdated", same ? "" : "This is the answer to the earlier choices: estimate again for a new one.");
 }
 
@@ -283,7 +286,7 @@ async function follow(path, request) {
 }
 
 function showAnswer({ answer, downloads, seconds }, path, request) {
-  answered = { path, request };
+  answered = { path, request, gone: false };
   forgetComparison();
   offerTabs(["data", ...OF_AN_ANSWER]);
   openTab("answer");
