@@ -13,6 +13,7 @@ ROOMS = [
     "prevalence",
     "seeds",
     "threads",
+    "output_files",
     "container",
     "weights",
     "counts",

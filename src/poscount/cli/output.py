@@ -60,6 +60,11 @@ def print_results(results: Sequence[Result], form: str, plot: str | None) -> Non
         _print_result_table(results)
 
 
+def tell_written(path: str, sentence: str) -> None:
+    """Say what was written; not on standard output, if that is where it was written."""
+    print(sentence, file=sys.stderr if workflows.is_standard_output(path) else sys.stdout)
+
+
 def rows_in_words(counts: Any) -> str:
     """How many rows were counted, with the sum of their weights if they have any."""
     if counts.weights is None:

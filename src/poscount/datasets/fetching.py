@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from poscount.container import replacing
 from poscount.datasets import catalog, overlaps
 from poscount.datasets.catalog import Entry
 from poscount.datasets.converters import CONVERTERS
@@ -29,6 +28,7 @@ from poscount.datasets.directory import (
 from poscount.datasets.download import cannot_write, download, read_json
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
+from poscount.output_files import replacing
 
 
 class Fetched(NamedTuple):

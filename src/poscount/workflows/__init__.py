@@ -19,6 +19,8 @@ _PLACES = {
     "RESERVED": "poscount.workflows.results",
     "Result": "poscount.workflows.results",
     "Watch": "poscount.workflows.estimates",
+    "check_output": "poscount.workflows.outputs",
+    "check_picture": "poscount.workflows.outputs",
     "count": "poscount.workflows.estimates",
     "describe_columns": "poscount.workflows.columns",
     "diagnose": "poscount.workflows.diagnosis",
@@ -27,6 +29,7 @@ _PLACES = {
     "fit": "poscount.workflows.estimates",
     "inspect_file": "poscount.workflows.inspection",
     "is_reusable": "poscount.workflows.estimates",
+    "is_standard_output": "poscount.output_files",
     "merge": "poscount.workflows.estimates",
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
@@ -39,6 +42,7 @@ _PLACES = {
 if TYPE_CHECKING:
     from poscount.files.arrow import OnProgress
     from poscount.files.csv_format import CsvFormat
+    from poscount.output_files import is_standard_output
     from poscount.plotting.page import picture_element, whole_page
     from poscount.workflows.columns import describe_columns
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
         quantify,
     )
     from poscount.workflows.inspection import FileLimits, inspect_file, sheet_names
+    from poscount.workflows.outputs import check_output, check_picture
     from poscount.workflows.results import RESERVED, Result, draw, warnings_of, write_csv
 
 __all__ = [
@@ -62,6 +67,8 @@ __all__ = [
     "OnProgress",
     "Result",
     "Watch",
+    "check_output",
+    "check_picture",
     "count",
     "describe_columns",
     "diagnose",
@@ -70,6 +77,7 @@ __all__ = [
     "fit",
     "inspect_file",
     "is_reusable",
+    "is_standard_output",
     "merge",
     "picture_element",
     "quantify",

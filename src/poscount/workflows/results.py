@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from poscount.output_files import write_whole
 from poscount.prevalence import Prevalence
 from poscount.verdict import Caution
 
@@ -99,9 +99,10 @@ def draw(
     dpi : int
         Resolution of pictures that are made of pixels.
     """
-    from poscount.plotting.display import png, pyplot
+    from poscount.plotting.display import picture, picture_format, pyplot
     from poscount.plotting.prevalences import PrevalenceDisplay, group_label
 
+    formats = [picture_format(path) for path in paths]
     figure = PrevalenceDisplay.from_predictions(
         [result.prevalence for result in results],
         [group_label(result.group.values()) or "sample" for result in results],
@@ -109,11 +110,6 @@ def draw(
         xlabel=", ".join(results[0].group),
         title=f"Share of positives, {results[0].prevalence.method}",
     ).figure_
-    for path in map(Path, paths):
-        kind = path.suffix.lower()
-        if kind == ".png":
-            path.write_bytes(png(figure, dpi))
-        else:
-            # Without the date, which is of no use in a picture.
-            figure.savefig(path, dpi=dpi, metadata={"Date": None} if kind == ".svg" else None)
+    for path, kind in zip(paths, formats, strict=True):
+        write_whole(path, picture(figure, kind, dpi))
     pyplot().close(figure)
