@@ -8,6 +8,7 @@ import pytest
 from import_walk import FRONT_DOORS, SOURCE, imported_rooms, parsed, room_of, source_files
 
 ROOMS = [
+    "printable",
     "errors",
     "verdict",
     "prevalence",
@@ -61,6 +62,7 @@ OPEN_TO_FRONT_ENDS = {
         "theory",
         "registry",
         "errors",
+        "printable",
         "prevalence",
         "verdict",
     ),

@@ -6,6 +6,7 @@ followed, permissions are kept, and errors have the name that the user gave.
 
 from __future__ import annotations
 
+import csv
 import errno
 import hashlib
 import os
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
 
 from poscount.errors import InputError
 
@@ -35,6 +37,7 @@ _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
 }
+_CSV_LINE_END = "\r\n"
 _DAY = 24 * 60 * 60
 
 
@@ -109,6 +112,30 @@ def replacing(path: AnyPath, suffix: str = "") -> Iterator[Path]:
     finally:
         if handle >= 0:
             os.close(handle)
+
+
+class _UnixLines:
+    """A text file in which the line ends of the csv module are line feeds."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self.file = file
+
+    def write(self, record: str) -> int:
+        return self.file.write(f"{record.removesuffix(_CSV_LINE_END)}\n")
+
+
+def csv_writer(file: IO[str]) -> Any:
+    r"""A writer of the csv module, with line feeds as line ends.
+
+    Examples
+    --------
+    >>> import sys
+    >>> csv_writer(sys.stdout).writerow(["one, two", 3])
+    "one, two",3
+    """
+    # Told to write line feeds itself, Python 3.11 does not quote a carriage return in a cell, and
+    # readers take it for the end of the line.
+    return csv.writer(_UnixLines(file), lineterminator=_CSV_LINE_END)
 
 
 def check_output(path: AnyPath, inputs: Iterable[AnyPath] = ()) -> None:

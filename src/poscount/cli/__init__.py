@@ -9,8 +9,12 @@ import sys
 import warnings
 from typing import NoReturn
 
-from poscount.cli.words import for_command_line
+from poscount.cli.words import for_command_line, say
 from poscount.errors import InputError
+from poscount.printable import shortened
+
+# Characters: an error of another library may quote a whole file.
+_MOST_SAID = 2000
 
 
 def main() -> None:
@@ -41,9 +45,9 @@ def main() -> None:
 
 def _print_warning(message: Warning | str, *place: object, **more: object) -> None:
     # Without the line of code that Python would add.
-    print(f"poscount: {message}", file=sys.stderr)
+    say(f"poscount: {shortened(str(message), _MOST_SAID)}", err=True)
 
 
 def _fail(sentence: str) -> NoReturn:
-    print(f"poscount: {sentence}", file=sys.stderr)
+    say(f"poscount: {shortened(sentence, _MOST_SAID)}", err=True)
     raise SystemExit(2)

@@ -45,6 +45,7 @@ from poscount.cli.options import (
 )
 from poscount.cli.output import (
     print_demo,
+    print_findings,
     print_left_out,
     print_model,
     print_plan,
@@ -54,6 +55,7 @@ from poscount.cli.output import (
     tell_written,
 )
 from poscount.cli.reading_options import with_reading_options
+from poscount.cli.words import say
 from poscount.errors import join_names
 from poscount.workflows import CsvFormat
 
@@ -73,7 +75,7 @@ def root(
 ) -> None:
     """Answer ``poscount --version``."""
     if version:
-        typer.echo(f"poscount {__version__}")
+        say(f"poscount {__version__}")
         raise typer.Exit
 
 
@@ -380,11 +382,7 @@ def diagnose(
     ).diagnosis
     if output is not None:
         found.to_html(output)
-    if output_format == TextFormat.json:
-        text = found.to_json()
-    else:
-        text = found.told(lambda missing: f"Add --{missing.option}." if missing.option else "")
-    tell_written(output or "", text)
+    print_findings(found, output_format, output)
 
 
 @app.command()

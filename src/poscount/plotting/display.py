@@ -7,12 +7,16 @@ import os
 from typing import Any, Literal, Self
 
 from poscount.errors import InputError
+from poscount.printable import in_a_sentence
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart, strongest contrast first.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#000000", "#56B4E9", "#E69F00", "#8C8C8C")
 # Shapes tell the lines apart when they are printed in grey.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+# Characters of a label: a longer one would leave no room for the picture.
+_MOST_LABEL = 80
 
 
 class Display:
@@ -72,8 +76,8 @@ def pyplot() -> Any:
 
 
 def plain(text: str) -> str:
-    """Text that matplotlib shows as it is: a dollar sign starts no formula."""
-    return text.replace("$", r"\$")
+    """Text from data as matplotlib shows it: on one line, not endless, and never a formula."""
+    return in_a_sentence(text, _MOST_LABEL).replace("$", r"\$")
 
 
 def picture_format(path: str | os.PathLike[str]) -> str:

@@ -22,6 +22,7 @@ _PLACES = {
     "check_output": "poscount.workflows.outputs",
     "check_picture": "poscount.workflows.outputs",
     "count": "poscount.workflows.estimates",
+    "csv_writer": "poscount.output_files",
     "describe_columns": "poscount.workflows.columns",
     "diagnose": "poscount.workflows.diagnosis",
     "draw": "poscount.workflows.results",
@@ -42,7 +43,7 @@ _PLACES = {
 if TYPE_CHECKING:
     from poscount.files.arrow import OnProgress
     from poscount.files.csv_format import CsvFormat
-    from poscount.output_files import is_standard_output
+    from poscount.output_files import csv_writer, is_standard_output
     from poscount.plotting.page import picture_element, whole_page
     from poscount.workflows.columns import describe_columns
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
@@ -70,6 +71,7 @@ __all__ = [
     "check_output",
     "check_picture",
     "count",
+    "csv_writer",
     "describe_columns",
     "diagnose",
     "draw",
