@@ -177,7 +177,9 @@ def test_a_real_terminal_gets_only_the_sequences_of_the_table(tmp_path):
     """The head of a table is bold there, and the progress bar moves: nothing else may act."""
     text = HOSTILE["title"] + HOSTILE["colour"] + "[/a]"
     rows = "".join(f"{i / 7},{i % 5},{text}\n" for i in range(60))
-    frame = pytest.importorskip("pandas").DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) % 5})
+    frame = pytest.importorskip("pandas").DataFrame(
+        {"a": np.arange(30.0), "b": np.arange(30.0) % 5}
+    )
     PAT(random_state=0).fit(frame).save(tmp_path / "m")
     (tmp_path / f"{text}.csv".replace("/", "|")).write_text(f"a,b,g\n{rows}")
     ours, theirs = pty.openpty()

@@ -129,9 +129,11 @@ def csv_writer(file: IO[str]) -> Any:
 
     Examples
     --------
-    >>> import sys
-    >>> csv_writer(sys.stdout).writerow(["one, two", 3])
-    "one, two",3
+    >>> import io
+    >>> file = io.StringIO()
+    >>> _ = csv_writer(file).writerow(["one\rtwo", 3])
+    >>> file.getvalue()
+    '"one\rtwo",3\n'
     """
     # Told to write line feeds itself, Python 3.11 does not quote a carriage return in a cell, and
     # readers take it for the end of the line.
