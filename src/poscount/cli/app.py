@@ -55,6 +55,7 @@ from poscount.cli.output import (
     tell_written,
 )
 from poscount.cli.reading_options import with_reading_options
+from poscount.cli.stopping import ordinary_signals
 from poscount.cli.words import say
 from poscount.errors import join_names
 from poscount.workflows import CsvFormat
@@ -310,7 +311,8 @@ def serve(
         memory_bytes=max_memory * MEGABYTE,
         **({} if workers is None else {"workers": workers}),
     )
-    run(host, port, limits=limits, open_browser=open_browser, allow_hosts=allow_host or [])
+    with ordinary_signals():
+        run(host, port, limits=limits, open_browser=open_browser, allow_hosts=allow_host or [])
 
 
 @app.command()
