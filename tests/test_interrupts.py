@@ -1,4 +1,4 @@
-"""Commands that are stopped at random moments, or find the disk full, leave nothing half-written."""
+"""Commands stopped at random moments, or on a full disk, leave nothing half-written."""
 
 import subprocess
 import sys

@@ -50,6 +50,13 @@ HOSTILE = {
     "Python": "{0.__class__} %s %(x)d",
     "invisible": "a\u200bb\ufeff",
 }
+# Together, for tests that take long.
+COMBINED = {
+    "markup": "[/a][bold red]x[/][link=file:///etc/passwd]",
+    "control": "\x1b]0;title\x07\x1b[31m\x9b2J\rx\x08\u202ey",
+    "lines": "one\nhigh\x0b\x85\u2028\t\u200bz",
+    "code": r"$\frac{1}{0$ $x^2$<script>alert(1)</script>&amp; {0.__class__} %s",
+}
 # What may act on a terminal, apart from line ends.
 ACTING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
@@ -94,9 +101,15 @@ def text(request):
     return request.param
 
 
+@pytest.fixture(params=COMBINED.values(), ids=COMBINED)
+def combined(request):
+    return request.param
+
+
 @pytest.fixture
-def files(tmp_path, text):
+def files(tmp_path, combined):
     """Positives and a sample whose columns, words, groups and names have the text in them."""
+    text = combined
     rng = np.random.default_rng(0)
     name = f"data {text}".replace("/", "|")
 
@@ -123,8 +136,9 @@ def run(monkeypatch, capsys, *arguments):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_no_command_lets_it_act(files, text, monkeypatch, capsys):
+def test_no_command_lets_it_act(files, combined, monkeypatch, capsys):
     folder, positives, sample = files
+    text = combined
     model, by, odd = str(folder / "m.poscount"), f"group {text}", f"{folder}/none {text}.csv"
     rows = [model, sample, "--delimiter", ","]
     leave = [f"--exclude={by}"] if "," not in by else []
@@ -161,8 +175,9 @@ def test_no_command_lets_it_act(files, text, monkeypatch, capsys):
         assert not ACTING.search(err), command
 
 
-def test_csv_of_the_command_line_is_exact(files, text, monkeypatch, capsys):
+def test_csv_of_the_command_line_is_exact(files, combined, monkeypatch, capsys):
     folder, positives, sample = files
+    text = combined
     model, by = str(folder / "m.poscount"), f"group {text}"
     exact = ["--delimiter", ",", "--format", "csv"]
     fit = ["fit", positives, "-o", model, "--method", "pat", "--features", "b", "--delimiter", ","]
