@@ -1,8 +1,8 @@
 """How far each method's answer moves when data change in ways that should not matter.
 
 Run it with ``python benchmarks/metamorphic.py`` (``--data-sets 6``, ``--only rcq``).
-It prints a table of the largest changes over some data sets, in points; the tests hold every method to the
-bounds in ``tests/metamorphic_relations.py`` on other data sets.
+It prints a table of the largest changes over some data sets, in points; the tests hold every method
+to the bounds in ``tests/metamorphic_relations.py`` on another data set.
 """
 
 from __future__ import annotations
