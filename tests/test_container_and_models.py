@@ -291,7 +291,7 @@ def test_crafted_counts(tmp_path, meta, cells):
 # Writing
 
 
-@pytest.mark.parametrize("step", ["os.replace", "os.chmod", "Path.write_bytes"])
+@pytest.mark.parametrize("step", ["os.replace", "os.fsync", "Path.write_bytes"])
 def test_a_failed_write_changes_nothing(kind, content, tmp_path, monkeypatch, step):
     path = tmp_path / "file"
     path.write_bytes(content)
@@ -299,7 +299,7 @@ def test_a_failed_write_changes_nothing(kind, content, tmp_path, monkeypatch, st
     def fail(*_, **__):
         raise OSError("disk full")
 
-    monkeypatch.setattr(f"poscount.container.{step}", fail)
+    monkeypatch.setattr(f"poscount.output_files.{step}", fail)
     with pytest.raises(OSError, match="disk full"):
         FILES[kind][0]().save(path)
     assert path.read_bytes() == content

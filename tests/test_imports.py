@@ -91,6 +91,7 @@ def test_the_names_of_the_package_come_from_files_and_the_registry_alone():
     modules = modules_after("import poscount; dir(poscount); poscount.__all__")
     assert {name for name in modules if name.startswith("poscount.")} == {
         "poscount.errors",
+        "poscount.printable",
         "poscount.registry",
     }
     assert not {"numpy", "scipy", "sklearn", "narwhals", *HEAVY} & modules

@@ -8,11 +8,13 @@ import pytest
 from import_walk import FRONT_DOORS, SOURCE, imported_rooms, parsed, room_of, source_files
 
 ROOMS = [
+    "printable",
     "errors",
     "verdict",
     "prevalence",
     "seeds",
     "threads",
+    "output_files",
     "container",
     "weights",
     "counts",
@@ -60,6 +62,7 @@ OPEN_TO_FRONT_ENDS = {
         "theory",
         "registry",
         "errors",
+        "printable",
         "prevalence",
         "verdict",
     ),

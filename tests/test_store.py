@@ -102,7 +102,7 @@ def test_other_files_are_refused(tmp_path):
 
 
 def test_a_missing_directory_is_a_sentence(tmp_path):
-    with pytest.raises(OSError, match=r"nowhere/results.sqlite: the results cannot be .*unable to"):
+    with pytest.raises(FileNotFoundError, match=r"There is no such directory: .*nowhere"):
         Store(tmp_path / "nowhere" / "results.sqlite", seed=0)
 
 

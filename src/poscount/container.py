@@ -6,21 +6,19 @@ the SHA-256 of all bytes before it, so that a truncated or changed file is notic
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from poscount.errors import FileError
+from poscount.output_files import write_whole
 
 VERSION = 1
 _DIGEST = 64
@@ -45,30 +43,6 @@ def write(
 ) -> None:
     """Write a file of the given kind, completely or not at all."""
     write_whole(path, _pack({"kind": kind, "version": VERSION, **meta}, arrays))
-
-
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file completely or not at all, even if the write fails halfway."""
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str], suffix: str = "") -> Iterator[Path]:
-    """Yield an empty temporary file that replaces `path` unless the block raises an error."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "There is no such directory", str(target.parent))
-    # In the same directory, because a rename is atomic only within one file system.
-    handle, name = tempfile.mkstemp(suffix, f".{target.name}.", target.parent)
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def read(
@@ -106,13 +80,6 @@ def read(
             f"poscount reads up to version {VERSION}): upgrade poscount to read it."
         )
     return meta, arrays
-
-
-def _umask() -> int:
-    # The umask can only be read by setting it.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _pack(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:

@@ -10,6 +10,12 @@ import difflib
 from collections.abc import Iterable
 from typing import Any, Self
 
+from poscount.printable import in_a_sentence
+
+# Characters of what is said: a cell of a damaged file may have millions.
+_MOST_SAID = 500
+_MOST_NAME = 120
+
 
 class InputError(ValueError):
     """Data or a setting that cannot be used.
@@ -20,7 +26,8 @@ class InputError(ValueError):
     Parameters
     ----------
     message : str
-        What is wrong, in a sentence that names no option.
+        What is wrong, in a sentence that names no option. Characters that would act on a terminal
+        are escaped, and the middle is left out if it is long, because it may quote a file.
     file, column : str, optional
         The file and the column that have it.
     row : int, optional
@@ -57,6 +64,8 @@ class InputError(ValueError):
         leave_out: bool = False,
         otherwise: str | None = None,
     ) -> None:
+        # Text from files may be part of it.
+        message = in_a_sentence(message, _MOST_SAID)
         super().__init__(message)
         self.message = message
         self.file, self.column, self.row = file, column, row
@@ -93,7 +102,7 @@ class InputError(ValueError):
         """Column and row, as far as they are known."""
         inside = []
         if self.column is not None:
-            inside.append(f"column {self.column!r}")
+            inside.append(f"column {in_a_sentence(repr(self.column), _MOST_NAME)}")
         if self.row is not None:
             inside.append(f"row {self.row if self.file is None else self.row + 1}")
         return ", ".join(inside)
@@ -112,7 +121,8 @@ class InputError(ValueError):
 
     def told(self, remedy: str) -> str:
         """The whole text, with a remedy in the words of a front end."""
-        text = f"{self.place}: {self.message}" if self.place else self.message
+        place, remedy = (in_a_sentence(text, _MOST_SAID) for text in (self.place, remedy))
+        text = f"{place}: {self.message}" if place else self.message
         return f"{text} {remedy}" if remedy else text
 
     def __str__(self) -> str:

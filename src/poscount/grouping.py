@@ -121,7 +121,7 @@ def group_codes(frame: nw.DataFrame, by: tuple[str, ...]) -> tuple[nw.DataFrame,
     keys = [_group_key(frame, label) for label in by]
     codes = np.zeros(len(frame), np.int64)
     for key in keys:
-        ranks = _ranks(key)
+        ranks = _ranks_of_group(key)
         # Numbers that sort as the ranks in all keys so far do.
         codes = _dense(codes * (ranks.max(initial=0) + 1) + ranks)
     first = np.empty(codes.max(initial=-1) + 1, np.int64)
@@ -157,7 +157,7 @@ def _group_key(frame: nw.DataFrame, label: str) -> nw.Series:
     require_group_column(group, frame.columns)
     column = frame[group.column]
     if group.period is None:
-        return column
+        return _one_zero(column) if column.dtype.is_float() else column
     if isinstance(column.dtype, nw.Datetime | nw.Date):
         if group.period == "hour" and column.dtype == nw.Date:
             raise InputError("it holds dates without a time of day.", column=group.column)
@@ -189,6 +189,13 @@ def _group_key(frame: nw.DataFrame, label: str) -> nw.Series:
     return nw.new_series(label, labels, nw.String, backend=frame.implementation)
 
 
+def _one_zero(column: nw.Series) -> nw.Series:
+    """Write -0.0 as 0.0: they are equal, and so one group, but not all engines think so."""
+    value = nw.col(column.name)
+    plain = column.to_frame().select(nw.when(value == 0).then(0.0).otherwise(value))
+    return plain[plain.columns[0]].cast(column.dtype).alias(column.name)
+
+
 def _together(keys: list[nw.Series]) -> nw.DataFrame:
     first, *others = keys
     return first.to_frame().with_columns(*others)
@@ -199,6 +206,21 @@ def _is_missing(column: nw.Series) -> nw.Series:
     if column.dtype.is_float():
         missing = missing | column.is_nan().fill_null(True)
     return missing
+
+
+def _ranks_of_group(column: nw.Series) -> np.ndarray:
+    try:
+        if column.dtype.is_nested():
+            raise TypeError
+        if column.dtype == nw.Object:
+            set(column.to_list())  # an error if there are lists or the like among them
+        return _ranks(column)
+    except (TypeError, ValueError, NotImplementedError) as error:  # of pandas and pyarrow
+        raise InputError(
+            f"rows cannot be grouped by what it holds ({column.dtype}), such as lists or values of "
+            "several types; group by a column of text, numbers or dates.",
+            column=column.name,
+        ) from error
 
 
 def _ranks(column: nw.Series) -> np.ndarray:

@@ -297,6 +297,7 @@ def _array_rows(
 ) -> Rows:
     if sparse.issparse(data) and not accepts.sparse:
         raise InputError(f"{type(estimator).__name__} takes no sparse matrix; RCQ and TRCQ do.")
+    data = _without_mask(data)
     array = check_array(
         data,
         accept_sparse="csr" if accepts.sparse else False,
@@ -307,6 +308,18 @@ def _array_rows(
     )
     validate_data(estimator, data, reset=reset, skip_check_array=True)
     return Rows(array, getattr(estimator, "feature_names_in_", None), accepts)
+
+
+def _without_mask(data: Any) -> Any:
+    """Write masked entries of an array as missing ones; scikit-learn would ignore the mask."""
+    if not isinstance(data, np.ma.MaskedArray):
+        return data
+    if not np.ma.is_masked(data):
+        return data.data
+    if data.dtype.kind in "biu":
+        data = data.astype(np.float64)
+    missing = np.nan if data.dtype.kind == "f" else None
+    return np.where(np.ma.getmaskarray(data), missing, data.data)
 
 
 def _frame_rows(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from poscount.printable import printable
+
 Severity = Literal["note", "doubt", "do not use"]
 Grade = Literal["good", "fair", "rough", "unsure", "do not use", "unknown"]
 # In points: up to which likely error an answer is good, fair or rough.
@@ -46,6 +48,10 @@ class Caution:
     value: float | None = None
     severity: Severity = "note"
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        # It may name columns and words of the data.
+        object.__setattr__(self, "sentence", printable(self.sentence))
 
     def __str__(self) -> str:
         return f"{self.code}: {self.sentence}"

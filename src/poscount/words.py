@@ -122,6 +122,8 @@ def as_word(value: Any) -> str:
     >>> as_word(" north "), as_word(True), as_word("FALSE"), as_word(3)
     ('north', 'true', 'false', '3')
     """
+    if isinstance(value, float | np.floating) and value == 0:
+        value = 0.0  # not -0.0, which equals it
     text = str(value, "utf-8", "replace") if isinstance(value, bytes) else str(value)
     text = text.strip()
     return text.lower() if text.lower() in _TRUTH else text

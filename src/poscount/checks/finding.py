@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from poscount.printable import printable
+
 Severity = Literal["ok", "notice", "warning"]
 SEVERITIES: tuple[Severity, ...] = ("ok", "notice", "warning")
 
@@ -76,6 +78,10 @@ class Finding:
     false_alarm_rate: float
     cannot_detect: str
     plot: Drawing | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # It may name columns and words of the data.
+        object.__setattr__(self, "sentence", printable(self.sentence))
 
     def __str__(self) -> str:
         lines = [f"{self.severity.upper()}: {self.title} ({self.code})", f"  {self.sentence}"]

@@ -7,30 +7,31 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from poscount.cli.words import for_command_line
+from poscount.cli.stopping import StoppedError, stopped_by_signals
+from poscount.cli.words import for_command_line, say
 from poscount.errors import InputError
+from poscount.printable import shortened
+
+# Characters: an error of another library may quote a whole file.
+_MOST_SAID = 2000
 
 
 def main() -> None:
     """Run the command; a user's mistake ends with one sentence and exit status 2."""
     try:
-        import rich  # noqa: F401 (both are used later; if one is missing, it is said here)
-        import typer  # noqa: F401
-
-        from poscount.cli.app import app
-    except ImportError as error:
-        _fail(f'The command line needs {error.name}: pip install "poscount[cli]".')
-    try:
-        with warnings.catch_warnings():
+        with stopped_by_signals(), warnings.catch_warnings():
             warnings.showwarning = _print_warning
-            app()
+            _app()()
+    except StoppedError as stop:
+        say(f"poscount: stopped by {stop}; no file is half-written.", err=True)
+        raise SystemExit(stop.status) from None
+    except KeyboardInterrupt:  # from the server, which has handled it
+        raise SystemExit(130) from None
     except BrokenPipeError:
         # Whoever read our output has stopped, as `head` does: that is not an error.
         sys.stderr.close()
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
     except InputError as error:
         _fail(for_command_line(error))
     except OSError as error:
@@ -39,11 +40,22 @@ def main() -> None:
         _fail(str(error))
 
 
+def _app() -> Any:
+    try:
+        import rich  # noqa: F401 (both are used later; if one is missing, it is said here)
+        import typer  # noqa: F401
+
+        from poscount.cli.app import app
+    except ImportError as error:
+        _fail(f'The command line needs {error.name}: pip install "poscount[cli]".')
+    return app
+
+
 def _print_warning(message: Warning | str, *place: object, **more: object) -> None:
     # Without the line of code that Python would add.
-    print(f"poscount: {message}", file=sys.stderr)
+    say(f"poscount: {shortened(str(message), _MOST_SAID)}", err=True)
 
 
 def _fail(sentence: str) -> NoReturn:
-    print(f"poscount: {sentence}", file=sys.stderr)
+    say(f"poscount: {shortened(sentence, _MOST_SAID)}", err=True)
     raise SystemExit(2)

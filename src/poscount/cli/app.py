@@ -45,14 +45,18 @@ from poscount.cli.options import (
 )
 from poscount.cli.output import (
     print_demo,
+    print_findings,
     print_left_out,
     print_model,
     print_plan,
     print_results,
     progress_bar,
     rows_in_words,
+    tell_written,
 )
 from poscount.cli.reading_options import with_reading_options
+from poscount.cli.stopping import ordinary_signals
+from poscount.cli.words import say
 from poscount.errors import join_names
 from poscount.workflows import CsvFormat
 
@@ -72,7 +76,7 @@ def root(
 ) -> None:
     """Answer ``poscount --version``."""
     if version:
-        typer.echo(f"poscount {__version__}")
+        say(f"poscount {__version__}")
         raise typer.Exit
 
 
@@ -85,6 +89,7 @@ def demo(
     """Count mosquitoes in nine nights of example data, and compare with the truth."""
     from poscount.datasets import example_path, load_example
 
+    workflows.check_picture(output)
     model = workflows.fit(
         str(example_path("positives.csv")), registry.DEFAULT_METHOD, options={"random_state": 0}
     )
@@ -114,6 +119,7 @@ def fit(
     csv_format: CsvFormat,
 ) -> None:
     """Fit a model to a file of positives, and write a model file."""
+    workflows.check_output(output, [positives, calibration])
     model = workflows.fit(
         positives,
         method,
@@ -133,7 +139,9 @@ def fit(
     )
     model.save(output)
     columns = join_names(model.feature_names_in_)
-    typer.echo(f"{output}: {model} learned from {model.n_labeled_} positives by {columns}.")
+    tell_written(
+        output, f"{output}: {model} learned from {model.n_labeled_} positives by {columns}."
+    )
 
 
 @app.command()
@@ -153,6 +161,7 @@ def quantify(
     csv_format: CsvFormat,
 ) -> None:
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
+    workflows.check_picture(plot, [model, *data])
     results = workflows.quantify(
         registry.load(model, trusted=names(trust) or []),
         data,
@@ -192,6 +201,7 @@ def estimate(
     csv_format: CsvFormat,
 ) -> None:
     """Fit and estimate in one step, with any method."""
+    workflows.check_picture(plot, [positives, *data, calibration])
     options: dict[str, Any] = {
         "scorer": scorer,
         "confidence": confidence,
@@ -239,6 +249,7 @@ def count(
     csv_format: CsvFormat,
 ) -> None:
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
+    workflows.check_output(output, [model, *data])
     counts = workflows.count(
         registry.load(model, trusted=names(trust) or []),
         data,
@@ -247,7 +258,7 @@ def count(
         watch=progress_bar,
     )
     counts.save(output)
-    typer.echo(f"{output}: counts of {rows_in_words(counts)}.")
+    tell_written(output, f"{output}: counts of {rows_in_words(counts)}.")
 
 
 @app.command()
@@ -256,9 +267,10 @@ def merge(
     output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
 ) -> None:
     """Add counts files; `poscount quantify MODEL FILE` turns the sum into a prevalence."""
+    workflows.check_output(output, counts)
     total = workflows.merge(counts)
     total.save(output)
-    typer.echo(f"{output}: counts of {rows_in_words(total)} from {len(counts)} files.")
+    tell_written(output, f"{output}: counts of {rows_in_words(total)} from {len(counts)} files.")
 
 
 @app.command()
@@ -306,14 +318,15 @@ def serve(
         memory_bytes=max_memory * MEGABYTE,
         **({} if workers is None else {"workers": workers}),
     )
-    run(
-        host,
-        port,
-        limits=limits,
-        open_browser=open_browser,
-        allow_hosts=allow_host or [],
-        trusted_proxies=trust_proxy or [],
-    )
+    with ordinary_signals():
+        run(
+            host,
+            port,
+            limits=limits,
+            open_browser=open_browser,
+            allow_hosts=allow_host or [],
+            trusted_proxies=trust_proxy or [],
+        )
 
 
 @app.command()
@@ -375,6 +388,7 @@ def diagnose(
     csv_format: CsvFormat,
 ) -> None:
     """Look for reasons to doubt an estimate: overlap, drift, too few rows, copies."""
+    workflows.check_output(output, [model, *data, positives, reference])
     found = workflows.diagnose(
         registry.load(model, trusted=names(trust) or []),
         data,
@@ -384,10 +398,7 @@ def diagnose(
     ).diagnosis
     if output is not None:
         found.to_html(output)
-    if output_format == TextFormat.json:
-        typer.echo(found.to_json())
-    else:
-        typer.echo(found.told(lambda missing: f"Add --{missing.option}." if missing.option else ""))
+    print_findings(found, output_format, output)
 
 
 @app.command()

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from poscount import workflows
 from poscount.cli.options import RandomState
+from poscount.cli.output import tell_written
 
 
 class Calibrated(StrEnum):
@@ -45,6 +47,7 @@ def calibrate(
     """Learn from data whose truth is known how far RCQ or TRCQ is from it."""
     from poscount.experience.making import make_calibration
 
+    workflows.check_output(output, tables or [])
     made = make_calibration(
         output,
         METHODS[method.value],
@@ -57,7 +60,8 @@ def calibrate(
         verbose=5 if sys.stderr.isatty() else 0,
     )
     coverage = ", ".join(f"{100 * float(k):g} %: {v:.3f}" for k, v in made["coverage"].items())
-    typer.echo(
+    tell_written(
+        output,
         f"{output}: learned from {made['n_tasks']:,} tasks. On sources that were left out, "
-        f"intervals hold with frequency {coverage}; mean error {made['mean_absolute_error']:.3f}."
+        f"intervals hold with frequency {coverage}; mean error {made['mean_absolute_error']:.3f}.",
     )

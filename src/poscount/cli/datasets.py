@@ -5,7 +5,6 @@ Only typer is imported with them, so that --help answers at once.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +13,8 @@ import typer
 
 from poscount.cli import options
 from poscount.cli.options import Format
-from poscount.cli.output import print_csv, print_table, progress_bar
+from poscount.cli.output import print_csv, print_json, print_table, progress_bar
+from poscount.cli.words import say
 
 app = typer.Typer(
     name="datasets",
@@ -39,7 +39,7 @@ def list_(
     directory = data_directory()
     records = list(_records(directory))
     if output_format is Format.json:
-        print(json.dumps(records, indent=2))
+        print_json(records)
     elif output_format is Format.csv:
         print_csv(records)
     else:
@@ -62,11 +62,11 @@ def fetch(
         with progress_bar(name) as progress:
             path, receipt, new = datasets.fetch(name, base=base, progress=progress)
         if not new:
-            typer.echo(f"{name}: {path} is here already.")
+            say(f"{name}: {path} is here already.")
         elif receipt is not None and receipt.verified:
-            typer.echo(f"{name}: {path}, checksum verified.")
+            say(f"{name}: {path}, checksum verified.")
         elif receipt is not None:
-            typer.echo(
+            say(
                 f"{name}: {path}; no checksum was known, so this first one is trusted from "
                 f"now on: sha256 {receipt.source_sha256} of {receipt.address}."
             )
@@ -97,7 +97,7 @@ def add(
         negatives=options.names(negatives) or [],
         drop=options.names(drop) or [],
     )
-    typer.echo(f"{data}, negatives {', '.join(data.negatives)}.")
+    say(f"{data}, negatives {', '.join(data.negatives)}.")
 
 
 @app.command()
@@ -106,7 +106,7 @@ def remove(name: Annotated[str, typer.Argument(help="A registered name.")]) -> N
     from poscount.datasets import unregister
 
     unregister(name)
-    typer.echo(f"{name} is forgotten; its file was not touched.")
+    say(f"{name} is forgotten; its file was not touched.")
 
 
 def _records(directory: Path) -> Iterator[dict[str, Any]]:
@@ -142,7 +142,7 @@ def _print_list(records: list[dict[str, Any]], directory: Path) -> None:
         rows.append([record["name"], "yes" if record["here"] else "no", *size, *about])
     heads = ("name", "here", "rows", "features", "positive", "title")
     print_table(heads, rows, right=("rows", "features"))
-    print(f"Files: {directory}. Sources and licences: --format json.")
+    say(f"Files: {directory}. Sources and licences: --format json.")
     for name, entry in CATALOG.items():
         if not entry.address:
-            print(f"{name} is not fetched. {entry.note}")
+            say(f"{name} is not fetched. {entry.note}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shlex
 import sys
@@ -12,6 +11,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from poscount import workflows
+from poscount.cli.words import say
+from poscount.printable import in_a_sentence, printable
 from poscount.verdict import IF, MEANINGS
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # Of a model's columns, in a table for people.
 MOST_COLUMNS_SHOWN = 100
+# Characters, of a value of a group, say.
+_MOST_IN_CELL = 200
 
 
 @contextmanager
@@ -30,10 +33,11 @@ def progress_bar(title: str) -> Iterator[OnProgress | None]:
         yield None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(escape(printable(title)), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
@@ -41,10 +45,10 @@ def print_left_out(left_out: Mapping[str, str]) -> None:
     """Say on standard error which columns are not used, and how to use them."""
     columns = ", ".join(f"column {name!r} {holds}" for name, holds in left_out.items())
     names = shlex.quote(",".join(left_out))
-    print(
+    say(
         f"Not used as features: {columns}. Rows can be grouped by such columns (--by), and "
         f"--features can name them; --exclude {names} leaves them out without this line.",
-        file=sys.stderr,
+        err=True,
     )
 
 
@@ -53,11 +57,26 @@ def print_results(results: Sequence[Result], form: str, plot: str | None) -> Non
     if plot is not None:
         workflows.draw(results, plot)
     if form == "json":
-        print(json.dumps([result.record() for result in results], indent=2, default=str))
+        print_json([result.record() for result in results])
     elif form == "csv":
         workflows.write_csv(results, sys.stdout)
     else:
         _print_result_table(results)
+
+
+def tell_written(path: str, sentence: str) -> None:
+    """Say what was written; not on standard output, if that is where it was written."""
+    say(sentence, err=workflows.is_standard_output(path))
+
+
+def print_findings(diagnosis: Any, form: str, page: str | None) -> None:
+    """Print a diagnosis; not on standard output, if its page was written there."""
+    if form == "json":
+        text = diagnosis.to_json()
+    else:
+        text = diagnosis.told(lambda missing: f"Add --{missing.option}." if missing.option else "")
+    for line in text.split("\n"):
+        tell_written(page or "", line)
 
 
 def rows_in_words(counts: Any) -> str:
@@ -70,54 +89,61 @@ def rows_in_words(counts: Any) -> str:
 def print_demo(results: Sequence[Result], truth: Sequence[float], picture: str) -> None:
     """Print the nights of the example beside the truth, and what to do next."""
     prevalences = [result.prevalence for result in results]
-    print(
+    say(
         f"Females of Aedes aegypti in a trap: learned from {prevalences[0].n_labeled} recordings "
-        "of them alone, counted each night among whatever else flew in (simulated data).\n"
+        "of them alone, counted each night among whatever else flew in (simulated data)."
     )
+    say("")
     _print_result_table(results, truth)
     pairs = list(zip(prevalences, truth, strict=True))
     error = sum(abs(p - share) for p, share in pairs) / len(pairs)
     covered = sum(p.interval is not None and share in p.interval for p, share in pairs)
-    print(
-        f"\nMean absolute error {100 * error:.1f} points; {covered} of {len(pairs)} intervals "
+    say("")
+    say(
+        f"Mean absolute error {100 * error:.1f} points; {covered} of {len(pairs)} intervals "
         "cover the truth."
     )
-    print(f"Picture: {picture}\n")
-    print("The same with your own files:")
-    print("  poscount fit positives.csv -o model.poscount")
-    print("  poscount quantify model.poscount unlabeled.csv --by night")
+    say(f"Picture: {picture}")
+    say("")
+    say("The same with your own files:")
+    say("  poscount fit positives.csv -o model.poscount")
+    say("  poscount quantify model.poscount unlabeled.csv --by night")
 
 
 def print_plan(plan: Plan, form: str) -> None:
     """Print a plan."""
     if form == "json":
-        print(json.dumps(asdict(plan), indent=2))
+        print_json(asdict(plan))
     elif form == "csv":
         print_csv([asdict(plan)])
     else:
-        print(
+        say(
             f"{plan.n_labeled} labelled positives and {plan.n_unlabeled} unlabeled rows: mean "
             f"absolute error {plan.expected_error:.4f}, {100 * plan.confidence:g} % interval of "
             f"+-{plan.half_width:.4f}, at a prevalence of {plan.prevalence:g}."
         )
-        print(
+        say(
             "This is for PAT, if no negatives look like typical positives. It needs at least 10 "
             "positives, and more of them than features + 1."
         )
         if plan.rcq_widths:
             narrow, _, wide = plan.rcq_widths
-            print(
+            say(
                 "RCQ, which needs no such assumption: half of its 95 % intervals at such sizes "
                 f"were {100 * narrow:.0f} to {100 * wide:.0f} points wide, on data sets that it "
                 "had not learned from."
             )
 
 
+def print_json(value: Any) -> None:
+    """Print a value as JSON, which has escapes of its own for whatever would act on a terminal."""
+    print(json.dumps(value, indent=2, default=str))
+
+
 def print_csv(records: Sequence[Mapping[str, Any]]) -> None:
     """Print records that have the same keys."""
-    writer = csv.DictWriter(sys.stdout, list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
+    writer = workflows.csv_writer(sys.stdout)
+    writer.writerows([list(records[0]), *(record.values() for record in records)])
 
 
 def print_model(model: Any, file: str, output_format: str) -> None:
@@ -131,13 +157,13 @@ def print_model(model: Any, file: str, output_format: str) -> None:
             "seed": model.seed_,
             "columns": [column._asdict() for column in columns],
         }
-        print(json.dumps(record, indent=2, ensure_ascii=False))
+        print_json(record)
         return
-    print(f"{file}: {model} learned from {model.n_labeled_} positives, seed {model.seed_}.")
+    say(f"{file}: {model} learned from {model.n_labeled_} positives, seed {model.seed_}.")
     shown = columns[:MOST_COLUMNS_SHOWN]
     print_table(["column", "kind", "what the model does with it"], shown, [])
     if len(columns) > len(shown):
-        print(f"... and {len(columns) - len(shown)} more; --format json lists all.")
+        say(f"... and {len(columns) - len(shown)} more; --format json lists all.")
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> None:
@@ -147,11 +173,18 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequ
 
     table = Table(box=None, pad_edge=False)
     for head in heads:
-        table.add_column(head, justify="right" if head in right else "left")
+        table.add_column(_cell(head), justify="right" if head in right else "left")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(_cell, row))
     # Lines are wrapped on a terminal only: a table in a file keeps its lines.
     Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
+
+
+def _cell(text: str) -> Any:
+    """Text in a table: square brackets are no markup in it."""
+    from rich.text import Text
+
+    return Text(in_a_sentence(text, _MOST_IN_CELL))
 
 
 def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None = None) -> None:
@@ -169,19 +202,19 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
         _print_kinds(results[0].kinds)
     first = results[0].prevalence
     if len(results) == 1 and "effective_rows" in first.details:
-        print(
+        say(
             f"The weights add up to {first.total_weight:.6g}; the interval is that of "
             f"{first.details['effective_rows']:.0f} rows of equal weight."
         )
     if len(results) == 1:
-        print(first.verdict)
+        say(first.verdict)
     else:
         grades = {result.prevalence.verdict.grade for result in results}
         meanings = [f"{grade}: {MEANINGS[grade]}" for grade in MEANINGS if grade in grades]
-        print(f"Verdicts, {IF}: {'; '.join(meanings)}.")
+        say(f"Verdicts, {IF}: {'; '.join(meanings)}.")
     for caution, worst, warned in workflows.warnings_of(results):
-        print(f"warning{_where(worst, len(warned))}, {caution}")
-    print(f"{first.method}, {first.n_labeled} positives, seed {results[0].seed}")
+        say(f"warning{_where(worst, len(warned))}, {caution}")
+    say(f"{first.method}, {first.n_labeled} positives, seed {results[0].seed}")
 
 
 def _shown(value: Any) -> str:

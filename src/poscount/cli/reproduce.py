@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from poscount.cli.options import RandomState
+from poscount.cli.words import say
 
 if TYPE_CHECKING:
     from poscount.experiments.runner import RunProgress
@@ -56,7 +57,7 @@ def reproduce(
 
     with Store(output, random_state) as store, _client(dask) as client:
         if retry_failed:
-            typer.echo(f"{store.forget_failures()} failed evaluations are tried again.", err=True)
+            say(f"{store.forget_failures()} failed evaluations are tried again.", err=True)
         steps = runner.run(
             store,
             experiments,
@@ -71,11 +72,11 @@ def reproduce(
         # Closed at once when interrupted, so that no worker keeps running.
         with closing(steps):
             last = _show(steps)
-        typer.echo(
+        say(
             f"{output}: {store.count()} evaluations, {last.done} models fitted in this run"
             + (f", {last.failed} evaluations failed." if last.failed else ".")
         )
-    typer.echo(f"{write_report(output, report)}: tables and pictures.")
+    say(f"{write_report(output, report)}: tables and pictures.")
 
 
 def report(
@@ -87,7 +88,7 @@ def report(
     """Write tables, tests and pictures of experiments: HTML, Markdown and CSV."""
     from poscount.experiments.report import write_report
 
-    typer.echo(f"Report: {write_report(results, output)}")
+    say(f"Report: {write_report(results, output)}")
 
 
 def _client(address: str | None) -> Any:

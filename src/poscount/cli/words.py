@@ -1,11 +1,13 @@
-"""Errors of the library in the words of the command line: each option by its flag."""
+"""What the command line says to people: lines, and errors with each option by its flag."""
 
 from __future__ import annotations
 
 import shlex
+import sys
 from typing import Any
 
 from poscount.errors import InputError
+from poscount.printable import printable
 
 # The other options are called as in Python, with dashes.
 _FLAGS = {"header": "--no-header", "trusted": "--trust"}
@@ -22,6 +24,11 @@ def for_command_line(error: InputError) -> str:
     'Counts files have no groups. Leave --by out.'
     """
     return error.told(_remedy(error))
+
+
+def say(sentence: object, *, err: bool = False) -> None:
+    """Print a line for people: nothing that comes from data acts on the terminal."""
+    print(printable(str(sentence)), file=sys.stderr if err else sys.stdout)
 
 
 def flag(option: str) -> str:

@@ -8,10 +8,10 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from poscount.container import write_whole
 from poscount.datasets.catalog import Entry
 from poscount.datasets.dataset import Content, reread_content
 from poscount.errors import InputError
+from poscount.output_files import write_whole
 
 VARIABLE = "POSCOUNT_DATA"
 

@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from poscount import __version__
-from poscount.container import write_whole
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
+from poscount.output_files import write_whole
 
 TIMEOUT = 30.0
 _CHUNK = 1 << 16

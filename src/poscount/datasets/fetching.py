@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from poscount.container import replacing
 from poscount.datasets import catalog, overlaps
 from poscount.datasets.catalog import Entry
 from poscount.datasets.converters import CONVERTERS
@@ -29,6 +28,7 @@ from poscount.datasets.directory import (
 from poscount.datasets.download import cannot_write, download, read_json
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
+from poscount.output_files import csv_writer, replacing
 
 
 class Fetched(NamedTuple):
@@ -161,7 +161,7 @@ def _store(entry: Entry, part: Path, path: Path, address: str) -> None:
         gzip.GzipFile("", "wb", 6, fileobj=file, mtime=0) as zipped,
         io.TextIOWrapper(zipped, encoding="utf-8", newline="") as text,
     ):
-        writer = csv.writer(text, lineterminator="\n")
+        writer = csv_writer(text)
         try:
             writer.writerows(CONVERTERS[entry.converter](part))
         except (*signs, csv.Error, RuntimeError) as error:

@@ -12,9 +12,9 @@ from typing import Any
 from poscount import checks
 from poscount.base import Quantifier
 from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
-from poscount.container import write_whole
 from poscount.diagnostics.drawings import drawings
 from poscount.diagnostics.evidence import gather
+from poscount.output_files import write_whole
 from poscount.prevalence import Prevalence
 
 

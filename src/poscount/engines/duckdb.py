@@ -173,6 +173,8 @@ def _pushed_down(counter: BatchCounter, relation: Any) -> ScoreSQL | None:
         return None
     if not set(counter.by) <= set(relation.columns):
         return None  # periods of time
+    if any(kinds[name].endswith(("]", ")")) for name in counter.by):
+        return None  # lists, structs and others that are refused in batches
     return score_sql(counter.model, features)
 
 
@@ -184,7 +186,8 @@ def _count_in_sql(
     bad, bins = found["bad"], found["bins"].combine_chunks()
     if len(found) == 0 or bins.null_count or sum(bad.to_pylist()):
         return None
-    keys = [found[name].to_pylist() for name in counter.by]
+    # DuckDB's groups have the zero that came first, which may be negative.
+    keys = [[_plain_zero(key) for key in found[name].to_pylist()] for name in counter.by]
     if any(key != key for column in keys for key in column):
         return None  # NaN and null are one group
     table = bins.flatten().to_numpy().astype(np.int64).reshape(len(found), len(sql.bounds))
@@ -200,6 +203,10 @@ def _count_in_sql(
     if int(np.sum(rest.n)) != n_doubtful:
         return None  # the table has changed meanwhile, or the query is nondeterministic
     return in_order(add_up([counts, rest]))
+
+
+def _plain_zero(value: Any) -> Any:
+    return 0.0 if isinstance(value, float) and value == 0 else value
 
 
 def _explanation(

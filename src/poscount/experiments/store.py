@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from poscount.datasets import DataSet
+from poscount.errors import InputError
 from poscount.experiments.protocols import N_POINTS, Place
+from poscount.output_files import check_output, is_standard_output
 
 FORMAT = "poscount experiments 1"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -106,12 +108,19 @@ class Store:
 
     def __init__(self, path: str | Path, seed: int) -> None:
         self.path = Path(path)
+        if is_standard_output(path):
+            raise InputError("a database cannot be written to standard output.", file=str(path))
+        check_output(path)
+        is_new = not self.path.exists()
         with self._sentences():
             self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
             try:
                 self._prepare(seed)
             except BaseException:
                 self._connection.close()
+                # SQLite leaves an empty file where it could write nothing.
+                if is_new and self.path.exists() and self.path.stat().st_size == 0:
+                    self.path.unlink()
                 raise
 
     def _prepare(self, seed: int) -> None:

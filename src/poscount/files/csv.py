@@ -10,11 +10,17 @@ from typing import Any, NamedTuple
 from poscount.errors import InputError
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
 from poscount.files.csv_format import CsvFormat
-from poscount.files.streams import Utf8Stream, not_utf8, size_of, source_name, unpacked
+from poscount.files.streams import (
+    LONGEST_RECORD,
+    Utf8Stream,
+    not_utf8,
+    size_of,
+    source_name,
+    unpacked,
+)
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _BLOCK_BYTES = 1 << 22
-_LONGEST_RECORD = 1 << 26
 
 
 class _Block(NamedTuple):
@@ -58,7 +64,7 @@ def _blocks(stream: Utf8Stream, source: str) -> Iterator[_Block]:
     while chunk:
         rest += chunk
         end = _last_record_end(rest, ending)
-        if end == 0 and len(rest) > _LONGEST_RECORD:
+        if end == 0 and len(rest) > LONGEST_RECORD:
             raise InputError(
                 f"line {line} is too long or opens a quotation mark that is never closed; is this "
                 "really CSV?",

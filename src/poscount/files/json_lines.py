@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from poscount.errors import InputError
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
 from poscount.files.csv_format import CsvFormat
-from poscount.files.streams import Utf8Stream, not_utf8, size_of, unpacked
+from poscount.files.streams import LONGEST_RECORD, Utf8Stream, not_utf8, size_of, unpacked
 
 _BLOCK_BYTES = 1 << 22
 
@@ -70,6 +70,8 @@ def _blocks(path: str, csv_format: CsvFormat) -> Iterator[_Objects]:
         rest, line, row = b"", 1, 0
         while chunk := text.read():
             *lines, rest = (rest + chunk).split(b"\n")
+            if len(rest) > LONGEST_RECORD:
+                raise InputError(f"line {line + len(lines)} has no end.", file=path)
             objects = _parsed(lines, line, path)
             if objects:
                 yield _Objects(objects, row, raw.tell())
@@ -88,7 +90,7 @@ def _parsed(lines: list[bytes], first_line: int, path: str) -> list[dict[str, An
             found = json.loads(line.decode())
         except UnicodeDecodeError:
             raise not_utf8(number, path) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             raise InputError(

@@ -32,8 +32,8 @@ def parquet_batches(
 def arrow_batches(path: str, choose: ChooseColumns, progress: OnProgress | None) -> Iterator[Any]:
     """Yield the chosen columns of an Arrow file or stream."""
     pa = pyarrow()
-    # Mapped, because the whole file may be one batch.
-    with pa.memory_map(path) as file:
+    # Not mapped into memory: if the file is truncated meanwhile, the system kills the process.
+    with pa.OSFile(path) as file:
         streamed = file.read(6) != b"ARROW1"
         connect = pa.ipc.open_stream if streamed else pa.ipc.open_file
         file.seek(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
@@ -129,7 +130,6 @@ def read_batches(
     pyarrow()
     path = os.fspath(path)
     file_format = _format_of(path)
-    _check_file(path)
     in_path = partition_values(path)
     # A feature is never taken from a path.
     partitions: dict[str, str | None] = {}
@@ -302,10 +302,10 @@ def _different_types(
 
 
 def _matches(path: str) -> list[str]:
-    if path == "-" or os.path.isfile(path):
-        return [path]
     if os.path.isdir(path):
         return _supported_below(path)
+    if path == "-" or os.path.exists(path):
+        return [path]
     if not glob.has_magic(path):
         raise InputError("there is no such file or directory.", file=path)
     files = [_matches(match) for match in sorted(glob.glob(path, recursive=True))]
@@ -331,12 +331,19 @@ def _supported_below(directory: str) -> list[str]:
 def _format_of(path: str) -> str:
     if path == "-":
         return "CSV"
+    _check_file(path)
     for file_format, suffixes in _SUFFIXES.items():
         if path.lower().endswith(suffixes):
+            if _is_pipe(path) and file_format != "CSV":
+                raise InputError(
+                    f"{file_format} cannot be read from a pipe; write it to a file first.",
+                    file=path,
+                )
             return file_format
+    if _is_pipe(path):
+        return "CSV"  # such as /dev/fd/63, by which shells pass on the output of a command
     inside = ""
     if path.lower().endswith(".zip"):
-        _check_file(path)
         inside = archive_member(path)
         for file_format in ("CSV", "JSON lines"):
             if inside.lower().endswith(_SUFFIXES[file_format]):
@@ -349,13 +356,17 @@ def _format_of(path: str) -> str:
 
 
 def _check_file(path: str) -> None:
-    if path == "-":
-        return
     if os.path.isdir(path):
         raise InputError("this is a directory, not a file.", file=path)
     if not os.path.exists(path):
         raise InputError("there is no such file.", file=path)
     if not os.access(path, os.R_OK):
         raise InputError("you are not allowed to read this file.", file=path)
+    if not os.path.isfile(path) and not _is_pipe(path):
+        raise InputError("this is a device or a socket, not a file.", file=path)
     if os.path.isfile(path) and os.path.getsize(path) == 0:
         raise InputError("the file is empty.", file=path)
+
+
+def _is_pipe(path: str) -> bool:
+    return stat.S_ISFIFO(os.stat(path).st_mode)

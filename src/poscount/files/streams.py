@@ -16,6 +16,8 @@ from poscount.errors import InputError, join_names
 from poscount.files.arrow import pyarrow
 
 _BLOCK_BYTES = 1 << 22
+# Bytes of a line, or of a record of several: what has more is no table of text.
+LONGEST_RECORD = 1 << 26
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 # The second is that of an archive without files.
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -68,7 +70,7 @@ def unpacked(path: str) -> Iterator[tuple[Any, Any]]:
             pa = pyarrow()
             stream = stack.enter_context(pa.CompressedInputStream(pa.PythonFile(raw), "zstd"))
         elif first in _ZIP:
-            if path == "-":
+            if not raw.seekable():
                 raise InputError("a zip archive cannot be read from it; unpack it.", file=source)
             try:
                 archive = stack.enter_context(zipfile.ZipFile(raw))
@@ -185,7 +187,7 @@ def not_utf8(line: int, source: str) -> InputError:
 
 def size_of(path: str) -> int:
     """Size in bytes; zero means unknown, as for standard input and a named pipe."""
-    return 0 if path == "-" else os.path.getsize(path)
+    return os.path.getsize(path) if os.path.isfile(path) else 0
 
 
 def _only_member(archive: zipfile.ZipFile, source: str) -> str:

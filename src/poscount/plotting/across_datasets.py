@@ -103,7 +103,7 @@ class CriticalDifferenceDisplay(Display):
         ax.xaxis.set_label_position("top")
         bars = f"bars: no significant difference (level {level:g}, critical difference "
         text = f"{bars}{critical_difference:.2f} ranks)"
-        ax.set_title(f"{title}\n{text}" if title else text, fontsize=10)
+        ax.set_title(f"{plain(title)}\n{text}" if title else text, fontsize=10)
         return display
 
 
@@ -227,7 +227,7 @@ class CurvesDisplay(Display):
         figure.supxlabel(xlabel, fontsize=10, y=(bottom - 0.5) / total)
         figure.supylabel(ylabel, fontsize=10, x=0.15 / width)
         if title:
-            figure.suptitle(title, fontsize=11, y=1 - 0.2 / total)
+            figure.suptitle(plain(title), fontsize=11, y=1 - 0.2 / total)
         display = cls()
         display.axes_, display.figure_ = list(grid.flat[: len(panels)]), figure
         return display
@@ -303,5 +303,5 @@ class DotsDisplay(Display):
         handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
         ax.legend(handles.values(), handles.keys(), frameon=False, loc="best")
         if title:
-            ax.set_title(title, fontsize=11)
+            ax.set_title(plain(title), fontsize=11)
         return display

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import io
+import os
 from typing import Any, Literal, Self
+
+from poscount.errors import InputError
+from poscount.printable import in_a_sentence
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart, strongest contrast first.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#000000", "#56B4E9", "#E69F00", "#8C8C8C")
 # Shapes tell the lines apart when they are printed in grey.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+# Characters of a label: a longer one would leave no room for the picture.
+_MOST_LABEL = 80
 
 
 class Display:
@@ -69,8 +76,39 @@ def pyplot() -> Any:
 
 
 def plain(text: str) -> str:
-    """Text that matplotlib shows as it is: a dollar sign starts no formula."""
-    return text.replace("$", r"\$")
+    """Text from data as matplotlib shows it: on one line, not endless, and never a formula."""
+    return in_a_sentence(text, _MOST_LABEL).replace("$", r"\$")
+
+
+def picture_format(path: str | os.PathLike[str]) -> str:
+    """The format that the extension of a picture's name stands for.
+
+    Examples
+    --------
+    >>> picture_format("nights.PNG")
+    'png'
+    """
+    pyplot()  # raises an error that says how to install it
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kind = os.path.splitext(path)[1].lower()[1:]
+    if kind not in FigureCanvasBase.filetypes:
+        raise InputError(
+            "its extension names no format of pictures; use .png, .svg or .pdf.",
+            file=os.fspath(path),
+        )
+    return kind
+
+
+def picture(figure: Any, kind: str, dpi: int) -> bytes:
+    """Draw a figure in a format such as "png" or "svg"; the same figure gives the same bytes."""
+    if kind == "png":
+        return png(figure, dpi)
+    out = io.BytesIO()
+    # Without the date, which is of no use in a picture.
+    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    figure.savefig(out, format=kind, dpi=dpi, metadata=dateless)
+    return out.getvalue()
 
 
 def png(figure: Any, dpi: int = 110) -> bytes:

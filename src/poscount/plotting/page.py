@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import html
 
+from poscount.printable import printable
+
 _CSS = """
 :root { color-scheme: light dark; --line: #c8c8c8; --soft: #f3f3f3; --quiet: #555; }
 :root { background: #fff; color: #1a1a1a; }
@@ -33,6 +35,8 @@ def whole_page(title: str, body: str, css: str = "") -> str:
         Rules in addition to those that all pages share.
     """
     title = html.escape(title)
+    # Data in it are escaped as HTML by now, but may still change the direction of writing.
+    title, body = printable(title), printable(body, lines=True)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8" />\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1" />\n'

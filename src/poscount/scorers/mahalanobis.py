@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from poscount.constraints import StrOptions
+from poscount.errors import InputError
 from poscount.scorers.products import products
 from poscount.threads import one_blas_thread
 
@@ -103,9 +104,19 @@ class Mahalanobis(BaseEstimator):
         kept = values > values[-1] * max(X.shape) * np.finfo(float).eps
         self.rank_ = int(kept.sum())
         self.whitening_ = np.zeros((n_features, self.rank_))
-        self.whitening_[varies] = (
-            vectors[:, kept] / np.sqrt(values[kept]) / spread[:, None] / unit[:, None]
-        )
+        with np.errstate(over="ignore"):
+            self.whitening_[varies] = (
+                vectors[:, kept] / np.sqrt(values[kept]) / spread[:, None] / unit[:, None]
+            )
+        overflow = ~np.isfinite(self.whitening_).all(axis=1)
+        if overflow.any():
+            j = int(overflow.argmax())
+            names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(n_features)])
+            raise InputError(
+                "its values differ by so little that distances from them exceed the range of "
+                "float64: multiply the column by a large number.",
+                column=str(names[j]),
+            )
         return self
 
     def _correlation(self, standardised: np.ndarray) -> np.ndarray:

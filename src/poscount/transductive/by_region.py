@@ -33,6 +33,8 @@ class RegionQuantifier(TransductiveQuantifier):
         each number that some positives lack.
     """
 
+    depends_on_squares = False
+
     categories_: list[list[str] | None]
 
     def _learn(self, rows: Rows) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,6 +18,9 @@ from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
 from poscount.rows import Rows
 from poscount.seeds import stream
 from poscount.verdict import Caution
+
+# Largest absolute values that are left alone.
+_LEAST, _MOST = 2.0**-400, 2.0**400
 
 
 class TransductiveQuantifier(Quantifier):
@@ -42,6 +45,9 @@ class TransductiveQuantifier(Quantifier):
         **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
+
+    # Whether values are squared, as in distances and variances; if not, they are only compared.
+    depends_on_squares: ClassVar[bool] = True
 
     positives_: np.ndarray
 
@@ -73,11 +79,13 @@ class TransductiveQuantifier(Quantifier):
         return np.asarray(numbers, dtype=np.float64, order="C")
 
     def _quantify(self, rows: Rows) -> Prevalence:
-        sample = self._matrix(rows)
+        positives, sample = self.positives_, self._matrix(rows)
+        if self.depends_on_squares:
+            positives, sample = in_range_of_squares(positives, sample)
         generator = stream(self.seed_, "estimate")
-        estimate = self._estimate_from(self.positives_, sample, generator)
+        estimate = self._estimate_from(positives, sample, generator)
         if estimate.interval is None and self.bootstrap:
-            interval = self._bootstrap_interval(sample, estimate.value)
+            interval = self._bootstrap_interval(positives, sample, estimate.value)
             estimate = estimate._replace(interval=interval)
         warnings = (*estimate.warnings, *self._gap_cautions(rows))
         return self._prevalence(estimate._replace(warnings=warnings), len(rows))
@@ -92,12 +100,12 @@ class TransductiveQuantifier(Quantifier):
         (gaps,) = gap_evidence(columns, *counted, np.array([len(rows)]))
         return gap_cautions(Evidence(n_labeled=self.n_labeled_, gaps=gaps))
 
-    def _bootstrap_interval(self, sample: np.ndarray, value: float) -> Interval:
+    def _bootstrap_interval(
+        self, positives: np.ndarray, sample: np.ndarray, value: float
+    ) -> Interval:
         # The matrices are arguments of their own, so that processes share them in mapped memory.
         replicates = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(estimate_from_halves)(
-                self._estimate_from, self.positives_, sample, self.seed_, i
-            )
+            delayed(estimate_from_halves)(self._estimate_from, positives, sample, self.seed_, i)
             for i in range(cast(int, self.bootstrap))
         )
         return bootstrap_interval(value, np.array(replicates), self.confidence)
@@ -107,3 +115,19 @@ class TransductiveQuantifier(Quantifier):
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimate:
         """Estimate the prevalence in the sample."""
+
+
+def in_range_of_squares(positives: np.ndarray, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scale values whose squares would overflow or vanish, all by the same power of two.
+
+    Examples
+    --------
+    >>> tiny = np.ldexp([[3.0], [1.0]], -1030)
+    >>> in_range_of_squares(tiny, tiny)[0].tolist()
+    [[0.75], [0.25]]
+    """
+    largest = max(np.abs(table).max(initial=0.0) for table in (positives, sample))
+    if largest == 0 or _LEAST < largest < _MOST:
+        return positives, sample
+    exponent = -int(np.frexp(largest)[1])
+    return np.ldexp(positives, exponent), np.ldexp(sample, exponent)

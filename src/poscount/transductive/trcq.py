@@ -124,6 +124,9 @@ class TRCQ(TransductiveQuantifier):
     True
     """
 
+    # RCQ and the standardisation of its rows cope with any size.
+    depends_on_squares = False
+
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],

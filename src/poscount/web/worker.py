@@ -277,7 +277,8 @@ def _write(task: EstimateTask, model: Any, results: Sequence[Result]) -> None:
         paths = folder / "prevalence.svg", folder / "prevalence.png"
         draw(results, *paths, truth=truth, dpi=_DPI)
     with open(folder / "result.csv", "w", newline="", encoding="utf-8") as file:
-        write_csv(results, file)
+        # People open a download in a spreadsheet; the command line writes the exact values.
+        write_csv(results, file, for_spreadsheet=True)
     no_model = None
     try:
         model.save(folder / "model.poscount")

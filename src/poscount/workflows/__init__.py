@@ -20,7 +20,10 @@ _PLACES = {
     "Result": "poscount.workflows.results",
     "ScorePicture": "poscount.workflows.scores",
     "Watch": "poscount.workflows.estimates",
+    "check_output": "poscount.workflows.outputs",
+    "check_picture": "poscount.workflows.outputs",
     "count": "poscount.workflows.estimates",
+    "csv_writer": "poscount.output_files",
     "describe_columns": "poscount.workflows.columns",
     "diagnose": "poscount.workflows.diagnosis",
     "draw": "poscount.workflows.results",
@@ -28,6 +31,7 @@ _PLACES = {
     "fit": "poscount.workflows.estimates",
     "inspect_file": "poscount.workflows.inspection",
     "is_reusable": "poscount.workflows.estimates",
+    "is_standard_output": "poscount.output_files",
     "merge": "poscount.workflows.estimates",
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
@@ -36,13 +40,13 @@ _PLACES = {
     "warnings_of": "poscount.workflows.results",
     "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
-    "write_whole": "poscount.container",
+    "write_whole": "poscount.output_files",
 }
 
 if TYPE_CHECKING:
-    from poscount.container import write_whole
     from poscount.files.arrow import OnProgress
     from poscount.files.csv_format import CsvFormat
+    from poscount.output_files import csv_writer, is_standard_output, write_whole
     from poscount.plotting.page import picture_element, whole_page
     from poscount.workflows.columns import describe_columns
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
@@ -56,6 +60,7 @@ if TYPE_CHECKING:
         quantify,
     )
     from poscount.workflows.inspection import FileLimits, inspect_file, sheet_names
+    from poscount.workflows.outputs import check_output, check_picture
     from poscount.workflows.results import RESERVED, Result, draw, warnings_of, write_csv
     from poscount.workflows.scores import ScorePicture, score_picture
 
@@ -68,7 +73,10 @@ __all__ = [
     "Result",
     "ScorePicture",
     "Watch",
+    "check_output",
+    "check_picture",
     "count",
+    "csv_writer",
     "describe_columns",
     "diagnose",
     "draw",
@@ -76,6 +84,7 @@ __all__ = [
     "fit",
     "inspect_file",
     "is_reusable",
+    "is_standard_output",
     "merge",
     "picture_element",
     "quantify",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import os
+import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from poscount.output_files import csv_writer, write_whole
 from poscount.prevalence import Prevalence
 from poscount.verdict import Caution
 
@@ -17,6 +17,11 @@ RESERVED = (
     *("label_frequency", "joint_prior", "method", "verdict", "warnings", "seed", "kinds"),
     *("total_weight", "effective_rows"),
 )
+
+# How text begins that spreadsheets take for a formula, or skip to find one; the last four are the
+# wide forms of East Asian keyboards.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 
 
 class Result(NamedTuple):
@@ -68,17 +73,44 @@ def warnings_of(results: Iterable[Result]) -> list[WarningOfResults]:
     ]
 
 
-def write_csv(results: Sequence[Result], file: IO[str]) -> None:
-    """Write a header, and one line for each result."""
-    writer = csv.writer(file, lineterminator="\n")
+def write_csv(results: Sequence[Result], file: IO[str], *, for_spreadsheet: bool = False) -> None:
+    """Write a header, and one line for each result.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    file : text file
+    for_spreadsheet : bool
+        Whether to put an apostrophe before text that a spreadsheet would take for a formula. The
+        values of groups are no longer exact then.
+    """
+    written = formula_as_text if for_spreadsheet else _unchanged
+    writer = csv_writer(file)
     heads = ["prevalence", "low", "high", "level", "count", "n_unlabeled", "n_labeled", "method"]
-    writer.writerow([*results[0].group, *heads, "verdict", "warnings", "seed"])
+    writer.writerow([*map(written, results[0].group), *heads, "verdict", "warnings", "seed"])
     for result in results:
         group, p = result
         ends = (p.interval.low, p.interval.high, p.interval.level) if p.interval else ("", "", "")
         numbers = [p, *ends, p.count, p.n_unlabeled, p.n_labeled, p.method]
         grade = p.verdict.grade
-        writer.writerow([*group.values(), *numbers, grade, result.codes, result.seed])
+        writer.writerow([*map(written, group.values()), *numbers, grade, result.codes, result.seed])
+
+
+def formula_as_text(value: Any) -> Any:
+    """Make a spreadsheet show text that it would otherwise run as a formula.
+
+    Examples
+    --------
+    >>> [formula_as_text(value) for value in ("=1+2", "-0.5", "- night", -0.5, "north")]
+    ["'=1+2", '-0.5', "'- night", -0.5, 'north']
+    """
+    if isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
+
+
+def _unchanged(value: Any) -> Any:
+    return value
 
 
 def draw(
@@ -99,9 +131,10 @@ def draw(
     dpi : int
         Resolution of pictures that are made of pixels.
     """
-    from poscount.plotting.display import png, pyplot
+    from poscount.plotting.display import picture, picture_format, pyplot
     from poscount.plotting.prevalences import PrevalenceDisplay, group_label
 
+    formats = [picture_format(path) for path in paths]
     figure = PrevalenceDisplay.from_predictions(
         [result.prevalence for result in results],
         [group_label(result.group.values()) or "sample" for result in results],
@@ -109,11 +142,6 @@ def draw(
         xlabel=", ".join(results[0].group),
         title=f"Share of positives, {results[0].prevalence.method}",
     ).figure_
-    for path in map(Path, paths):
-        kind = path.suffix.lower()
-        if kind == ".png":
-            path.write_bytes(png(figure, dpi))
-        else:
-            # Without the date, which is of no use in a picture.
-            figure.savefig(path, dpi=dpi, metadata={"Date": None} if kind == ".svg" else None)
+    for path, kind in zip(paths, formats, strict=True):
+        write_whole(path, picture(figure, kind, dpi))
     pyplot().close(figure)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from poscount.container import write_whole
+from poscount.output_files import check_output, write_whole
 
 TITLE = "Quantification from positives alone: results"
 
@@ -36,8 +36,11 @@ def write_report(store: str | Path, directory: str | Path) -> Path:
         raise ImportError(
             f'A report needs {error.name}: pip install "poscount[experiments]".'
         ) from error
-    chapters = all_chapters(read(store))
     target = Path(directory)
+    for page in ("report.md", "report.html"):
+        if target.is_dir():
+            check_output(target / page, [store])
+    chapters = all_chapters(read(store))
     for folder in ("csv", "figures"):
         (target / folder).mkdir(parents=True, exist_ok=True)
     for item in (item for chapter in chapters for item in chapter.items):

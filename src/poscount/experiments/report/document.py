@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import io
 import math
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from poscount.output_files import csv_writer
 from poscount.plotting.display import Display, png, pyplot
 from poscount.plotting.page import picture_element, whole_page
 
@@ -140,7 +140,7 @@ class ReportTable:
         cells = self.cells
         has_aside = [any(row[i].aside is not None for row in cells) for i in range(len(self.head))]
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
+        writer = csv_writer(out)
         head = []
         for name, more in zip(self.head, has_aside, strict=True):
             head += [name, f"{name} {self.aside}"] if more else [name]
