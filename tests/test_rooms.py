@@ -9,6 +9,8 @@ from import_walk import FRONT_DOORS, SOURCE, imported_rooms, parsed, room_of, so
 
 ROOMS = [
     "errors",
+    "schema",
+    "archives",
     "verdict",
     "prevalence",
     "seeds",
@@ -25,6 +27,7 @@ ROOMS = [
     "grouping",
     "validation",
     "calibration",
+    "foreign_scorers",
     "persistence",
     "intervals",
     "base",

@@ -127,6 +127,26 @@ class FileError(InputError):
     """A model or counts file that cannot be used."""
 
 
+def printable(text: str, most: int = 300) -> str:
+    """Text from a file that nobody has vouched for, as it can be shown in a message.
+
+    Characters that would not be seen, or that a terminal would obey, are escaped; a long text is
+    cut.
+
+    Examples
+    --------
+    >>> printable("\x1b[31mtrap.csv\n")
+    '\\x1b[31mtrap.csv\\n'
+    >>> printable("abcdef", most=3)
+    'abc...'
+    """
+    shown = "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+        for sign in text[:most]
+    )
+    return shown + "..." if len(text) > most else shown
+
+
 def join_names(names: Iterable[str], most: int = 5) -> str:
     """Names in a sentence: a few of them, and how many more there are.
 
