@@ -1,4 +1,4 @@
-"""Hostile files: is each refused in a sentence, or answered as it should be?
+"""Hostile files: whether each is refused in a sentence, or answered as it should be.
 
     python benchmarks/hostile.py --cases 5000 --seed 0
 
@@ -15,7 +15,8 @@ otherwise
     another one.
 failed
     Any other error; another answer that no user could have got; an answer that is no prevalence
-    with its interval; a process that ended without an answer; more than 500 MB or 5 seconds.
+    with its interval; a process that ended without an answer; more than 500 MB, or 5 seconds of one
+    processor.
 
 The table shows the classes of attacks; failures are listed below it, and the exit status is 1 if
 there are any. The peak of memory is what the process has taken besides what it started with.
@@ -32,9 +33,8 @@ import resource
 import signal
 import sys
 import tempfile
-import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,14 +44,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
-import hostile_files as hostile
+import hostile_files
+import hostile_models
 import poscount
 from hostile_files import Case
 from poscount import BBE, PAT, RCQ, TRCQ, Counts, ExTIcE, Minimum, ODIn, workflows
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.errors import InputError
 
-MOST_MB, MOST_SECONDS = 500, 5.0
+MOST_MB, MOST_SECONDS, MOST_WAITING = 500, 5.0, 120
+# Models that answer within milliseconds, for the tests.
+QUICK = ("PAT", "PAT, table", "ODIn, table", "RCQ", "RCQ, kinds", "ExTIcE, table")
 
 
 class Target(NamedTuple):
@@ -78,12 +81,13 @@ def table(rng: np.random.Generator, n: int) -> pd.DataFrame:
     return frame
 
 
-def make_targets(folder: Path) -> dict[str, Target]:
+def make_targets(folder: Path, only: Collection[str] = ()) -> dict[str, Target]:
     """Small models of every class and their samples; counts, a calibration, and a table."""
     rng = np.random.default_rng(0)
     plain = rng.normal(size=(80, 3)), rng.normal(size=(120, 3)) + np.repeat([[0], [3]], 60, axis=0)
     mixed = table(rng, 120), table(rng, 150)
     wide = rng.normal(size=(60, 250)), rng.normal(size=(80, 250))
+    few = table(rng, 40), table(rng, 50)
     svm = make_pipeline(StandardScaler(), OneClassSVM())
     models = {
         "PAT": (PAT(random_state=0), plain),
@@ -94,13 +98,15 @@ def make_targets(folder: Path) -> dict[str, Target]:
         "RCQ, kinds": (RCQ(subtypes=2, random_state=0), mixed),
         "RCQ, wide": (RCQ(random_state=0), wide),
         "TRCQ, table": (TRCQ(random_state=0), mixed),
-        "ExTIcE, table": (ExTIcE(random_state=0), mixed),
+        "ExTIcE, table": (ExTIcE(random_state=0), few),
         "BBE, table": (BBE(random_state=0), mixed),
         "Minimum": (Minimum([PAT(), RCQ()], random_state=0), plain),
     }
     targets = {}
     path = folder / "target"
     for name, (model, (positives, sample)) in models.items():
+        if only and name not in only:
+            continue
         model.fit(positives).save(path)
         targets[name] = Target(path.read_bytes(), _answering(sample))
         if name in ("PAT", "PAT, table", "RCQ", "RCQ, kinds"):
@@ -176,10 +182,7 @@ def try_file(use: Callable[[Path], Any], path: Path) -> Outcome:
         try:
             return Outcome("answered", summary(use(path)))
         except InputError as error:
-            words = str(error)
-            if len(words) > 2000 or not words.replace("\n", "").isprintable():
-                return Outcome("failed", words=f"a sentence that is none: {words[:200]!r}")
-            return Outcome("refused", words=words)
+            return Outcome("refused", words=str(error))
         except OSError as error:
             return Outcome("refused", words=str(error))
         except BaseException as error:
@@ -196,7 +199,6 @@ class Measured(NamedTuple):
 
 def try_apart(use: Callable[[Path], Any], path: Path) -> Measured:
     """Use a file in a process of its own, which may crash or take too long."""
-    start = time.perf_counter()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -204,19 +206,20 @@ def try_apart(use: Callable[[Path], Any], path: Path) -> Measured:
         before = _resident_mb()
         # Far above the limit, so that a case fails by it and not the machine.
         resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
-        signal.alarm(round(4 * MOST_SECONDS))
+        # In time by the clock, because whatever waits for ever takes no other.
+        signal.alarm(MOST_WAITING)
         found = try_file(use, path)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
-        os.write(writing, json.dumps([*found, max(peak, 0.0)]).encode())
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        peak, seconds = used.ru_maxrss / 1024 - before, used.ru_utime + used.ru_stime
+        os.write(writing, json.dumps([*found, max(peak, 0.0), seconds]).encode())
         os._exit(0)
     os.close(writing)
     with open(reading, "rb") as pipe:
         said = pipe.read()
     _, status = os.waitpid(child, 0)
-    seconds = time.perf_counter() - start
     if not said:
-        return Measured(Outcome("failed", words=f"the process ended with {status}"), 0.0, seconds)
-    *found, peak = json.loads(said)
+        return Measured(Outcome("failed", words=f"the process ended with {status}"), 0.0, 0.0)
+    *found, peak, seconds = json.loads(said)
     return Measured(Outcome(*found), peak, seconds)
 
 
@@ -227,6 +230,11 @@ def _resident_mb() -> float:
 
 def judged(case: Case, outcome: Outcome, expected: Any) -> Outcome:
     """Tell equal answers from others, and those that a user could have got from silent ones."""
+    words = outcome.words
+    # What is said about tables is up to their readers, and tested with them.
+    said = outcome.kind == "refused" and "tables" not in case.attack
+    if said and (len(words) > 1000 or not words.isprintable()):
+        return Outcome("failed", words=f"a sentence that is none: {words[:200]!r}")
     if outcome.kind != "answered":
         return outcome
     if outcome.answer == expected:
@@ -248,20 +256,20 @@ def all_cases(targets: dict[str, Target], folder: Path, seed: int) -> Iterator[C
     for name, target in targets.items():
         path.write_bytes(target.content)
         if ": " in name:
-            makers += [hostile.counts_cases(name, target.content, random)] * 2
+            makers += [hostile_files.counts_cases(name, target.content, random)] * 2
         elif name == "table":
-            makers += [hostile.csv_cases(name, target.content, random)] * 12
+            makers += [hostile_files.csv_cases(name, target.content, random)] * 12
         elif name == "calibration":
-            makers += [hostile.calibration_cases(name, target.content, random)] * 2
+            makers += [hostile_files.calibration_cases(name, target.content, random)] * 2
         else:
-            tree = hostile.open_model(path)
-            makers += [hostile.model_cases(name, tree, random)] * 6
-            makers.append(hostile.structure_cases(name, tree, random))
+            tree = hostile_models.open_model(path)
+            makers += [hostile_models.model_cases(name, tree, random)] * 6
+            makers.append(hostile_models.structure_cases(name, tree, random))
             if "skops" in tree["state"].get("scorer_", {}):
-                yield from hostile.skops_bombs(name, tree)
-                makers += [hostile.skops_cases(name, tree, random)] * 6
+                yield from hostile_models.skops_bombs(name, tree)
+                makers += [hostile_models.skops_cases(name, tree, random)] * 6
         if name in ("PAT", "calibration", "PAT: counts"):
-            makers += [hostile.container_cases(name, target.content, random)] * 3
+            makers += [hostile_files.container_cases(name, target.content, random)] * 3
     while True:
         for maker in makers:
             yield next(maker)
@@ -318,6 +326,7 @@ KINDS = ("refused", "equal", "otherwise", "failed")
 
 
 def main() -> None:
+    warnings.filterwarnings("ignore", "Duplicate name")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)

@@ -149,8 +149,8 @@ class Columns(BaseEstimator):
             if kind == "category":
                 self._check_words(j)
             else:
-                parts = (self.categories_[j], self.rare_[j], self.shares_[j])
-                require(not any(map(len, parts)), "a column of numbers has categories.")
+                n_words = len(self.categories_[j]) + len(self.rare_[j]) + len(self.shares_[j])
+                require(not n_words, "a column of numbers has categories.")
 
     def _check_words(self, j: int) -> None:
         frequent, rare, shares = self.categories_[j], self.rare_[j], self.shares_[j]

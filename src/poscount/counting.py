@@ -137,15 +137,14 @@ class CountingQuantifier(Quantifier):
             )
         # Older files have no cells of gaps, because none of their rows had any.
         cells = np.pad(cells, ((0, 0), (0, lacking)))
-        n_rows, totals = np.atleast_1d(counts.n), np.atleast_1d(counts.n)
-        weights = [counts.weights] if isinstance(counts, Counts) else counts.weights or [None]
-        if weights[0] is not None:
-            totals = np.array([sums.total for sums in weights], np.int64)
+        weights = [counts.weights] if isinstance(counts, Counts) else counts.weights
+        n_rows = np.atleast_1d(counts.n)
+        sums = [each for each in weights or () if each is not None]
+        totals = np.array([each.total for each in sums], np.int64) if sums else n_rows
         possible = cells.min(initial=0) >= 0 and self._could_count(cells, totals)
-        if possible and weights[0] is not None:
-            core = self._in_core(cells).tolist()
-            each = zip(weights, n_rows.tolist(), core, strict=True)
-            possible = all(sums.core_could_be_of(n, inside) for sums, n, inside in each)
+        if possible and sums:
+            each_core = zip(sums, n_rows.tolist(), self._in_core(cells).tolist(), strict=True)
+            possible = all(each.core_could_be_of(n, core) for each, n, core in each_core)
         if not possible:
             raise InputError(
                 "These counts contradict themselves, because their cells do not add up to their "

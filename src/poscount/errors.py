@@ -128,7 +128,7 @@ class FileError(InputError):
 
 
 def printable(text: str, most: int = 300) -> str:
-    """Text from a file that nobody has vouched for, as it can be shown in a message.
+    r"""Text from a file that nobody has vouched for, as it can be shown in a message.
 
     Characters that would not be seen, or that a terminal would obey, are escaped; a long text is
     cut.

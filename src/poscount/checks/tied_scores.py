@@ -36,7 +36,10 @@ def check_tie(share: float, n_labeled: int) -> None:
     """
     tied = share * n_labeled
     whole = abs(tied - round(tied)) < 1e-6
-    require(whole and (tied == 0 or round(tied) > 1), "no such share of the positives can have one score.")
+    require(
+        whole and (tied == 0 or round(tied) > 1),
+        "no such share of the positives can have one score.",
+    )
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:

@@ -43,7 +43,6 @@ class OutsideCounts(NamedTuple):
         n = len(BEYOND)
         return cls(table[..., :n], table[..., n:-1], table[..., -1])
 
-
     def could_be_of(self, totals: np.ndarray) -> bool:
         """Whether so many rows, or rows of this weight, can lie outside."""
         n = totals[:, np.newaxis]

@@ -35,7 +35,6 @@ class GapCounts(NamedTuple):
         unseen[..., columns.words] = cells[..., n + 1 :]
         return cls(cells[..., :n], unseen, cells[..., n])
 
-
     def could_be_of(self, totals: np.ndarray) -> bool:
         """Whether so many rows, or rows of this weight, can have these gaps."""
         most = self.missing.max(axis=-1)

@@ -219,7 +219,7 @@ class RCQ(RegionEstimator):
         if not self.kinds_:
             return
         require(n_kinds > 1, "there is only one kind of positives.")
-        if not isinstance(self.subtypes, str):
+        if isinstance(self.subtypes, int):
             require(n_kinds <= self.subtypes, "it has more kinds than it was asked for.")
         n_given = sum(part.n_given_ for part in self.kinds_)
         require(n_given == self.n_given_, "its kinds do not add up to its positives.")
