@@ -2,7 +2,7 @@
 
     python benchmarks/hostile.py --cases 5000 --seed 0
 
-Every file is read, and used, in a process of its own. What can happen to it:
+Files are read, and used, in another process. What can happen to one:
 
 refused
     One of poscount's own errors, or the system's about a file that cannot be opened.
@@ -27,14 +27,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import itertools
 import json
 import os
 import resource
 import signal
 import sys
 import tempfile
+import time
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,6 +55,8 @@ from poscount.calibration.files import read_calibration, shipped, write_calibrat
 from poscount.errors import InputError
 
 MOST_MB, MOST_SECONDS, MOST_WAITING = 500, 5.0, 120
+# In one process.
+AT_ONCE = 50
 # Models that answer within milliseconds, for the tests.
 QUICK = ("PAT", "PAT, table", "ODIn, table", "RCQ", "RCQ, kinds", "ExTIcE, table")
 
@@ -197,35 +201,60 @@ class Measured(NamedTuple):
     seconds: float
 
 
-def try_apart(use: Callable[[Path], Any], path: Path) -> Measured:
-    """Use a file in a process of its own, which may crash or take too long."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        before = _resident_mb()
-        # Far above the limit, so that a case fails by it and not the machine.
-        resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
-        # In time by the clock, because whatever waits for ever takes no other.
-        signal.alarm(MOST_WAITING)
-        found = try_file(use, path)
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        peak, seconds = used.ru_maxrss / 1024 - before, used.ru_utime + used.ru_stime
-        os.write(writing, json.dumps([*found, max(peak, 0.0), seconds]).encode())
-        os._exit(0)
-    os.close(writing)
-    with open(reading, "rb") as pipe:
-        said = pipe.read()
-    _, status = os.waitpid(child, 0)
-    if not said:
-        return Measured(Outcome("failed", words=f"the process ended with {status}"), 0.0, 0.0)
-    *found, peak, seconds = json.loads(said)
-    return Measured(Outcome(*found), peak, seconds)
+def try_apart(
+    cases: Sequence[tuple[Case, Path | None]], targets: dict[str, Target], path: Path
+) -> Iterator[Measured]:
+    """Use files in another process, and go on in a new one if it crashes or takes too long.
+
+    Parameters
+    ----------
+    cases : sequence of pairs
+        Each with the file that it is, or None if its content is to be written to `path`.
+    targets : dict
+    path : path
+    """
+    done = 0
+    while done < len(cases):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            with open(writing, "w") as pipe:
+                for case, special in cases[done:]:
+                    if special is None:
+                        path.write_bytes(case.content)
+                    found = _measured(targets[case.target].use, special or path)
+                    pipe.write(f"{json.dumps(found)}\n")
+                    pipe.flush()
+            os._exit(0)
+        os.close(writing)
+        with open(reading) as pipe:
+            for line in pipe:
+                outcome, *used = json.loads(line)
+                yield Measured(Outcome(*outcome), *used)
+                done += 1
+        _, status = os.waitpid(child, 0)
+        if status:
+            yield Measured(Outcome("failed", words=f"the process ended with {status}"), 0.0, 0.0)
+            done += 1
 
 
-def _resident_mb() -> float:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+def _measured(use: Callable[[Path], Any], path: Path) -> Measured:
+    # Far above the limit, so that a case fails by it and not the machine.
+    resource.setrlimit(resource.RLIMIT_AS, (6 * 2**30, 6 * 2**30))
+    # In time by the clock, because whatever waits for ever takes no other.
+    signal.alarm(MOST_WAITING)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak of memory starts anew
+    before, start = _memory_mb("VmRSS"), time.process_time()
+    outcome = try_file(use, path)
+    seconds = time.process_time() - start
+    return Measured(outcome, max(_memory_mb("VmHWM") - before, 0.0), seconds)
+
+
+def _memory_mb(name: str) -> float:
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) / 1024 for line in file if line.startswith(name))
 
 
 def judged(case: Case, outcome: Outcome, expected: Any) -> Outcome:
@@ -288,45 +317,34 @@ def special_files(folder: Path) -> dict[str, Path]:
 
 def audit(n_cases: int, seed: int, folder: Path) -> Iterator[tuple[Case, Measured]]:
     """Try special files, and then as many others as make up the number."""
-    targets = make_targets(folder)
+    targets, path = make_targets(folder), folder / "case.csv"
+    originals = [(Case("", "", name, target.content), None) for name, target in targets.items()]
     expected = {}
-    path = folder / "case.csv"
-    for name, target in targets.items():
-        path.write_bytes(target.content)
-        found = try_apart(target.use, path)
+    for (case, _), found in zip(originals, try_apart(originals, targets, path), strict=True):
         if found.outcome.kind != "answered":
-            raise SystemExit(f"{name} itself gives {found.outcome}")
-        expected[name] = found.outcome.answer
-    specials = [
+            raise SystemExit(f"{case.target} itself gives {found.outcome}")
+        expected[case.target] = found.outcome.answer
+    specials: list[tuple[Case, Path | None]] = [
         (Case("special files", name, target, b""), file)
         for name, file in special_files(folder).items()
         for target in ("PAT", "PAT: counts", "calibration")
     ]
     made = ((case, None) for case in all_cases(targets, folder, seed))
-    for number, (case, special) in enumerate(_chain(specials, made)):
-        if number == n_cases:
-            return
-        if special is None:
-            path.write_bytes(case.content)
-        found = try_apart(targets[case.target].use, special or path)
-        outcome = judged(case, found.outcome, expected[case.target])
-        if outcome.kind != "failed" and found.megabytes > MOST_MB:
-            outcome = Outcome("failed", words=f"{found.megabytes:.0f} MB")
-        if outcome.kind != "failed" and found.seconds > MOST_SECONDS:
-            outcome = Outcome("failed", words=f"{found.seconds:.1f} s")
-        yield case, found._replace(outcome=outcome)
-
-
-def _chain(*parts: Iterable[Any]) -> Iterator[Any]:
-    for part in parts:
-        yield from part
+    every = itertools.islice(itertools.chain(specials, made), n_cases)
+    while batch := list(itertools.islice(every, AT_ONCE)):
+        for (case, _), found in zip(batch, try_apart(batch, targets, path), strict=True):
+            outcome = judged(case, found.outcome, expected[case.target])
+            if outcome.kind != "failed" and found.megabytes > MOST_MB:
+                outcome = Outcome("failed", words=f"{found.megabytes:.0f} MB")
+            if outcome.kind != "failed" and found.seconds > MOST_SECONDS:
+                outcome = Outcome("failed", words=f"{found.seconds:.1f} s")
+            yield case, found._replace(outcome=outcome)
 
 
 KINDS = ("refused", "equal", "otherwise", "failed")
 
 
 def main() -> None:
-    warnings.filterwarnings("ignore", "Duplicate name")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)

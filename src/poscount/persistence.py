@@ -65,7 +65,8 @@ def load(
     except FileError as error:
         raise error.at(file=str(path)) from error
     except Exception as error:  # a malicious file may cause any
-        reason = printable(str(error) or type(error).__name__)
+        missing = "it lacks " if isinstance(error, KeyError) else ""
+        reason = missing + printable(str(error) or type(error).__name__)
         raise FileError(f"it does not hold a usable model: {reason}", file=str(path)) from error
 
 

@@ -89,13 +89,13 @@ class Array:
             sizes.require(size, value.shape[i], f"entries along axis {i}")
         if not value.size:
             return
-        if self.missing:
-            value = value[~np.isnan(value)]
-            if not value.size:
-                return
         low, high = value.min(), value.max()
         if np.isnan(low):
-            raise ValueError("holds NaN")
+            if not self.missing:
+                raise ValueError("holds NaN")
+            low, high = np.fmin.reduce(value, axis=None), np.fmax.reduce(value, axis=None)
+            if np.isnan(low):
+                return
         if not self.infinite and not np.isfinite([low, high]).all():
             raise ValueError("holds infinite values")
         _require_between(low, high, self.least, self.most)

@@ -184,7 +184,7 @@ class RCQ(RegionEstimator):
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],
         "subtypes": [Integral, str, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": constraints.N_JOBS,
         **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }

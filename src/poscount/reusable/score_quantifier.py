@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,7 +61,7 @@ class ScoreQuantifier(CountingQuantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "scorer": [constraints.HasMethods("fit"), None],
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
-        "n_jobs": [Integral, None],
+        "n_jobs": constraints.N_JOBS,
         **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }

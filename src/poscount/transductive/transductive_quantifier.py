@@ -39,7 +39,7 @@ class TransductiveQuantifier(Quantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "bootstrap": [constraints.Interval(Integral, 2, None, closed="left"), None],
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
-        "n_jobs": [Integral, None],
+        "n_jobs": constraints.N_JOBS,
         "verbose": ["verbose"],
         **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],

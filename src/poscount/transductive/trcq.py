@@ -163,7 +163,7 @@ class TRCQ(TransductiveQuantifier):
         require((gaps <= columns.missing_).all(), "positives lack more values than there are.")
         for j in columns.words.tolist():
             codes = self.positives_[:, j]
-            known = np.isnan(codes) | np.isin(codes, np.arange(columns.n_bins(j)))
+            known = np.isnan(codes) | np.isin(codes, np.arange(columns.n_values(j)))
             require(known.all(), "a positive has no category.")
 
     def __init__(
