@@ -20,7 +20,7 @@ from sklearn.svm import OneClassSVM
 
 import poscount
 from answers import assert_same_answer
-from poscount import PAT, Counts, FileError, Mahalanobis, ODIn, container
+from poscount import BBE, PAT, Counts, FileError, InputError, Mahalanobis, ODIn, container
 
 # One file of each kind, as small as they get, and what reads it.
 
@@ -476,10 +476,24 @@ def test_objects_are_never_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+class Unknown:
+    """Has the methods of a classifier, and is of no library."""
+
+    def fit(self, X, y):
+        return self
+
+
 def test_a_value_that_no_model_file_holds_is_named(positives, tmp_path):
     model = PAT(random_state=0).fit(positives)
-    model.extra_ = {1, 2}
-    with pytest.raises(TypeError, match=r"A set \(model.extra_\) cannot be saved"):
+    model.extra_ = 5
+    with pytest.raises(InputError, match="'extra_' is not an attribute that PAT declares"):
+        model.save(tmp_path / "x.poscount")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_parameter_that_no_model_file_holds_is_named(positives, tmp_path):
+    model = BBE(classifier=object.__new__(Unknown), random_state=0).fit(positives)
+    with pytest.raises(TypeError, match=r"A Unknown \(model.classifier\) cannot be saved"):
         model.save(tmp_path / "x.poscount")
     assert list(tmp_path.iterdir()) == []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import poscount
-from poscount import Counts
+from poscount import Counts, container
 from poscount.datasets import load_example
 
 ROOT = Path(__file__).parents[1]
@@ -62,9 +62,9 @@ def test_models_fitted_again_accept_the_counts(trap):
 
 
 def test_models_that_have_counted_less_must_be_fitted_again(tmp_path):
-    model = poscount.load(EARLIER / "rcq.poscount")
-    del model.limits_
-    model.save(tmp_path / "rcq.poscount")
+    meta, arrays = container.read(EARLIER / "rcq.poscount", "model")
+    del meta["model"]["state"]["limits_"], arrays["model.limits_"]
+    container.write(tmp_path / "rcq.poscount", "model", meta, arrays)
     with pytest.raises(poscount.FileError, match="fit the model again"):
         poscount.load(tmp_path / "rcq.poscount")
 

@@ -298,10 +298,12 @@ def test_copies(rng):
 
 def test_model_files_can_hold_one(rng):
     projection = learn_projection(sparse_rows(rng, 60), 0)
-    stored = {}
-    encoded = persistence._encode(projection, "projection", stored)
-    read = persistence._decode(encoded, stored, registry._class_named, ())
-    assert same_projection(read, projection)
+    packed = {}
+    encoded = persistence._encode(projection, "projection", packed)
+    arrays = {name: np.concatenate(parts) for name, parts in packed.items()}
+    reader = persistence._Reader(arrays, registry._class_named, (), older=False)
+    assert same_projection(reader.decode(encoded), projection)
+    reader.finish()
 
 
 # What it is for

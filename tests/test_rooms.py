@@ -10,6 +10,8 @@ from import_walk import FRONT_DOORS, SOURCE, imported_rooms, parsed, room_of, so
 ROOMS = [
     "printable",
     "errors",
+    "schema",
+    "archives",
     "verdict",
     "prevalence",
     "seeds",
@@ -27,6 +29,7 @@ ROOMS = [
     "grouping",
     "validation",
     "calibration",
+    "foreign_scorers",
     "persistence",
     "intervals",
     "base",

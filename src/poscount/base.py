@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -18,6 +18,7 @@ from poscount.errors import InputError, require_rows
 from poscount.grouping import group_codes, group_keys, require_grouping
 from poscount.prevalence import Estimate, Prevalence, as_columns
 from poscount.rows import InputSupport, Rows
+from poscount.schema import Field, ListOf, MayLack, Part, Text, Whole, require
 from poscount.seeds import seed_of
 from poscount.validation import (
     as_frame,
@@ -63,6 +64,16 @@ class Quantifier(BaseEstimator):
     missing: str = "value"
     text: str = "category"
     random_state: Any
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "n_labeled_": Whole(1, size="positives"),
+        "seed_": Whole(0, 2**32 - 1),
+        "n_features_in_": Whole(1, size="features"),
+        "feature_names_in_": MayLack(ListOf(Text(), "features", distinct=True, array=True)),
+        "numeric_features_": MayLack(ListOf(Text(), distinct=True)),
+        "columns_": MayLack(Part("Columns")),
+        "projection_": MayLack(Part("Projection")),
+    }
 
     def fit(self, positives: Any, y: Any = None, *, features: Sequence[str] | None = None) -> Self:
         """Learn from labelled positives.
@@ -166,6 +177,29 @@ class Quantifier(BaseEstimator):
         fitted = hasattr(self, "n_features_in_")
         if fitted and not hasattr(self, "columns_") and self._input_support().coded:
             self.columns_ = columns_of_older(self)
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        accepts = self._input_support()
+        require(hasattr(self, "columns_") == accepts.coded, "its columns are missing.")
+        numeric = getattr(self, "numeric_features_", [])
+        if not accepts.coded:
+            require(set(numeric) <= set(self.feature_names), "it has no such numeric features.")
+            return
+        columns = self.columns_
+        require(columns.names_ == self.feature_names, "its columns are not its features.")
+        if hasattr(self, "numeric_features_"):
+            numbers = [columns.names_[j] for j in columns.numbers]
+            require(numeric == numbers, "its numeric features are not its columns of numbers.")
+        given = getattr(self, "n_given_", None)
+        # Sparse rows, and older files, do not say how many.
+        if columns.n_ > 1:
+            agree = columns.n_ == self.n_labeled_ if given is None else columns.n_ >= given
+            require(agree, "its columns were learned from another number of positives.")
+        if hasattr(self, "projection_"):
+            require(accepts.wide, "it cannot have a projection.")
+            n_projected = len(self.projection_.dimension_)
+            require(n_projected == columns.n_design, "its projection is of other columns.")
 
     def _set_apart(
         self, positives: Any, features: Sequence[str] | None

@@ -8,14 +8,15 @@ matrix. Both are learned from the positives alone and are part of the model.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from poscount.errors import join_names
 from poscount.gap_filling import GapFilling, learn_filling
+from poscount.schema import Array, Field, ListOf, Text, Whole, require
 from poscount.words import Words
 
 # Positives that have a category, for it to be told apart from the other rare ones.
@@ -119,6 +120,52 @@ class Columns(BaseEstimator):
     rare_: list[list[str]]
     shares_: list[np.ndarray]
     left_out_: list[str]
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "names_": ListOf(Text(), "columns", distinct=True),
+        "kinds_": ListOf(Text(("number", "category")), "columns"),
+        "missing_": Array("int64", ("columns",), least=0),
+        "n_": Whole(1),
+        "incomplete_": Whole(),
+        "centres_": Array("float64", ("numbers",)),
+        "scales_": Array("float64", ("numbers",), least=5e-324),
+        "precision_": Array("float64", ("correlated", "correlated")),
+        "categories_": ListOf(ListOf(Text(), distinct=True), "columns"),
+        "rare_": ListOf(ListOf(Text(), distinct=True), "columns"),
+        "shares_": ListOf(Array("float64", (None,), least=0, most=1), "columns"),
+        "left_out_": ListOf(Text(), distinct=True),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        require(len(self) > len(self.left_out_), "a table without columns is none.")
+        require(not set(self.left_out_) & set(self.names_), "a column is used and left out.")
+        n_missing = int(self.missing_.max())
+        incomplete = n_missing <= self.incomplete_ <= min(self.n_, int(self.missing_.sum()))
+        require(incomplete, "more or fewer positives lack a value than any column says.")
+        require(len(self.centres_) == len(self.numbers), "a column of numbers has no mean.")
+        self._filling.check()
+        for j, kind in enumerate(self.kinds_):
+            if kind == "category":
+                self._check_words(j)
+            else:
+                n_words = len(self.categories_[j]) + len(self.rare_[j]) + len(self.shares_[j])
+                require(not n_words, "a column of numbers has categories.")
+
+    def _check_words(self, j: int) -> None:
+        frequent, rare, shares = self.categories_[j], self.rare_[j], self.shares_[j]
+        require(frequent == sorted(frequent) and rare == sorted(rare), "categories are unordered.")
+        require(not set(frequent) & set(rare), "a category is frequent and rare.")
+        require(len(frequent) <= MOST_CATEGORIES, "a column has too many categories.")
+        require(len(shares) == len(frequent) + 1, "a category has no share of the positives.")
+        n = self.n_ - int(self.missing_[j])
+        sizes = shares * max(n, 1)
+        whole = np.abs(sizes - sizes.round()).max() < 1e-6 and round(sizes.sum()) == max(n, 1)
+        # Of no words at all, the last share is 1 by convention.
+        n_rare = round(sizes[-1]) if n else 0
+        fits = (n_rare > 0) == bool(rare) and n_rare >= len(rare)
+        enough = (sizes[:-1].round() >= FEWEST).all()
+        require(whole and fits and enough, "the shares of categories are impossible.")
 
     @classmethod
     def plain(cls, names: Sequence[str]) -> Columns:
@@ -349,8 +396,12 @@ class Columns(BaseEstimator):
             place[:] = np.isnan(columns[j])
         return made.T
 
+    @property
+    def _filling(self) -> GapFilling:
+        return GapFilling(self.centres_, self.scales_, self.precision_)
+
     def _filled(self, numbers: np.ndarray) -> np.ndarray:
-        return GapFilling(self.centres_, self.scales_, self.precision_).fill(numbers)
+        return self._filling.fill(numbers)
 
 
 # Columns that say which row it is, and nothing about it

@@ -1,7 +1,9 @@
 """The file format of models and counts: arrays and JSON, and nothing that runs when it is read.
 
 A file is an ordinary, uncompressed npz whose member ``meta`` is UTF-8 JSON. Its zip comment is
-the SHA-256 of all bytes before it, so that a truncated or changed file is noticed.
+the SHA-256 of all bytes before it, so that a truncated or changed file is noticed. The checksum
+says nothing about who has written the file: what is read is believed only after whoever asked for
+it has checked it (`poscount.schema`).
 """
 
 from __future__ import annotations
@@ -10,18 +12,26 @@ import hashlib
 import io
 import json
 import os
+import stat
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from poscount.errors import FileError
+from poscount.archives import open_archive, read_array, stored
+from poscount.errors import FileError, InputError
 from poscount.output_files import write_whole
 
-VERSION = 1
+# Since version 2, the arrays of a model are packed into one member for each dtype.
+VERSION = 2
+_VERSIONS = {"model": 2}
 _DIGEST = 64
+# zipfile itself has other rules for larger ones.
+LARGEST_FILE = 2**31 - 1
+MOST_MEMBERS = 64
+# Of the description. A list or an object in it takes up to 64 bytes of memory for each of its own.
+LARGEST_META, MOST_LISTS = 2**26, 6 * 10**6
 
 
 def digest(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
@@ -42,7 +52,14 @@ def write(
     arrays: Mapping[str, np.ndarray],
 ) -> None:
     """Write a file of the given kind, completely or not at all."""
-    write_whole(path, _pack({"kind": kind, "version": VERSION, **meta}, arrays))
+    content = _pack({"kind": kind, "version": _VERSIONS.get(kind, 1), **meta}, arrays)
+    if len(content) > LARGEST_FILE:
+        raise InputError(
+            f"The {kind} takes {len(content) / 2**30:.1f} GB, and a file of poscount may have "
+            f"{LARGEST_FILE / 2**30:.0f} GB.",
+            file=str(path),
+        )
+    write_whole(path, content)
 
 
 def read(
@@ -60,7 +77,7 @@ def read(
     def refused(reason: str) -> FileError:
         return FileError(reason, file=str(path))
 
-    content = Path(path).read_bytes()
+    content = _read_regular(path, kind)
     if not content.startswith(b"PK"):
         raise refused(f"this is not a poscount {kind} file.")
     body, comment = content[:-_DIGEST], content[-_DIGEST:]
@@ -72,18 +89,20 @@ def read(
         raise refused(f"this is not a poscount {kind} file: {error}.") from error
     if meta.get("kind") not in (kind, *other_kinds):
         raise refused(f"this is a {meta.get('kind')} file, not a {kind} file.")
-    if not isinstance(meta.get("version"), int):
+    if type(meta.get("version")) is not int or meta["version"] < 1:
         raise refused(f"this is not a poscount {kind} file: it has no version.")
     if meta["version"] > VERSION:
         raise refused(
-            f"a newer poscount wrote this file (version {meta['version']} of the format, and this "
-            f"poscount reads up to version {VERSION}): upgrade poscount to read it."
+            f"a newer poscount wrote this file (version {meta['version']:.6g} of the format, and "
+            f"this poscount reads up to version {VERSION}): upgrade poscount to read it."
         )
     return meta, arrays
 
 
 def _pack(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     text = json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()
+    if _too_long(text):
+        raise InputError("There are too many columns or categories for a file of poscount.")
     members = {"meta": np.frombuffer(text, dtype=np.uint8), **arrays}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
@@ -92,36 +111,65 @@ def _pack(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
             np.lib.format.write_array(
                 member, np.ascontiguousarray(members[name]), allow_pickle=False
             )
-            # Without a date, so that equal content gives equal bytes.
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), member.getvalue())
+            # Without a date and the system's number, so that equal content gives equal bytes.
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry.create_system = 3
+            archive.writestr(entry, member.getvalue())
         archive.comment = b"0" * _DIGEST
     body = buffer.getvalue()[:-_DIGEST]
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
+def _read_regular(path: str | os.PathLike[str], kind: str) -> bytes:
+    """Content of a file, not of a device or a pipe, which may have no end or no beginning."""
+
+    def regular(name: str, flags: int) -> int:
+        # Without waiting, because opening a pipe would wait for somebody who writes to it.
+        handle = os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+        found = os.fstat(handle)
+        problem = ""
+        if not stat.S_ISREG(found.st_mode):
+            problem = f"this is a directory, a device or a pipe, not a {kind} file."
+        elif found.st_size > LARGEST_FILE:
+            problem = f"this file has {found.st_size / 2**30:.1f} GB, more than any {kind} file."
+        if problem:
+            os.close(handle)
+            raise FileError(problem, file=str(path))
+        return handle
+
+    with open(path, "rb", opener=regular) as file:
+        return file.read(LARGEST_FILE)
+
+
 def _unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays = {}
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with open_archive(content, MOST_MEMBERS) as archive:
         for entry in archive.infolist():
-            # Uncompressed members cannot grow beyond the size of the file.
-            if entry.compress_type != zipfile.ZIP_STORED or not entry.filename.endswith(".npy"):
+            if not entry.filename.endswith(".npy"):
                 raise ValueError(f"its member {entry.filename!r} does not belong there")
-            arrays[entry.filename.removesuffix(".npy")] = _array(archive.read(entry))
-    meta = json.loads(arrays.pop("meta").tobytes())
+            arrays[entry.filename.removesuffix(".npy")] = read_array(stored(archive, entry))
+    return _description(arrays.pop("meta").tobytes()), arrays
+
+
+def _description(text: bytes) -> dict[str, Any]:
+    if _too_long(text):
+        raise ValueError("its description is too long")
+    meta = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
     if not isinstance(meta, dict):
         raise ValueError("its description is not a JSON object")
-    return meta, arrays
+    return meta
 
 
-def _array(content: bytes) -> np.ndarray:
-    # Not np.load: a header that claims a huge shape must not allocate anything.
-    stream = io.BytesIO(content)
-    if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError("an array in it has an unknown layout")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.hasobject:
-        raise ValueError("an array in it holds pickled objects, which are never loaded")
-    data = content[stream.tell() :]
-    if fortran or len(data) != dtype.itemsize * int(np.prod(shape, dtype=object)):
-        raise ValueError("an array in it does not have the size it claims")
-    return np.frombuffer(data, dtype=dtype).reshape(shape).copy()
+def _too_long(text: bytes) -> bool:
+    return len(text) > LARGEST_META or text.count(b"[") + text.count(b"{") > MOST_LISTS
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("its description says something twice")
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"its description holds {name}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 import narwhals as nw
 import numpy as np
@@ -17,6 +17,7 @@ from poscount.errors import InputError, join_names, require_rows
 from poscount.grouping import column_names, group_codes, group_keys, require_grouping
 from poscount.prevalence import Estimate, Prevalence
 from poscount.rows import BLOCK_ROWS, Rows
+from poscount.schema import Digest, Field, require
 from poscount.threads import sum_over_blocks
 from poscount.validation import as_frame, as_frame_with_names, sample_rows
 from poscount.verdict import Caution
@@ -37,6 +38,18 @@ class CountingQuantifier(Quantifier):
 
     n_jobs: int | None
     hash_: str
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {"hash_": Digest()}
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together, and is what the hash says."""
+        super().check_learned()
+        expected = self._recomputed_hash()
+        require(expected in (None, self.hash_), "its content is not what its hash says.")
+
+    @abstractmethod
+    def _recomputed_hash(self) -> str | None:
+        """Content hash of what was learned; None if it cannot be had without the positives."""
 
     def count(self, sample: Any, *, weights: Any = None) -> Counts:
         """Count the rows of a sample in each cell; counts of batches add up.
@@ -94,36 +107,64 @@ class CountingQuantifier(Quantifier):
 
     def estimate(self, counts: Counts) -> Prevalence:
         """Turn counts into a prevalence, the same as `quantify` gives for the rows counted."""
-        self._check_counts(counts)
+        cells = self._checked_cells(counts)
         if counts.weights is not None and counts.n == 0:
             raise InputError("No row has a weight above 0: at least one must count.")
         require_rows(counts.n, "These counts have")
         weights = None if counts.weights is None else [counts.weights]
-        cells = self._padded(counts.cells[np.newaxis])
         (answer,) = self._prevalences(cells, np.array([counts.n]), weights)
         return _with_skipped([answer], counts.skipped)[0]
 
     def estimate_by(self, counts: GroupedCounts) -> list[Prevalence]:
         """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
-        self._check_counts(counts)
-        cells = self._padded(counts.cells)
-        answers = self._prevalences(cells, counts.n, counts.weights)
+        answers = self._prevalences(self._checked_cells(counts), counts.n, counts.weights)
         return _with_skipped(answers, counts.skipped)
 
-    def _padded(self, cells: np.ndarray) -> np.ndarray:
-        """Add the cells of gaps to counts from older files: none of their rows had any."""
-        lacking = self._n_cells - cells.shape[1]
-        if lacking != self._n_gap_cells:
-            return cells
-        return np.hstack([cells, np.zeros((len(cells), lacking), np.int64)])
-
-    def _check_counts(self, counts: Counts | GroupedCounts) -> None:
+    def _checked_cells(self, counts: Counts | GroupedCounts) -> np.ndarray:
+        """Cells of counts, a line for each group, that this model can have counted."""
         check_is_fitted(self)
         if counts.model != self.hash_:
-            raise ValueError(
+            raise InputError(
                 f"These counts were made by another model ({counts.model[:12]}) than this one "
                 f"({self.hash_[:12]}): count again with this model."
             )
+        cells = np.atleast_2d(counts.cells)
+        lacking = self._n_cells - cells.shape[1]
+        if lacking not in (0, self._n_gap_cells):
+            raise InputError(
+                f"These counts have {cells.shape[1]} cells, and this model has {self._n_cells}: "
+                "they are damaged; count again."
+            )
+        # Older files have no cells of gaps, because none of their rows had any.
+        cells = np.pad(cells, ((0, 0), (0, lacking)))
+        weights = [counts.weights] if isinstance(counts, Counts) else counts.weights
+        n_rows = np.atleast_1d(counts.n)
+        sums = [each for each in weights or () if each is not None]
+        totals = np.array([each.total for each in sums], np.int64) if sums else n_rows
+        possible = cells.min(initial=0) >= 0 and self._could_count(cells, totals)
+        if possible and sums:
+            each_core = zip(sums, n_rows.tolist(), self._in_core(cells).tolist(), strict=True)
+            possible = all(each.core_could_be_of(n, core) for each, n, core in each_core)
+        if not possible:
+            raise InputError(
+                "These counts contradict themselves, because their cells do not add up to their "
+                "number of rows: they are damaged; count again."
+            )
+        return cells
+
+    @abstractmethod
+    def _could_count(self, cells: np.ndarray, totals: np.ndarray) -> bool:
+        """Whether there can be rows with these counts.
+
+        Parameters
+        ----------
+        cells : ndarray of int64, shape (n_groups, n_cells)
+        totals : ndarray of int64, shape (n_groups,)
+            Number of rows, or their weight in units.
+        """
+
+    def _in_core(self, cells: np.ndarray) -> np.ndarray:
+        return self._score_cells(cells)[:, self._first_core_cell :].sum(axis=1)
 
     def _prevalences(
         self, cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums] | None = None
@@ -149,8 +190,7 @@ class CountingQuantifier(Quantifier):
         self, cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows per cell, and all rows, that the weighted rows of groups are worth."""
-        in_core = self._score_cells(cells)[:, self._first_core_cell :].sum(axis=1)
-        return effective(cells, n_rows, weights, in_core)
+        return effective(cells, n_rows, weights, self._in_core(cells))
 
     def _quantify(self, rows: Rows) -> Prevalence:
         return self._prevalences(self._count(rows, None, 1), np.array([len(rows)]))[0]

@@ -11,9 +11,12 @@ import numpy as np
 
 from poscount import container
 from poscount.errors import FileError, InputError
+from poscount.printable import in_a_sentence, printable
 from poscount.weights import UNITS, WeightSums
 
 _WEIGHTED = "weighted counts"
+# Up to it, float64 holds every whole number.
+MOST_ROWS = 2**53
 
 
 class Skipped(NamedTuple):
@@ -24,7 +27,7 @@ class Skipped(NamedTuple):
 
     @classmethod
     def because(cls, error: InputError, file: str) -> Skipped:
-        """Make it from the error that the file had.
+        """Make it from the error that the file had; what a terminal would obey is escaped.
 
         Examples
         --------
@@ -32,7 +35,8 @@ class Skipped(NamedTuple):
         "column 'size', row 5: it is empty."
         """
         place = error.at(file=file).place_inside
-        return cls(file, f"{place}: {error.message}" if place else error.message)
+        reason = f"{place}: {error.message}" if place else error.message
+        return cls(in_a_sentence(file, 5000), in_a_sentence(reason, 1000))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,10 @@ class Counts:
     weights : WeightSums, optional
         Sums over the weights, if the rows have any. Added to weighted counts, rows without weights
         weigh 1.
+    parts : tuple of str
+        Content ids of the counts files that these counts are the sum of; none for counts that were
+        not read from files. Counts that have a part in common cannot be added, because its rows
+        would count twice.
 
     Examples
     --------
@@ -68,20 +76,32 @@ class Counts:
     model: str
     skipped: tuple[Skipped, ...] = ()
     weights: WeightSums | None = None
+    parts: tuple[str, ...] = ()
 
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):
             return NotImplemented
         self._check_same_model(other)
-        skipped = self.skipped + other.skipped
+        if set(self.parts) & set(other.parts):
+            raise InputError(
+                "These counts are, or contain, counts that have been added already, and their rows "
+                "would count twice: leave them out. Count different samples that happen to have "
+                "equal counts in one go."
+            )
+        skipped, parts = self.skipped + other.skipped, self.parts + other.parts
+        if self.n + other.n > MOST_ROWS:
+            raise InputError(
+                f"These counts add up to {self.n + other.n:.1e} rows, and sums are exact only up "
+                f"to {MOST_ROWS:.1e}."
+            )
         if self.weights is None and other.weights is None:
             ours, theirs = _of_one_length(self.cells, other.cells)
-            return Counts(ours + theirs, self.n + other.n, self.model, skipped)
+            return Counts(ours + theirs, self.n + other.n, self.model, skipped, None, parts)
         (cells, sums), (other_cells, other_sums) = self._in_units(), other._in_units()
         # The sums come first, because they refuse what would overflow.
         sums += other_sums
         ours, theirs = _of_one_length(cells, other_cells)
-        return Counts(ours + theirs, self.n + other.n, self.model, skipped, sums)
+        return Counts(ours + theirs, self.n + other.n, self.model, skipped, sums, parts)
 
     def __radd__(self, other: object) -> Counts:
         # sum() starts from 0.
@@ -101,13 +121,14 @@ class Counts:
             ours, theirs = _of_one_length(cells, other_cells)
             sums -= other_sums
         cells = ours - theirs
-        if cells.min() < 0 or not (sums is None or sums.could_be_of(n, cells)):
+        if n < 0 or cells.min(initial=0) < 0 or not (sums is None or sums.could_be_of(n, cells)):
             raise InputError(
                 "These counts cannot be subtracted: a cell would fall below zero, so the second "
                 "counts are not part of the first."
             )
         skipped = tuple(file for file in self.skipped if file not in other.skipped)
-        return Counts(cells, n, self.model, skipped, sums)
+        parts = tuple(part for part in self.parts if part not in other.parts)
+        return Counts(cells, n, self.model, skipped, sums, parts)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -136,38 +157,90 @@ class Counts:
                 f"{other.model[:12]}): count both with the same fitted model."
             )
 
+    @property
+    def content_id(self) -> str:
+        """SHA-256 of the counts, by which a part is known that is added twice."""
+        weights = None if self.weights is None else self.weights.to_meta()
+        meta = {"n": self.n, "model": self.model, "weights": weights}
+        return container.digest(meta, {"cells": self.cells})
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a file that `Counts.load` reads."""
+        problem = self._problem()
+        if problem:
+            raise InputError(f"These counts cannot be saved: {problem}.", file=str(path))
         meta: dict[str, Any] = {"n": self.n, "model": self.model, "skipped": self.skipped}
         kind = "counts"
         if self.weights is not None:
             # A kind of its own, which versions that know no weights refuse.
             kind, meta["weights"] = _WEIGHTED, self.weights.to_meta()
+        # A file is a part of its own, too, without saying so.
+        parts = [part for part in self.parts if part != self.content_id]
+        if parts:
+            meta["parts"] = parts
         container.write(path, kind, meta, {"cells": self.cells})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
         """Read a file that `save` wrote; nothing in it is executed."""
         meta, arrays = container.read(path, "counts", _WEIGHTED)
-        cells = arrays.get("cells")
-        n, model, skipped = meta.get("n"), meta.get("model"), meta.get("skipped", [])
-        if (
-            cells is None
-            or cells.dtype != np.int64
-            or cells.ndim != 1
-            or (cells < 0).any()
-            or not isinstance(n, int)
-            or n < 0
-            or not isinstance(model, str)
-            or not _is_list_of_pairs(skipped)
-        ):
-            raise FileError("this file does not hold counts.", file=str(path))
-        weights = None
-        if meta["kind"] == _WEIGHTED:
-            weights = WeightSums.from_meta(meta.get("weights"))
-            if weights is None or not weights.could_be_of(n, cells):
-                raise FileError("this file does not hold weighted counts.", file=str(path))
-        return cls(cells, n, model, tuple(Skipped(*pair) for pair in skipped), weights)
+        weighted = meta.pop("kind") == _WEIGHTED
+        del meta["version"]
+        weights = WeightSums.from_meta(meta.pop("weights", None)) if weighted else None
+        skipped, parts = meta.pop("skipped", []), meta.pop("parts", [])
+        problem = ""
+        if meta.keys() != {"n", "model"} or arrays.keys() != {"cells"}:
+            problem = "something is missing, or does not belong there"
+        elif weighted and weights is None:
+            problem = "the sums of its weights are impossible"
+        elif not _is_list_of_pairs(skipped) or not _is_list_of_text(parts):
+            problem = "what it says about its files is not that"
+        else:
+            files = tuple(Skipped(*pair) for pair in skipped)
+            counts = cls(arrays["cells"], meta["n"], meta["model"], files, weights, tuple(parts))
+            problem = counts._problem()
+        if problem:
+            kind = _WEIGHTED if weighted else "counts"
+            raise FileError(f"this file does not hold {kind}: {problem}.", file=str(path))
+        if counts.n and counts.content_id not in counts.parts:
+            counts = replace(counts, parts=(*counts.parts, counts.content_id))
+        return counts
+
+    def _problem(self) -> str:
+        """Why no model can have counted this; nothing if one can."""
+        cells = self.cells
+        if type(self.n) is not int or not 0 <= self.n <= MOST_ROWS:
+            return "its number of rows is impossible"
+        if cells.dtype != np.int64 or cells.ndim != 1 or not len(cells) or cells.min() < 0:
+            return "its cells are not numbers of rows"
+        if self.weights is None:
+            if cells.max() > self.n:
+                return "a cell holds more rows than there are"
+        elif not self.weights.could_be_of(self.n, cells):
+            return "the sums of its weights are impossible"
+        model = self.model
+        if type(model) is not str or len(model) > 64 or not model.isprintable():
+            return "it does not say which model has counted"
+        if not all(printable(text) == text for pair in self.skipped for text in pair):
+            return "the name of a file that was left out holds control characters"
+        if len(set(self.parts)) < len(self.parts) or any(len(part) != 64 for part in self.parts):
+            return "its parts are not content ids"
+        return ""
+
+
+def adds_up(parts: np.ndarray, totals: np.ndarray) -> bool:
+    """Whether whole numbers along the last axis have these sums, even where int64 overflows.
+
+    Examples
+    --------
+    >>> adds_up(np.array([[1, 2], [3, 3]]), np.array([3, 6]))
+    True
+    >>> adds_up(np.full((1, 4), 2**62), np.array([0]))
+    False
+    """
+    near = np.isclose(parts.sum(axis=-1, dtype=np.float64), totals, rtol=1e-6, atol=0.5)
+    # An int64 that has overflowed is wrong by so much that the other sum is not near.
+    return bool(near.all() and (parts.sum(axis=-1) == totals).all())
 
 
 def _of_one_length(*parts: np.ndarray) -> list[np.ndarray]:
@@ -176,10 +249,13 @@ def _of_one_length(*parts: np.ndarray) -> list[np.ndarray]:
     return [np.pad(part, (0, longest - len(part))) for part in parts]
 
 
+def _is_list_of_text(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
 def _is_list_of_pairs(value: object) -> bool:
     return isinstance(value, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(isinstance(text, str) for text in pair)
-        for pair in value
+        _is_list_of_text(pair) and len(pair) == 2 for pair in value
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -12,6 +12,7 @@ from poscount.base import Quantifier
 from poscount.prevalence import Estimate, Interval, Prevalence
 from poscount.reusable.pat import PAT
 from poscount.rows import InputSupport, Rows
+from poscount.schema import Field, ListOf, Part, require
 from poscount.seeds import stream
 
 __all__ = ["Minimum"]
@@ -76,6 +77,18 @@ class Minimum(Quantifier):
         "quantifiers": [list, tuple, None],
         "random_state": ["random_state", np.random.Generator],
     }
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {"quantifiers_": ListOf(Part())}
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        super().check_learned()
+        kinds = [type(member) for member in self._members()]
+        require([type(member) for member in self.quantifiers_] == kinds, "it has other members.")
+        for member in self.quantifiers_:
+            require(member.feature_names == self.feature_names, "a member has other features.")
+            given = getattr(member, "n_given_", member.n_labeled_)
+            require(given == self.n_labeled_, "a member has learned from other positives.")
 
     def __init__(
         self, quantifiers: Sequence[Quantifier] | None = None, *, random_state: Any = None

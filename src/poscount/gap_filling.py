@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poscount.schema import require
+
 N_ROUNDS = 5
 # In standard deviations: what is farther away tells no more about the others.
 FARTHEST = 6.0
@@ -34,6 +36,19 @@ class GapFilling(NamedTuple):
     centres: np.ndarray
     scales: np.ndarray
     precision: np.ndarray
+
+    def check(self) -> None:
+        """Raise ValueError unless every system of equations has one solution."""
+        if not len(self.precision):
+            return
+        require(len(self.precision) == len(self.centres), "correlations are of other columns.")
+        size = np.abs(self.precision).max()
+        symmetric = np.allclose(self.precision, self.precision.T, rtol=1e-6, atol=1e-9 * size)
+        require(symmetric, "correlations are not symmetric.")
+        try:
+            np.linalg.cholesky((self.precision + self.precision.T) / 2)
+        except np.linalg.LinAlgError:
+            raise ValueError("correlations are not those of any columns.") from None
 
     def fill(self, columns: np.ndarray) -> np.ndarray:
         """Replace NaN.

@@ -9,14 +9,15 @@ positives only set the unit of each column (`docs/wide.md` has the measurements)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from poscount.errors import InputError
+from poscount.schema import Array, Field, Flag, require
 from poscount.seeds import stream
 
 # From more columns than this on, tables are to be projected.
@@ -69,6 +70,22 @@ class Projection(BaseEstimator):
     location_: np.ndarray
     weight_: np.ndarray
     sparse_: bool
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "dimension_": Array("int8", ("columns",), least=-1, most=N_DIMENSIONS - 1),
+        "location_": Array("float64", ("columns",)),
+        "weight_": Array("float64", ("columns",)),
+        "sparse_": Flag(),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        used = self.dimension_ >= 0
+        filled = np.unique(self.dimension_[used])
+        require(len(filled) and len(filled) == filled[-1] + 1, "a dimension has no columns.")
+        require(((self.weight_ != 0) == used).all(), "the unit of a column is missing.")
+        require(not self.location_[~used].any(), "a column that is not used has a mean.")
+        require(not self.sparse_ or not self.location_.any(), "sparse rows have no means.")
 
     @property
     def n_dimensions(self) -> int:

@@ -156,6 +156,13 @@ class WeightSums:
             and int(cells.max(initial=0)) <= self.total
         )
 
+    def core_could_be_of(self, n: int, core: int) -> bool:
+        """Whether the core can have this sum of weights, in units."""
+        squares = self.core_excess + core * UNITS
+        return (
+            core <= self.total and core**2 <= n * squares and squares <= min(self.squares, core**2)
+        )
+
 
 def effective(
     cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums], core: np.ndarray

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
-from poscount.calibration.blend import blend
+from poscount.calibration.blend import BLEND, ONE_KIND, SUM, blend
 from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
+from poscount.schema import Array, Field, ListOf, MayLack, Text, require
 
 # Quantiles of the truth that are learned: the median, and the ends of 80 and 95 % intervals.
 QUANTILES = (0.025, 0.1, 0.5, 0.9, 0.975)
@@ -109,44 +110,48 @@ class Calibration(BaseEstimator):
         # A clone of a quantifier is to use it, not to learn it again.
         return self
 
-    def check(self) -> None:
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "method_": Text(("RCQ", "TRCQ", "RCQ-kinds")),
+        "columns_": ListOf(Text(), "columns", distinct=True),
+        "feature_": Array("uint8", (len(QUANTILES), "trees", N_SPLITS)),
+        "threshold_": Array("float32", (len(QUANTILES), "trees", N_SPLITS), infinite=True),
+        "missing_right_": Array("bool", (len(QUANTILES), "trees", N_SPLITS)),
+        # So that no sum overflows: an error is at most 1, as a share of a bound.
+        "leaf_": Array(
+            "float32",
+            (len(QUANTILES), "trees", N_LEAVES),
+            least=-LARGEST_LEAF,
+            most=LARGEST_LEAF,
+        ),
+        "levels_": Array("float64", ("levels",)),
+        "below_": Array("float64", ("levels",), least=0, most=LARGEST_VALUE),
+        "above_": Array("float64", ("levels",), least=0, most=LARGEST_VALUE),
+        "error_": Array("float64", (len(LEARNED_LEVELS),), least=0, most=LARGEST_VALUE),
+        "least_": Array("float64", ("columns",), infinite=True),
+        "most_": Array("float64", ("columns",), infinite=True),
+        "provenance_": Text(),
+        "blend_": MayLack(Array("float64", (None,))),
+    }
+
+    def check_learned(self) -> None:
         """Raise ValueError unless everything is as `answer` needs it: files may hold anything."""
         columns = self.columns_
-        if not isinstance(columns, list) or not {"prevalence", "high"} <= set(columns):
-            raise ValueError("it does not name its columns.")
-        n_trees = self.feature_.shape[1] if self.feature_.ndim == 3 else 0
-        shape = (len(QUANTILES), n_trees, N_SPLITS)
-        for name, kind, expected in (
-            ("feature", np.uint8, shape),
-            ("threshold", np.float32, shape),
-            ("missing_right", np.bool_, shape),
-            ("leaf", np.float32, (*shape[:2], N_LEAVES)),
-            ("levels", np.float64, (len(self.levels_),)),
-            ("below", np.float64, (len(self.levels_),)),
-            ("above", np.float64, (len(self.levels_),)),
-            ("error", np.float64, (len(LEARNED_LEVELS),)),
-            ("least", np.float64, (len(columns),)),
-            ("most", np.float64, (len(columns),)),
-        ):
-            array = getattr(self, f"{name}_")
-            if array.dtype != kind or array.shape != expected or not array.size:
-                raise ValueError(f"{name} has the wrong type or shape.")
-            if np.isnan(array).any():
-                raise ValueError(f"{name} holds NaN.")
-        if self.feature_.max() >= n_features(columns):
-            raise ValueError("a tree looks at a column that there is not.")
-        # So that no sum overflows: an error is at most 1, as a share of a bound.
-        if np.abs(self.leaf_).max() > LARGEST_LEAF:
-            raise ValueError("a leaf adds too much.")
-        if self.blend_.size and self.blend_.shape != (1 + len(columns),):
-            raise ValueError("blend has the wrong shape.")
-        if self.blend_.dtype != np.float64 or not np.isfinite(self.blend_).all():
-            raise ValueError("blend holds something else than finite numbers.")
-        if not (np.diff(self.levels_, prepend=0, append=1) > 0).all():
-            raise ValueError("levels do not increase from 0 to 1.")
-        factors = np.concatenate([self.below_, self.above_, self.error_])
-        if not ((factors >= 0) & (factors <= LARGEST_VALUE)).all():
-            raise ValueError("a factor is negative or too large.")
+        require({"prevalence", "high"} <= set(columns), "it does not name its columns.")
+        require(self.feature_.size and self.levels_.size, "it has no trees or no levels.")
+        known = self.feature_.max() < n_features(columns)
+        require(known, "a tree looks at a column that there is not.")
+        rising = (np.diff(self.levels_, prepend=0, append=1) > 0).all()
+        require(rising, "levels do not increase from 0 to 1.")
+        require((self.least_ <= self.most_).all(), "a range is empty.")
+        if self.blend_.size:
+            fits = len(self.blend_) == 1 + len(columns) and {BLEND, ONE_KIND, SUM} <= set(columns)
+            require(fits, "blend is of other columns.")
+
+    def check_for(self, method: str, names: Sequence[str]) -> None:
+        """Raise ValueError unless it was made for a method that has columns of these names."""
+        require(self.method_ == method, f"the calibration is one of {self.method_}.")
+        unknown = sorted(set(self.columns_) - set(names))
+        require(not unknown, "the calibration looks at columns that this poscount does not have.")
 
     @property
     def trees(self) -> Trees:

@@ -9,6 +9,7 @@ from importlib import resources
 from poscount import container
 from poscount.calibration.calibration import Calibration
 from poscount.errors import FileError
+from poscount.schema import check_estimator
 
 _ARRAYS = (
     *("feature", "threshold", "missing_right", "leaf"),
@@ -40,10 +41,13 @@ def read_calibration(path: str | os.PathLike[str]) -> Calibration:
             setattr(calibration, f"{name}_", arrays[name])
         if "blend" in arrays:
             calibration.blend_ = arrays["blend"]
-        calibration.check()
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if set(arrays) - {*_ARRAYS, "blend"}:
+            raise ValueError("it holds arrays that do not belong there.")
+        check_estimator(calibration)
+    except (KeyError, ValueError) as error:
         raise FileError(
-            f"it does not hold a usable calibration: {error}", file=str(path)
+            f"it does not hold a usable calibration: {error}",
+            file=str(path),
         ) from error
     return calibration
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.schema import require
 
 LARGEST = 0.05
 
@@ -21,6 +22,24 @@ def largest_tie(training_scores: np.ndarray, edges: np.ndarray) -> float:
     ties = np.searchsorted(ordered, edges, "right") - np.searchsorted(ordered, edges, "left")
     # A single positive is no tie.
     return float(ties.max() / len(ordered)) if ties.max() > 1 else 0.0
+
+
+def check_tie(share: float, n_labeled: int) -> None:
+    """Raise ValueError unless `largest_tie` can have returned it for so many positives.
+
+    Examples
+    --------
+    >>> check_tie(0.5, 4)
+    >>> check_tie(0.4, 4)
+    Traceback (most recent call last):
+    ValueError: no such share of the positives can have one score.
+    """
+    tied = share * n_labeled
+    whole = abs(tied - round(tied)) < 1e-6
+    require(
+        whole and (tied == 0 or round(tied) > 1),
+        "no such share of the positives can have one score.",
+    )
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:

@@ -43,6 +43,14 @@ class OutsideCounts(NamedTuple):
         n = len(BEYOND)
         return cls(table[..., :n], table[..., n:-1], table[..., -1])
 
+    def could_be_of(self, totals: np.ndarray) -> bool:
+        """Whether so many rows, or rows of this weight, can lie outside."""
+        n = totals[:, np.newaxis]
+        nested = all((np.diff(side) <= 0).all() for side in (self.below, self.above))
+        # Below, because a sum may be larger than any int64.
+        apart = self.below[..., 0] <= n - self.above[..., 0]
+        return bool(nested and apart.all() and (self.zeros <= n).all())
+
 
 def learn_limits(positives: np.ndarray) -> np.ndarray:
     """Limits beyond which rows are counted.

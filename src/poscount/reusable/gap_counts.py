@@ -35,6 +35,15 @@ class GapCounts(NamedTuple):
         unseen[..., columns.words] = cells[..., n + 1 :]
         return cls(cells[..., :n], unseen, cells[..., n])
 
+    def could_be_of(self, totals: np.ndarray) -> bool:
+        """Whether so many rows, or rows of this weight, can have these gaps."""
+        most = self.missing.max(axis=-1)
+        # As floats, because a sum over many columns may be larger than any int64.
+        together = self.missing.sum(axis=-1, dtype=np.float64)
+        enough = (most <= self.incomplete) & (self.incomplete <= together * (1 + 1e-9))
+        known = self.missing + self.unseen <= totals[:, np.newaxis]
+        return bool(enough.all() and (self.incomplete <= totals).all() and known.all())
+
 
 def n_gap_cells(columns: Columns) -> int:
     """Number of cells that `count_gaps` fills."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from poscount.reusable.score_quantifier import ScoreQuantifier
 from poscount.rows import Rows
+from poscount.schema import Array, Field, Number, require
 from poscount.scorers import own_if_tied
 from poscount.seeds import stream
 
@@ -79,6 +81,19 @@ class ODIn(ScoreQuantifier):
     >>> round(ODIn(random_state=0).fit(positives).quantify(sample), 1)
     0.3
     """
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "edges_": Array("float64", (11,), infinite=True, ascending=True),
+        # The mean of shares plus three standard deviations is at most .5 + .5 sqrt(10).
+        "limit_": Number(0, 2.09),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        super().check_learned()
+        sizes = self.shares_ * self.n_labeled_
+        whole = np.abs(sizes - sizes.round()).max() < 1e-6 and not sizes[0] and not sizes[-1]
+        require(whole, "its shares are not those of its number of positives.")
 
     def __init__(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,8 +12,7 @@ from sklearn.base import BaseEstimator
 from poscount import constraints
 from poscount.checks.overlap import core_excess
 from poscount.reusable.score_quantifier import ScoreQuantifier
-
-__all__ = ["PAT"]
+from poscount.schema import Array, Field, require
 
 __all__ = ["PAT"]
 
@@ -85,6 +85,8 @@ class PAT(ScoreQuantifier):
         "q": [constraints.Interval(Real, 0, 1, closed="neither"), tuple, list],
     }
 
+    LEARNED: ClassVar[Mapping[str, Field]] = {"quantiles_": Array("float64", ("edges",))}
+
     def __init__(
         self,
         scorer: BaseEstimator | None = None,
@@ -104,10 +106,19 @@ class PAT(ScoreQuantifier):
         self.text = text
         self.random_state = random_state
 
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        super().check_learned()
+        quantiles = _quantiles(self.q)
+        same = len(quantiles) == len(self.quantiles_)
+        require(same and np.allclose(quantiles, self.quantiles_, 0, 1e-12), "q has been changed.")
+        shares = _shares(self.quantiles_)
+        require(np.allclose(shares, self.shares_, 0, 1e-12), "its shares are not those of q.")
+
     def _place_edges(self, training_scores: np.ndarray) -> None:
         self.quantiles_ = _quantiles(self.q)
         self.edges_ = np.quantile(training_scores, self.quantiles_)
-        self.shares_ = np.diff(self.quantiles_, prepend=0.0, append=1.0)
+        self.shares_ = _shares(self.quantiles_)
 
     def _concentration(self) -> np.ndarray:
         return (self.n_labeled_ + 1) * self.shares_
@@ -135,6 +146,10 @@ def tail_ratios(cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
     passed = np.cumsum(cells[..., :0:-1], axis=-1)[..., ::-1]
     expected = np.cumsum(shares[..., :0:-1], axis=-1)[..., ::-1]
     return passed / cells.sum(axis=-1, keepdims=True) / expected
+
+
+def _shares(quantiles: np.ndarray) -> np.ndarray:
+    return np.diff(quantiles, prepend=0.0, append=1.0)
 
 
 def _quantiles(q: float | tuple[float, float]) -> np.ndarray:

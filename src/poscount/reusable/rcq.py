@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from poscount.counts import Counts
 from poscount.errors import InputError
 from poscount.prevalence import Estimate
 from poscount.reusable.kinds import Kinds, clustered_kinds, separation, take_column
-from poscount.reusable.kinds_profile import profile_kinds
+from poscount.reusable.kinds_profile import KINDS_PROFILE, profile_kinds
 from poscount.reusable.region_estimator import RegionEstimator
 from poscount.reusable.region_layout import CLUSTERINGS, N_SCORE_CELLS
+from poscount.reusable.region_profile import PROFILE
 from poscount.reusable.score_quantifier import posterior_of_cells
 from poscount.reusable.sum_of_kinds import (
     KindShare,
@@ -28,11 +29,23 @@ from poscount.reusable.sum_of_kinds import (
     shares_of_kinds,
 )
 from poscount.rows import Rows
+from poscount.schema import (
+    Field,
+    ListOf,
+    MayLack,
+    Number,
+    OrNone,
+    Part,
+    Text,
+    require,
+    same_learned,
+)
 from poscount.seeds import seed_of
 
 __all__ = ["RCQ"]
 
 GROUPS_AT_ONCE = 128
+_OTHER_CALIBRATION = "its calibration is another one than it was asked for."
 
 
 class RCQ(RegionEstimator):
@@ -171,10 +184,58 @@ class RCQ(RegionEstimator):
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],
         "subtypes": [Integral, str, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": constraints.N_JOBS,
         **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "calibration_": OrNone(Part("Calibration")),
+        "kinds_": ListOf(Part("RCQ")),
+        "kind_names_": MayLack(ListOf(Text(), distinct=True)),
+        "separation_": MayLack(Number()),
+        "kinds_calibration_": MayLack(OrNone(Part("Calibration"))),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        super().check_learned()
+        require((self.calibration_ is None) == (self.calibration == "null"), _OTHER_CALIBRATION)
+        if self.calibration_ is not None:
+            self.calibration_.check_for("RCQ", PROFILE)
+        told = [hasattr(self, name) for name in ("kind_names_", "kinds_calibration_")]
+        require(told == [self.subtypes is not None] * 2, "it has kinds that nobody asked for.")
+        require(hasattr(self, "separation_") == bool(self.kinds_), "its kinds are incomplete.")
+        if self.subtypes is not None:
+            self._check_kinds()
+
+    def _check_kinds(self) -> None:
+        if self.kinds_calibration_ is not None:
+            self.kinds_calibration_.check_for("RCQ-kinds", KINDS_PROFILE)
+        both = (self.calibration_ is None) == (self.kinds_calibration_ is None)
+        require(both, _OTHER_CALIBRATION)
+        n_kinds = len(self.kinds_) or 1
+        require(len(self.kind_names_) == n_kinds, "a kind of positives has no name.")
+        if not self.kinds_:
+            return
+        require(n_kinds > 1, "there is only one kind of positives.")
+        if isinstance(self.subtypes, int):
+            require(n_kinds <= self.subtypes, "it has more kinds than it was asked for.")
+        n_given = sum(part.n_given_ for part in self.kinds_)
+        require(n_given == self.n_given_, "its kinds do not add up to its positives.")
+        for part in self.kinds_:
+            plain = part.calibration_ is None and part.subtypes is None
+            same = same_learned(part.columns_, self.columns_) and part.seed_ == self.seed_
+            require(plain and same and part.regions.enough_positives, "a kind is not one of its.")
+            require(same_projection(part, self), "a kind has another projection.")
+
+    def _recomputed_hash(self) -> str | None:
+        own = super()._recomputed_hash()
+        return own if not self.kinds_ else self._hash_with_kinds(str(own))
+
+    def _hash_with_kinds(self, own: str) -> str:
+        kinds = [part.hash_ for part in self.kinds_]
+        return container.digest({"all": own, "names": self.kind_names_, "kinds": kinds}, {})
 
     def __init__(
         self,
@@ -260,8 +321,7 @@ class RCQ(RegionEstimator):
                 )
         self.kinds_ = parts
         self.separation_ = separation(design, kinds.codes, self.seed_)
-        meta = {"all": self.hash_, "names": kinds.names, "kinds": [part.hash_ for part in parts]}
-        self.hash_ = container.digest(meta, {})
+        self.hash_ = self._hash_with_kinds(self.hash_)
 
     @property
     def _parts(self) -> list[RCQ]:
@@ -271,6 +331,14 @@ class RCQ(RegionEstimator):
     @property
     def _n_cells(self) -> int:
         return sum(part.n_own_cells for part in self._parts)
+
+    def _could_count(self, cells: np.ndarray, totals: np.ndarray) -> bool:
+        first = 0
+        for part in self._parts:
+            if not RegionEstimator._could_count(part, cells[:, first:], totals):
+                return False
+            first += part.n_own_cells
+        return True
 
     @property
     def _n_gap_cells(self) -> int:
@@ -391,6 +459,12 @@ class RCQ(RegionEstimator):
             np.bincount(x, minlength=n_cells) / len(x) for x in (_joint_cell(self.binned_), cells)
         )
         return posterior_of_cells(shares, sample_shares, value)[cells]
+
+
+def same_projection(one: Quantifier, other: Quantifier) -> bool:
+    """Whether two models project rows in the same way, or not at all."""
+    projections = [getattr(model, "projection_", None) for model in (one, other)]
+    return projections == [None, None] or same_learned(*projections)
 
 
 def _joint_cell(binned: np.ndarray) -> np.ndarray:

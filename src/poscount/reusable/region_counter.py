@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from poscount import container
 from poscount.checks.copies import copied_share, use_once
 from poscount.checks.core_differs import core_freedom
-from poscount.checks.tied_scores import largest_tie
+from poscount.checks.tied_scores import check_tie, largest_tie
 from poscount.columns import Columns
 from poscount.counting import CountingQuantifier
+from poscount.counts import adds_up
 from poscount.reusable.feature_ranges import (
     N_COLUMNS,
     OutsideCounts,
@@ -38,6 +39,7 @@ from poscount.reusable.region_layout import (
     region_layout,
 )
 from poscount.rows import InputSupport, Rows
+from poscount.schema import Array, Field, Number, Part, Whole, ascending_places, require
 from poscount.scorers import Mahalanobis, fit_scorer, own_if_tied, score
 from poscount.scorers.products import products
 from poscount.seeds import stream
@@ -57,6 +59,8 @@ _IS_CELL_EDGE = np.isin(EDGE_QUANTILES.round(2), SCORE_QUANTILES)
 # Score cell of the rows between two neighbouring edges.
 _CELL = np.concatenate([[0], np.cumsum(_IS_CELL_EDGE)]).astype(np.uint8)
 _N_BELOW = len(EDGE_QUANTILES) - len(PAT_QUANTILES)
+# Score cells of PAT's cells; the first stands for all below.
+_PAT_CELLS = np.unique(_CELL[_N_BELOW:])
 # A row is far if it is farther away than the farthest positive, or twice or four times as far.
 FAR = (1.0, 2.0, 4.0)
 
@@ -105,6 +109,72 @@ class RegionCounter(CountingQuantifier):
 
     columns_: Columns
     _arranged: RegionLayout
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "scorer_": Part("Mahalanobis"),
+        "edges_": Array("float64", (len(EDGE_QUANTILES),), infinite=True, ascending=True),
+        "far_": Array("float64", (len(FAR),), most=0, infinite=True),
+        "features_": Array("int64", ("cut",)),
+        # Infinite where there is no gap between values.
+        "cuts_": Array("float64", ("cut", len(FEATURE_QUANTILES)), infinite=True, ascending=True),
+        "words_": Array("int64", (None,)),
+        "directions_": Array("float64", ("design", sum(CLUSTERINGS)), infinite=True),
+        "offsets_": Array("float64", (sum(CLUSTERINGS),), least=0),
+        "binned_": Array("uint8", ("positives", None)),
+        "limits_": Array("float64", ("numbers", N_COLUMNS - 1), infinite=True),
+        "zeros_": Array("int64", ("numbers",), least=0),
+        "copied_": Number(0, 1),
+        "n_given_": Whole(1),
+        "largest_tie_": Number(0, 1),
+        "core_freedom_": Number(1 - 1e-9),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        known, scorer = self.block_columns, self.scorer_
+        n_numbers, n_design = len(known.numbers), known.n_design
+        require(scorer.n_features_in_ == n_design, "its scorer is of other columns.")
+        require(len(self.directions_) == n_design, "its clusters are of other columns.")
+        require(len(self.limits_) == n_numbers, "its ranges are of other columns.")
+        cut = ascending_places(self.features_, n_numbers) and len(self.features_) <= MOST_FEATURES
+        require(cut, "the features that it cuts are not columns of numbers.")
+        several = [j for j in known.words.tolist() if known.n_bins(j) > 1]
+        words = ascending_places(self.words_, len(known.kinds_)) and len(self.words_) <= MOST_WORDS
+        require(words and set(self.words_.tolist()) <= set(several), "it cuts unknown categories.")
+        require(self.edges_[-1] < np.inf, "no score is above its last edge.")
+        require((self.cuts_ > -np.inf).all(), "no value is below a cut.")
+        far = (self.far_ == self.far_[0] * np.array(FAR)).all() and self.far_[0] <= self.edges_[0]
+        require(far, "the farthest positive is not the farthest.")
+        below, above = np.split(self.limits_, 2, axis=1)
+        nested = (np.diff(below[:, ::-1]) >= 0).all() and (np.diff(above) >= 0).all()
+        require(nested and (below[:, 0] <= above[:, 0]).all(), "its ranges are not in order.")
+        require((self.zeros_ <= self.n_labeled_).all(), "more zeros than positives.")
+        once = use_once(self.copied_, self.n_given_)
+        n_labeled = round((1 - self.copied_) * self.n_given_) if once else self.n_given_
+        require(n_labeled == self.n_labeled_, "its positives are more or fewer than were given.")
+        check_tie(self.largest_tie_, self.n_labeled_)
+        self._check_binned()
+        # Last, because it recomputes the hash.
+        super().check_learned()
+
+    def _check_binned(self) -> None:
+        """Refuse bins that there are not, and scores that do not lie between the edges."""
+        widths = np.concatenate([[N_SCORE_CELLS], self._layout.widths])
+        require(self.binned_.shape[1] == len(widths), "its positives are not in its bins.")
+        require((self.binned_.max(axis=0) < widths).all(), "a positive is in no bin.")
+        n = self.n_labeled_
+        up_to = np.cumsum(np.bincount(self.binned_[:, 0], minlength=N_SCORE_CELLS))[:-1]
+        # As many as a quantile says, one more or less by rounding, and those with the same score.
+        expected = np.floor(np.array(SCORE_QUANTILES) * (n - 1)) + 1
+        tied = max(round(self.largest_tie_ * n), 1)
+        fits = (up_to >= expected - 1) & (up_to <= expected + tied)
+        require(fits.all(), "its positives do not have the scores that its edges divide.")
+        freedom = self._core_freedom()
+        same = abs(freedom - self.core_freedom_) <= 1e-6 * freedom
+        require(same, "its core_freedom_ is not that of its positives.")
+
+    def _recomputed_hash(self) -> str | None:
+        return self._content_hash()
 
     def _input_support(self) -> InputSupport:
         return super()._input_support()._replace(sparse=True, wide=True)
@@ -316,6 +386,53 @@ class RegionCounter(CountingQuantifier):
     @property
     def _first_core_cell(self) -> int:
         return 1
+
+    def _could_count(self, cells: np.ndarray, totals: np.ndarray) -> bool:
+        """Whether all partitions, and what is counted beside them, tell of the same rows."""
+        tables, beside = self.split_cells(cells)
+        layout, known = self._layout, self.block_columns
+        bins = np.split(tables, layout.offsets[1:], axis=2)
+        first_clustering = layout.n_features + len(layout.categories)
+        in_cells = bins[first_clustering].sum(axis=2)
+        if not adds_up(in_cells, totals) or not adds_up(beside.pat_cells, totals):
+            return False
+        # PAT's first cell is several score cells.
+        coarse = [beside.pat_cells[:, _CELL[_N_BELOW:] == cell].sum(axis=1) for cell in _PAT_CELLS]
+        lowest = in_cells[:, : _PAT_CELLS[0] + 1].sum(axis=1, keepdims=True)
+        same_scores = np.column_stack(coarse) == np.hstack([lowest, in_cells[:, _PAT_CELLS[1:]]])
+        far = np.column_stack([in_cells[:, 0], beside.far])
+        places = [*known.numbers[self.features_].tolist(), *self.words_.tolist()]
+        return bool(
+            same_scores.all()
+            and (np.diff(far) <= 0).all()
+            and beside.outside.could_be_of(totals)
+            and beside.gaps.could_be_of(totals)
+            and all((part.sum(axis=2) == in_cells).all() for part in bins[first_clustering:])
+            and all(
+                self._could_fill(part, in_cells, beside.gaps, j, totals)
+                for part, j in zip(bins, places, strict=False)
+            )
+        )
+
+    def _could_fill(
+        self,
+        bins: np.ndarray,
+        in_cells: np.ndarray,
+        gaps: GapCounts,
+        j: int,
+        totals: np.ndarray,
+    ) -> bool:
+        """Whether rows in the bins of column `j`, and those in none, are all rows there are."""
+        missing, unseen = gaps.missing[:, j], gaps.unseen[:, j]
+        in_bins = bins.sum(axis=2)
+        if self.block_columns.missing_[j]:
+            # The last bin is that of missing values.
+            if (bins[:, :, -1].sum(axis=1) != missing).any():
+                return False
+            missing = np.zeros_like(missing)
+        return bool((in_bins <= in_cells).all()) and adds_up(
+            np.column_stack([in_bins, missing, unseen]), totals
+        )
 
     def _score_cells(self, cells: np.ndarray) -> np.ndarray:
         in_regions, pat_end, *_ = self._ends

@@ -64,8 +64,7 @@ class RegionEstimator(RegionCounter):
         """Rows in the cells of samples, a line each, and all rows; effective ones with weights."""
         lines = []
         for each in counts:
-            self._check_counts(each)
-            line = each.cells[np.newaxis], np.array([each.n])
+            line = self._checked_cells(each), np.array([each.n])
             weights = each.weights
             lines.append(line if weights is None else self._effective(*line, [weights]))
         cells, n_rows = zip(*lines, strict=True)

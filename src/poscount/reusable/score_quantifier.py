@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -22,13 +22,16 @@ from poscount.checks import (
     model_cautions,
     sample_cautions,
 )
-from poscount.checks.tied_scores import largest_tie
+from poscount.checks.tied_scores import check_tie, largest_tie
 from poscount.counting import CountingQuantifier
+from poscount.counts import adds_up
+from poscount.errors import InputError
 from poscount.intervals import Resampler, half_width
 from poscount.prevalence import Estimate, Interval
 from poscount.reusable.feature_ranges import add_to
 from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
 from poscount.rows import InputSupport, Rows
+from poscount.schema import Array, Field, Number, Scorer, require
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
@@ -58,7 +61,7 @@ class ScoreQuantifier(CountingQuantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "scorer": [constraints.HasMethods("fit"), None],
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
-        "n_jobs": [Integral, None],
+        "n_jobs": constraints.N_JOBS,
         **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
@@ -67,6 +70,31 @@ class ScoreQuantifier(CountingQuantifier):
     confidence: float
     edges_: np.ndarray
     shares_: np.ndarray
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "scorer_": Scorer(),
+        # Some scorers give minus infinity.
+        "edges_": Array("float64", ("edges",), infinite=True, ascending=True),
+        "shares_": Array("float64", (None,), least=0, most=1),
+        "largest_tie_": Number(0, 1),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        super().check_learned()
+        fits = len(self.shares_) == len(self.edges_) + 1 and abs(self.shares_.sum() - 1) < 1e-9
+        require(fits, "the shares of the positives are not those of its cells.")
+        require(self.edges_[-1] < np.inf, "no score is above its last edge.")
+        check_tie(self.largest_tie_, self.n_labeled_)
+        n_scored = getattr(self.scorer_, "n_features_in_", None)
+        if n_scored is not None:
+            coded = hasattr(self, "columns_")
+            n_given = self.columns_.n_design if coded else self.n_features_in_
+            require(n_scored == n_given, "its scorer is of other columns.")
+
+    def _recomputed_hash(self) -> str | None:
+        # Scores of the positives are part of the hash if the scorer is of another library.
+        return self._content_hash(None) if isinstance(self.scorer_, Mahalanobis) else None
 
     def _input_support(self) -> InputSupport:
         of_scorer = input_support(as_scorer(self.scorer))
@@ -87,12 +115,15 @@ class ScoreQuantifier(CountingQuantifier):
         self.largest_tie_ = largest_tie(training_scores, self.edges_)
         self.hash_ = self._content_hash(rows)
 
-    def _content_hash(self, rows: Rows) -> str:
+    def _content_hash(self, rows: Rows | None) -> str:
+        scorer: dict[str, np.ndarray]
+        precision: dict[str, bool]
         if isinstance(self.scorer_, Mahalanobis):
             scorer = {"location": self.scorer_.location_, "whitening": self.scorer_.whitening_}
             precision = {"keep_float32": self.scorer_.keep_float32}
         else:
             # The scores of another library's scorer, because its contents may not be hashable.
+            assert rows is not None
             scorer, precision = {"scores": score(self.scorer_, rows.whole())}, {}
         names = getattr(self, "feature_names_in_", np.array([], dtype=object))
         meta = {"method": type(self).__name__, "features": names.tolist(), **precision}
@@ -142,13 +173,36 @@ class ScoreQuantifier(CountingQuantifier):
         below = np.searchsorted(np.cumsum(self.shares_), CORE_QUANTILE - 1e-9)
         return min(int(below) + 1, len(self.shares_) - 1)
 
+    def _could_count(self, cells: np.ndarray, totals: np.ndarray) -> bool:
+        possible = adds_up(self._score_cells(cells), totals)
+        if hasattr(self, "columns_"):
+            gaps = GapCounts.of_cells(cells[:, len(self.shares_) :], self.columns_)
+            possible = possible and gaps.could_be_of(totals)
+        return possible
+
     def _score_cells(self, cells: np.ndarray) -> np.ndarray:
         return cells[:, : len(self.shares_)]
 
     def _cells_of(self, block: Any) -> np.ndarray:
         if hasattr(self, "columns_"):
             block = self.columns_.design(block)
-        return np.searchsorted(self.edges_, score(self.scorer_, block))
+        return np.searchsorted(self.edges_, self._scores(block))
+
+    def _scores(self, block: Any) -> np.ndarray:
+        if isinstance(self.scorer_, Mahalanobis):
+            return score(self.scorer_, block)
+        # A scorer of another library may be one of a file, with anything in it.
+        problem: Exception | str = "it gives another number of scores"
+        try:
+            scores = score(self.scorer_, block)
+            if len(scores) == block.shape[0]:
+                return scores
+        except InputError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            problem = error
+        name = type(self.scorer_).__name__
+        raise InputError(f"The scorer {name} cannot score these rows: {problem}")
 
     def _gaps(self, cells: np.ndarray, n_rows: np.ndarray) -> Sequence[GapEvidence | Missing]:
         """What the checks see of missing values and unseen words, for each sample."""

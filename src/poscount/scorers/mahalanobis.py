@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import linalg
@@ -11,6 +12,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from poscount.constraints import StrOptions
 from poscount.errors import InputError
+from poscount.schema import (
+    Array,
+    Field,
+    ListOf,
+    MayLack,
+    Text,
+    Whole,
+    ascending_places,
+    require,
+)
 from poscount.scorers.products import products
 from poscount.threads import one_blas_thread
 
@@ -70,6 +81,21 @@ class Mahalanobis(BaseEstimator):
         "covariance": [StrOptions({"empirical", "ledoit-wolf"})],
         "keep_float32": ["boolean"],
     }
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "location_": Array("float64", ("features",)),
+        "whitening_": Array("float64", ("features", "rank"), infinite=True),
+        "rank_": Whole(1, size="rank"),
+        "constant_": Array("int64", (None,)),
+        "n_features_in_": Whole(1, size="features"),
+        "feature_names_in_": MayLack(ListOf(Text(), "features", distinct=True, array=True)),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        known = ascending_places(self.constant_, self.n_features_in_)
+        require(known, "its constant columns are not columns.")
+        require(not self.whitening_[self.constant_].any(), "a constant column counts.")
 
     def __init__(self, covariance: str = "empirical", *, keep_float32: bool = False) -> None:
         self.covariance = covariance

@@ -6,12 +6,14 @@ Numbers and categories become one matrix, and regions found in it are described 
 from __future__ import annotations
 
 import math
-from typing import cast
+from collections.abc import Mapping
+from typing import ClassVar, cast
 
 import numpy as np
 
 from poscount.prevalence import Estimate, prevalence_from_label_frequency
 from poscount.rows import Rows
+from poscount.schema import Field, ListOf, OrNone, Text, require
 from poscount.transductive.region_search import Popped, Region, Tree, arrange, two_passes
 from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 from poscount.words import Words
@@ -36,6 +38,24 @@ class RegionQuantifier(TransductiveQuantifier):
     depends_on_squares = False
 
     categories_: list[list[str] | None]
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "categories_": ListOf(OrNone(ListOf(Text(), distinct=True)))
+    }
+
+    def _check_positives(self) -> None:
+        columns = self.columns_
+        expected: list[list[str] | None] = [None for _ in columns.kinds_]
+        for j in columns.words.tolist():
+            words = sorted([*columns.categories_[j], *columns.rare_[j]])
+            expected[j] = words + [MISSING] * bool(columns.missing_[j])
+        expected += [[PRESENT, MISSING] for _ in columns.gapped]
+        require(self.categories_ == expected, "its categories are not those of its columns.")
+        fits = self.positives_.shape[1] == len(expected) and np.isfinite(self.positives_).all()
+        require(fits, "its positives are of other columns.")
+        for known, codes in zip(expected, self.positives_.T, strict=True):
+            if known is not None:
+                require(np.isin(codes, np.arange(len(known))).all(), "a positive has no category.")
 
     def _learn(self, rows: Rows) -> None:
         columns = self.columns_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, cast
 
@@ -16,6 +17,7 @@ from poscount.intervals import bootstrap_interval, estimate_from_halves
 from poscount.prevalence import Estimate, Interval, Prevalence
 from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
 from poscount.rows import Rows
+from poscount.schema import Array, Field, require
 from poscount.seeds import stream
 from poscount.verdict import Caution
 
@@ -40,7 +42,7 @@ class TransductiveQuantifier(Quantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "bootstrap": [constraints.Interval(Integral, 2, None, closed="left"), None],
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
-        "n_jobs": [Integral, None],
+        "n_jobs": constraints.N_JOBS,
         "verbose": ["verbose"],
         **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
@@ -50,6 +52,21 @@ class TransductiveQuantifier(Quantifier):
     depends_on_squares: ClassVar[bool] = True
 
     positives_: np.ndarray
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "positives_": Array("float64", ("positives", None), missing=True)
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        super().check_learned()
+        self._check_positives()
+
+    def _check_positives(self) -> None:
+        """Refuse positives that are not of this table: a design matrix with gaps as columns."""
+        columns = self.block_columns
+        fits = self.positives_.shape[1] == columns.n_design + len(columns.gapped)
+        require(fits and np.isfinite(self.positives_).all(), "its positives are of other columns.")
 
     def __init__(
         self,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,12 +19,13 @@ from poscount.checks import Evidence, sample_cautions
 from poscount.columns import Columns
 from poscount.prevalence import Estimate
 from poscount.reusable.own_order import OwnOrder
-from poscount.reusable.rcq import RCQ
+from poscount.reusable.rcq import RCQ, same_projection
 from poscount.reusable.region_counter import CountsBeside, distinct_rows
 from poscount.reusable.region_layout import LEARNED_QUANTILES
 from poscount.reusable.region_profile import PROFILE
 from poscount.reusable.regions import RegionCounts, Regions
 from poscount.rows import InputSupport, Rows
+from poscount.schema import Field, OrNone, Part, Whole, require, same_learned
 from poscount.seeds import stream
 from poscount.transductive.bbe import best_bin
 from poscount.transductive.dedpul import estimate_from_scores
@@ -133,6 +135,39 @@ class TRCQ(TransductiveQuantifier):
         **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "calibration_": OrNone(Part("Calibration")),
+        "rcq_": Part("RCQ"),
+        "n_given_": Whole(1),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        super().check_learned()
+        as_asked = (self.calibration_ is None) == (self.calibration == "null")
+        require(as_asked, "its calibration is another one than it was asked for.")
+        if self.calibration_ is not None:
+            self.calibration_.check_for("TRCQ", COLUMNS)
+        same = same_learned(self.rcq_.columns_, self.columns_) and all(
+            getattr(self.rcq_, name) == getattr(self, name)
+            for name in ("seed_", "n_labeled_", "n_given_")
+        )
+        plain = self.rcq_.calibration_ is None and self.rcq_.subtypes is None
+        projected = same_projection(self, self.rcq_)
+        require(same and plain and projected, "its regions are those of another model.")
+
+    def _check_positives(self) -> None:
+        columns = self.block_columns
+        fits = self.positives_.shape[1] == len(columns.kinds_)
+        fits = fits and not np.isinf(self.positives_).any()
+        require(fits, "its positives are of other columns.")
+        gaps = np.isnan(self.positives_).sum(axis=0)
+        require((gaps <= columns.missing_).all(), "positives lack more values than there are.")
+        for j in columns.words.tolist():
+            codes = self.positives_[:, j]
+            known = np.isnan(codes) | np.isin(codes, np.arange(columns.n_values(j)))
+            require(known.all(), "a positive has no category.")
 
     def __init__(
         self,

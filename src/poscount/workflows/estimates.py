@@ -279,8 +279,19 @@ def _counts(
 
 def _sum(parts: Sequence[tuple[str, Any]]) -> Any:
     """Add counts that come with the names of their files."""
-    (_, total), *rest = parts
+    (first, total), *rest = parts
+    file_of = dict.fromkeys(getattr(total, "parts", ()), first)
     for file, counts in rest:
+        its_parts = getattr(counts, "parts", ())
+        for part in its_parts:
+            if part in file_of:
+                raise InputError(
+                    f"its counts, or some of them, are also in {file_of[part]}, and would count "
+                    "twice: leave one of the two out. Count different samples that happen to have "
+                    "equal counts in one go.",
+                    file=file,
+                )
+        file_of |= dict.fromkeys(its_parts, file)
         try:
             total += counts
         except ValueError as error:
