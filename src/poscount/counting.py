@@ -110,6 +110,22 @@ class CountingQuantifier(Quantifier):
         answers = self._prevalences(cells, counts.n, counts.weights)
         return _with_skipped(answers, counts.skipped)
 
+    def rows_of(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in the cells of samples, a line each, and all rows; effective ones with weights."""
+        lines = []
+        for each in counts:
+            self._check_counts(each)
+            line = self._padded(each.cells[np.newaxis]), np.array([each.n])
+            weights = each.weights
+            lines.append(line if weights is None else self._effective(*line, [weights]))
+        cells, n_rows = zip(*lines, strict=True)
+        return np.concatenate(cells), np.concatenate(n_rows)
+
+    def rows_along_score(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in the cells along the score of samples, a line each, and all rows."""
+        cells, n_rows = self.rows_of(*counts)
+        return self._score_cells(cells), n_rows
+
     def _padded(self, cells: np.ndarray) -> np.ndarray:
         """Add the cells of gaps to counts from older files: none of their rows had any."""
         lacking = self._n_cells - cells.shape[1]
