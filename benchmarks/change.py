@@ -112,7 +112,9 @@ def table(name: str) -> tuple[np.ndarray, np.ndarray]:
         return data.features, data.is_positive
     file, positive = FILES[name]
     frame = pd.read_csv(DATA / f"{file}.csv.gz")
-    return frame.drop(columns="class").to_numpy(), (frame["class"].astype(str) == positive).to_numpy()
+    return frame.drop(columns="class").to_numpy(), (
+        frame["class"].astype(str) == positive
+    ).to_numpy()
 
 
 def worlds(n_simulated: int, n_real: int) -> Iterator[tuple[str, int, Callable[[Any], World]]]:

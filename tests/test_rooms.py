@@ -36,6 +36,7 @@ ROOMS = [
     "ensemble",
     "registry",
     "theory",
+    "change",
     "plotting",
     "files",
     "datasets",

@@ -84,7 +84,8 @@ class _WeightedRegions(CommonRegions):
 
     def __init__(self, model: RCQ, counted: RegionCounts, chosen: np.ndarray) -> None:
         together = RegionCounts(
-            counted.in_cuts[chosen].sum(axis=0)[np.newaxis], counted.n_rows[chosen].sum(keepdims=True)
+            counted.in_cuts[chosen].sum(axis=0)[np.newaxis],
+            counted.n_rows[chosen].sum(keepdims=True),
         )
         found = model.regions.find(together)
         self.model, self.weights = model, found.decision.weights[0]
@@ -147,21 +148,27 @@ def common_regions(model: Quantifier, counts: Sequence[Counts]) -> CommonRegions
     >>> common.ratios(groups).ratio.round(1)
     array([1., 0.])
     """
-    if isinstance(model, RCQ):
-        if model.regions.enough_positives:
-            counted = model.count_in_regions(*counts)
-            regions = _WeightedRegions(model, counted, np.arange(len(counts)))
+    known = require_comparable(model)
+    if isinstance(known, RCQ):
+        if known.regions.enough_positives:
+            counted = known.count_in_regions(*counts)
+            regions = _WeightedRegions(known, counted, np.arange(len(counts)))
             clearest = _clearest(regions, *regions.ratios_in(counted))
             if len(clearest) == len(counts):
                 return regions
-            return _WeightedRegions(model, counted, clearest)
-        return _Tails(model, PAT_SHARES)
-    if isinstance(model, ScoreQuantifier):
-        return _Tails(model, model.shares_)
-    raise InputError(
-        f"{type(model).__name__} has no regions in which groups could be compared: use RCQ, PAT or "
-        "ODIn."
-    )
+            return _WeightedRegions(known, counted, clearest)
+        return _Tails(known, PAT_SHARES)
+    return _Tails(known, known.shares_)
+
+
+def require_comparable(model: Quantifier) -> RCQ | ScoreQuantifier:
+    """Refuse a model that has no regions."""
+    if not isinstance(model, RCQ | ScoreQuantifier):
+        raise InputError(
+            f"{type(model).__name__} has no regions that groups could be compared in: use RCQ, PAT "
+            "or ODIn."
+        )
+    return model
 
 
 def _clearest(regions: _WeightedRegions, ratio: np.ndarray, n_rows: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poscount.base import Quantifier
-from poscount.change.common_regions import CommonRegions, common_regions
+from poscount.change.common_regions import CommonRegions, common_regions, require_comparable
 from poscount.counts import Counts
 from poscount.errors import InputError
 
@@ -109,7 +109,8 @@ class ChangeDetector:
                 f"The baseline is {baseline} window(s); it must be at least {FEWEST_WINDOWS}.",
                 option="baseline",
             )
-        self.model, self.run_length, self.baseline = model, run_length, baseline
+        self.model = require_comparable(model)
+        self.run_length, self.baseline = run_length, baseline
         self.window = 0
         self._begin()
 

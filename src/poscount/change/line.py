@@ -21,7 +21,7 @@ FEWEST_VALUES = 4
 _N_GRID = 300
 # Largest variation on the grid, in standard deviations of all values and of their noise.
 _WIDEST = 10.0
-_STEPS_OF_BISECTION = 50
+_STEPS_OF_BISECTION = 40
 
 
 class Line(NamedTuple):
@@ -114,6 +114,8 @@ def _grid(y: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _summary(grid: _OnGrid, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean and both ends of mixtures of normal distributions."""
+    used = grid.weight > 1e-9 * grid.weight.max()
+    grid = _OnGrid(grid.mean[used], grid.sd[used], grid.weight[used] / grid.weight[used].sum())
     ends = [_quantiles(grid, probability) for probability in ((1 - level) / 2, (1 + level) / 2)]
     return grid.weight @ grid.mean, ends[0], ends[1]
 

@@ -86,7 +86,8 @@ groups have no order in time; group by dates or numbers, such as "week(date)".
     if 0 < n_gaps <= _MOST_GAPS * len(places):
         every = np.arange(places[0], places[-1] + 1)
         gaps = {
-            place: period_label(int(place), period) for place in np.setdiff1d(every, places).tolist()
+            place: period_label(int(place), period)
+            for place in np.setdiff1d(every, places).tolist()
         }
     return TimeAxis(labels, places, unit, order, gaps, n_gaps)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from poscount.base import Quantifier
-from poscount.change.common_regions import Ratios, common_regions
+from poscount.change.common_regions import Ratios, common_regions, require_comparable
 from poscount.change.comparisons import (
     adjusted,
     difference_interval,
@@ -21,10 +21,11 @@ from poscount.change.comparisons import (
 from poscount.change.line import FEWEST_VALUES, Line, fit_line
 from poscount.change.time_axis import TimeAxis, time_axis
 from poscount.change.trend_result import Change, Estimated, Slope, Trend, TrendPoint
-from poscount.counting import CountingQuantifier
 from poscount.counts import GroupedCounts
 from poscount.errors import InputError, join_names
 from poscount.prevalence import Prevalence
+from poscount.reusable.rcq import RCQ
+from poscount.reusable.score_quantifier import ScoreQuantifier
 
 # Of all series without change, the share in which any comparison is marked.
 FALSE_ALARMS = 0.05
@@ -122,8 +123,8 @@ def trend(
     elif line.dispersion_p_value < _DISPERSED:
         notes.append(
             f"The groups vary {line.dispersion:.1f} times as much around a straight line as chance "
-            "explains. The interval of the slope allows for it; single changes may be of a kind "
-            "that comes and goes."
+            "explains. The interval of the slope allows for it, but a single change may be "
+            "ordinary variation rather than the start of something new."
         )
     if axis.n_gaps:
         found = f": {join_names(axis.gaps.values())}" if axis.gaps else ""
@@ -137,7 +138,7 @@ def trend(
         by=label,
         method=type(model).__name__,
         n_labeled=model.n_labeled_,
-        level=counting.confidence,  # type: ignore[attr-defined]
+        level=counting.confidence,
         points=series.points(line if smooth else None),
         slope=None if line is None else series.slope(line),
         dispersion=None if line is None else line.dispersion,
@@ -150,12 +151,8 @@ def trend(
 
 def _counted(
     model: Quantifier, data: Any, by: str | None, weights: Any
-) -> tuple[CountingQuantifier, GroupedCounts]:
-    if not isinstance(model, CountingQuantifier):
-        raise InputError(
-            f"{type(model).__name__} needs the positives and the sample together and cannot count, "
-            "so its groups cannot be compared in common regions: use RCQ, PAT or ODIn."
-        )
+) -> tuple[RCQ | ScoreQuantifier, GroupedCounts]:
+    known = require_comparable(model)
     if isinstance(data, GroupedCounts):
         if by is not None or weights is not None:
             raise InputError(
@@ -167,14 +164,14 @@ def _counted(
     elif by is None:
         raise InputError("A trend needs the column to group by.", option="by")
     else:
-        counted = model.count_by(data, by, weights=weights)
+        counted = known.count_by(data, by, weights=weights)
     if len(counted.by) != 1:
         raise InputError(
             f"A trend is one series of groups, and these are grouped by {', '.join(counted.by)}: "
             "group by the time alone, and look at one part of the rows at a time.",
             option="by",
         )
-    return model, counted
+    return known, counted
 
 
 def _baseline_groups(baseline: Baseline, axis: TimeAxis, keys: Sequence[Any]) -> list[int]:
@@ -221,7 +218,7 @@ class _Series:
 
     def __init__(
         self,
-        model: CountingQuantifier,
+        model: RCQ | ScoreQuantifier,
         axis: TimeAxis,
         grouped: GroupedCounts,
         baseline: list[int],
@@ -231,7 +228,7 @@ class _Series:
         self.regions = common_regions(model, self.counts)
         self.baseline = baseline
         self.found = self.regions.ratios(self.counts)
-        self.confidence: float = model.confidence  # type: ignore[attr-defined]
+        self.confidence = model.confidence
         self.z = quantile(self.confidence)
 
     def points(self, line: Line | None) -> list[TrendPoint]:

@@ -113,10 +113,11 @@ def print_plan(plan: Plan, form: str) -> None:
             )
 
 
-def print_csv(records: Sequence[Mapping[str, Any]]) -> None:
+def print_csv(records: Sequence[Mapping[str, Any]], *, header: bool = True) -> None:
     """Print records that have the same keys."""
     writer = csv.DictWriter(sys.stdout, list(records[0]), lineterminator="\n")
-    writer.writeheader()
+    if header:
+        writer.writeheader()
     writer.writerows(records)
 
 

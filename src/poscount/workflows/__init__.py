@@ -19,10 +19,12 @@ _PLACES = {
     "RESERVED": "poscount.workflows.results",
     "Result": "poscount.workflows.results",
     "Watch": "poscount.workflows.estimates",
+    "WatchedWindow": "poscount.workflows.change",
     "count": "poscount.workflows.estimates",
     "describe_columns": "poscount.workflows.columns",
     "diagnose": "poscount.workflows.diagnosis",
     "draw": "poscount.workflows.results",
+    "draw_trend": "poscount.workflows.results",
     "fewest_positives": "poscount.workflows.estimates",
     "fit": "poscount.workflows.estimates",
     "inspect_file": "poscount.workflows.inspection",
@@ -31,7 +33,9 @@ _PLACES = {
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
     "sheet_names": "poscount.workflows.inspection",
+    "trend": "poscount.workflows.change",
     "warnings_of": "poscount.workflows.results",
+    "watch_stream": "poscount.workflows.change",
     "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
 }
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from poscount.files.arrow import OnProgress
     from poscount.files.csv_format import CsvFormat
     from poscount.plotting.page import picture_element, whole_page
+    from poscount.workflows.change import WatchedWindow, trend, watch_stream
     from poscount.workflows.columns import describe_columns
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
     from poscount.workflows.estimates import (
@@ -52,7 +57,14 @@ if TYPE_CHECKING:
         quantify,
     )
     from poscount.workflows.inspection import FileLimits, inspect_file, sheet_names
-    from poscount.workflows.results import RESERVED, Result, draw, warnings_of, write_csv
+    from poscount.workflows.results import (
+        RESERVED,
+        Result,
+        draw,
+        draw_trend,
+        warnings_of,
+        write_csv,
+    )
 
 __all__ = [
     "RESERVED",
@@ -62,10 +74,12 @@ __all__ = [
     "OnProgress",
     "Result",
     "Watch",
+    "WatchedWindow",
     "count",
     "describe_columns",
     "diagnose",
     "draw",
+    "draw_trend",
     "fewest_positives",
     "fit",
     "inspect_file",
@@ -74,7 +88,9 @@ __all__ = [
     "picture_element",
     "quantify",
     "sheet_names",
+    "trend",
     "warnings_of",
+    "watch_stream",
     "whole_page",
     "write_csv",
 ]

@@ -6,10 +6,13 @@ import csv
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from poscount.prevalence import Prevalence
 from poscount.verdict import Caution
+
+if TYPE_CHECKING:
+    from poscount.change import Trend
 
 # Columns of the result, whose names a grouping column cannot have.
 RESERVED = (
@@ -99,16 +102,29 @@ def draw(
     dpi : int
         Resolution of pictures that are made of pixels.
     """
-    from poscount.plotting.display import png, pyplot
     from poscount.plotting.prevalences import PrevalenceDisplay, group_label
 
-    figure = PrevalenceDisplay.from_predictions(
+    display = PrevalenceDisplay.from_predictions(
         [result.prevalence for result in results],
         [group_label(result.group.values()) or "sample" for result in results],
         truth=truth,
         xlabel=", ".join(results[0].group),
         title=f"Share of positives, {results[0].prevalence.method}",
-    ).figure_
+    )
+    save_picture(display.figure_, *paths, dpi=dpi)
+
+
+def draw_trend(trend: Trend, *paths: str | os.PathLike[str], dpi: int = 150) -> None:
+    """Draw a trend into picture files; the parameters are those of `draw`."""
+    from poscount.plotting.trends import TrendDisplay
+
+    save_picture(TrendDisplay.from_trend(trend).figure_, *paths, dpi=dpi)
+
+
+def save_picture(figure: Any, *paths: str | os.PathLike[str], dpi: int) -> None:
+    """Write a figure into picture files, and close it; the extensions name the formats."""
+    from poscount.plotting.display import png, pyplot
+
     for path in map(Path, paths):
         kind = path.suffix.lower()
         if kind == ".png":
