@@ -1,7 +1,7 @@
-"""Trends and the detector of change: false alarms, power, coverage, run length, and where they fail.
+"""Trends and the detector of change: false alarms, power, coverage, run length, failures.
 
     python benchmarks/change.py false-alarms           # 1,000 simulated series, 200 of real rows
-    python benchmarks/change.py power coverage watch failures
+    python benchmarks/change.py power coverage watch run-length failures
     python benchmarks/change.py                        # all of them
     python benchmarks/change.py --share 0.1            # a tenth of everything
 
@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from poscount import PAT, RCQ, Prevalence
+from poscount import PAT, RCQ, Counts, Prevalence
 from poscount.change import ChangeDetector, Trend, trend
 from poscount.datasets import load
 
@@ -151,7 +151,8 @@ def false_alarms(share: float) -> None:
                 "rows": group_of(name),
                 "p": p,
                 "series": 1,
-                "any mark": bool(found.changes),
+                "any mark": bool(found.changes) or found.step.changed,
+                "step": found.step.changed,
                 "from the one before": any(
                     x.from_previous and x.from_previous.changed for x in found.points
                 ),
@@ -192,6 +193,9 @@ def power(share: float) -> None:
                     "week 27 marked, from 26": here is not None and here.changed,
                     "weeks after marked, from baseline": np.mean([x.changed for x in later]),
                     "any of them": first is not None,
+                    "step marked": found.step.changed,
+                    "step within 2 weeks of it": found.step.changed
+                    and 24 <= int(found.step.at) <= 28,
                     "wrong marks before": any(x.changed for x in found.points[:26]),
                 }
             )
@@ -266,6 +270,34 @@ def watch(share: float) -> None:
     show("Windows up to the alarm after a change in window 41", records, ["rows", "change"])
 
 
+def run_length_of_windows(share: float) -> None:
+    """The run length again, with many streams of windows whose counts are drawn directly.
+
+    PAT with one threshold sees half of the positives, so that a window is a binomial number. With
+    "varying", the prevalence of each window varies with a standard deviation of 5 points.
+    """
+    model = PAT(q=0.5, random_state=0).fit(np.random.default_rng(0).normal(size=(500, 2)))
+    n_cells = len(model.count(np.zeros((1, 2))).cells)
+    records = []
+    for p in PREVALENCES:
+        for kind, spread in (("constant", 0.0), ("varying", 0.05)):
+            for i in range(round(50 * share)):
+                rng = np.random.default_rng([7, i, round(100 * p), round(100 * spread)])
+                detector, length = ChangeDetector(model), -20
+                while length < LONGEST_STREAM:
+                    length += 1
+                    now = float(np.clip(p + spread * rng.normal(), 0, 1))
+                    cells = np.zeros(n_cells, np.int64)
+                    cells[1] = rng.binomial(N_ROWS, now / 2)
+                    cells[0] = N_ROWS - cells[1]
+                    if detector.update(Counts(cells, N_ROWS, model.hash_)).alarm:
+                        break
+                records.append({"p": p, "prevalence": kind, "streams": 1})
+                records[-1] |= {"windows to a false alarm": length}
+                records[-1] |= {f"not within {LONGEST_STREAM}": length == LONGEST_STREAM}
+    show("Windows up to a false alarm, binomial windows", records, ["p", "prevalence"])
+
+
 def run_length(world: World, p: float, rng: np.random.Generator) -> tuple[int, bool]:
     model = RCQ(random_state=0).fit(named(world.labeled))
     detector = ChangeDetector(model)
@@ -303,7 +335,7 @@ def failures(share: float) -> None:
                         "what changes in week 27": kind,
                         "method": method.__name__,
                         "series": 1,
-                        "any mark": bool(found.changes),
+                        "any mark": bool(found.changes) or found.step.changed,
                         "mean change reported": 100 * np.mean(last),
                     }
                 )
@@ -359,6 +391,7 @@ PARTS = {
     "power": power,
     "coverage": coverage,
     "watch": watch,
+    "run-length": run_length_of_windows,
     "failures": failures,
 }
 

@@ -135,7 +135,8 @@ def test_a_shared_factor_widens_differences_only():
 def test_holms_p_values(p):
     p = np.array(p)
     found = adjusted(p)
-    assert (found >= p).all() and (found <= 1).all()
+    assert (found >= p).all()
+    assert (found <= 1).all()
     assert found.min() == pytest.approx(min(1.0, p.min() * len(p)))
     assert (np.diff(found[np.argsort(p, kind="stable")]) >= 0).all()
 
@@ -159,7 +160,7 @@ def test_differences_are_covered(model):
 def test_no_marks_without_change(model):
     found = [trend(model, weekly([1, i], [0.3] * 12), "week(date)", baseline=4) for i in range(20)]
     # 1 of 20 is expected, and 5 or more have a probability of .003.
-    assert sum(bool(each.changes) for each in found) <= 4
+    assert sum(bool(each.changes) or each.step.changed for each in found) <= 4
 
 
 def test_a_step_is_marked(model):
@@ -169,6 +170,21 @@ def test_a_step_is_marked(model):
     assert found.points[6].from_previous.difference == pytest.approx(0.25, abs=0.1)
     assert [x.in_baseline for x in found.points] == [True] * 5 + [False] * 5
     assert "2026-W02 to 2026-W06" in str(found)
+    assert found.step.at == "2026-W08"
+    assert found.step.after - found.step.before == pytest.approx(0.25, abs=0.1)
+
+
+def test_a_small_step_shows_in_many_groups(model):
+    found = trend(model, weekly(1, [0.3] * 12 + [0.36] * 12), "week(date)")
+    assert found.step.changed
+    assert marked(found, "from_previous") == []
+    # Groups that vary by themselves are no step.
+    rng = np.random.default_rng(0)
+    varying = [
+        trend(model, weekly([2, i], rng.uniform(0.2, 0.4, 16)), "week(date)").step.changed
+        for i in range(10)
+    ]
+    assert sum(varying) <= 3
 
 
 def test_the_slope_allows_for_dispersion():
@@ -181,7 +197,8 @@ def test_the_slope_allows_for_dispersion():
             assert low < value < high
             covered.append(low <= 0.002 <= high)
             widths.append(high - low)
-    assert np.mean(covered[:60]) > 0.86 and np.mean(covered[60:]) > 0.86
+    assert np.mean(covered[:60]) > 0.86
+    assert np.mean(covered[60:]) > 0.86
     assert np.mean(widths[60:]) > 2 * np.mean(widths[:60])
 
 
@@ -210,7 +227,8 @@ def test_small_groups_borrow_strength(model):
     plain = trend(model, rows, "week")
     for one, other in zip(plain.points, found.points, strict=True):
         assert_same_answer(one.prevalence, other.prevalence)
-    assert "smoothed" not in plain.records()[0] and "smoothed" in found.records()[0]
+    assert "smoothed" not in plain.records()[0]
+    assert "smoothed" in found.records()[0]
 
 
 def test_variance_between_groups():
@@ -327,7 +345,8 @@ def test_the_command_line(files, model, tmp_path):
     picture = tmp_path / "t.png"
     options = ["--by", "week(date)", "--baseline", "2026-W02..2026-W05", "--smooth"]
     told = run(*files, *options, "--plot", str(picture)).stdout
-    assert "no rows" in told and "Changed from the one before: 2026-W07." in told
+    assert "no rows" in told
+    assert "Changed from the one before: 2026-W07." in told
     assert "Changed from the baseline (2026-W02 to 2026-W05): 2026-W07" in told
     assert "1 week(s) between the first and the last have no rows: 2026-W04" in told
     assert picture.stat().st_size > 5000
@@ -337,7 +356,8 @@ def test_the_command_line(files, model, tmp_path):
     )
     assert record == json.loads(json.dumps(python.to_dict()))
     lines = run(*files, *options, "--format", "csv").stdout.splitlines()
-    assert lines[0].startswith("group,n,prevalence,low,high") and lines[0].endswith("smoothed_high")
+    assert lines[0].startswith("group,n,prevalence,low,high")
+    assert lines[0].endswith("smoothed_high")
     assert len(lines) == 9
 
 

@@ -91,7 +91,7 @@ def group_column(label: str, names: Collection[str]) -> GroupColumn:
 
 
 def period_of(label: str) -> str | None:
-    """The period that a label is written like, as in ``week(date)``; a column may be called so, too.
+    """The period that a label asks for, as ``week(date)`` does; a column may be called so, too.
 
     Returns
     -------

@@ -5,7 +5,7 @@ Comparisons, series and detectors live here. No files and no pictures: those are
 """
 
 from poscount.change.detector import ChangeDetector, Reading
-from poscount.change.trend import trend
-from poscount.change.trend_result import Change, Slope, Trend, TrendPoint
+from poscount.change.series import trend
+from poscount.change.trend_result import Change, Slope, Step, Trend, TrendPoint
 
-__all__ = ["Change", "ChangeDetector", "Reading", "Slope", "Trend", "TrendPoint", "trend"]
+__all__ = ["Change", "ChangeDetector", "Reading", "Slope", "Step", "Trend", "TrendPoint", "trend"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 
@@ -40,6 +40,28 @@ class Estimated(NamedTuple):
     value: float
     low: float
     high: float
+
+
+class Step(NamedTuple):
+    """The split of a series into "before" and "after" that differ most.
+
+    Attributes
+    ----------
+    at : str
+        The first group after it.
+    before, after : float
+        Levels of all groups before it, and from it on.
+    p_value : float
+        Adjusted for all splits and all other comparisons of the series.
+    changed : bool
+        Whether it is marked as a change.
+    """
+
+    at: str
+    before: float
+    after: float
+    p_value: float
+    changed: bool
 
 
 class Slope(NamedTuple):
@@ -105,6 +127,9 @@ class Trend:
         Of all intervals.
     points : list of TrendPoint
         In order of time.
+    step : Step
+        Where the series most likely has a step. Many groups on both sides show a smaller change
+        than two groups do.
     slope : Slope or None
         None with fewer than four groups.
     dispersion, dispersion_p_value : float or None
@@ -123,6 +148,7 @@ class Trend:
     n_labeled: int
     level: float
     points: list[TrendPoint]
+    step: Step
     slope: Slope | None
     dispersion: float | None
     dispersion_p_value: float | None
@@ -146,6 +172,7 @@ class Trend:
             "method": self.method,
             "n_labeled": self.n_labeled,
             "level": self.level,
+            "step": self.step._asdict(),
             "slope": None if self.slope is None else self.slope._asdict(),
             "dispersion": self.dispersion,
             "dispersion_p_value": self.dispersion_p_value,
@@ -155,7 +182,7 @@ class Trend:
             "points": self.records(),
         }
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """The records as a frame of pandas, polars or pyarrow."""
         records = self.records()
         columns = {name: [record[name] for record in records] for name in records[0]}
@@ -177,6 +204,9 @@ class Trend:
                 if left
                 else f"No group is marked as changed from the baseline ({base})."
             )
+        if self.step.changed:
+            before, after = 100 * self.step.before, 100 * self.step.after
+            told.append(f"A step at {self.step.at}: from {before:.1f} to {after:.1f} %.")
         if self.slope is not None:
             value, low, high = (100 * part for part in self.slope[:3])
             told.append(

@@ -53,14 +53,15 @@ def json_batches(
     size, source = size_of(path), source_name(path)
     names: dict[str, None] = {}
     blocks = _blocks(path, csv_format, live)
-    for block in blocks:
-        names |= dict.fromkeys(key for record in block.objects for key in record)
+    first = None
+    for first in blocks:
+        names |= dict.fromkeys(key for record in first.objects for key in record)
         if live or (required is not None and set(required) <= set(names)):
             break
-    if not names:
+    if first is None or not names:
         raise InputError("the file is empty.", file=source)
     chosen = choose(list(names))
-    for block in chain([block], blocks) if live else _blocks(path, csv_format):
+    for block in chain([first], blocks) if live else _blocks(path, csv_format):
         arrays = [_column(block, name, name in numeric, source) for name in chosen]
         yield pa.RecordBatch.from_arrays(arrays, names=chosen)
         if progress and size:

@@ -37,7 +37,8 @@ def source_name(path: str) -> str:
 
 def begins_with_object(path: str) -> bool:
     """Whether the text of an open stream, standard input, begins like JSON lines."""
-    return path == "-" and sys.stdin.buffer.peek(1)[:1] == b"{"
+    raw: Any = sys.stdin.buffer
+    return path == "-" and raw.peek(1)[:1] == b"{"
 
 
 def archive_member(path: str) -> str:

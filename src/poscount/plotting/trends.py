@@ -7,9 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from poscount.change import Trend, TrendPoint
-from poscount.plotting.display import BLUE, COLOURS, GREEN, ORANGE, Display, plain
+from poscount.plotting.display import BLUE, COLOURS, GREEN, ORANGE, PURPLE, Display, plain
 from poscount.plotting.prevalences import MANY, place_on_axis
-
 
 GREY = COLOURS[-1]
 
@@ -54,6 +53,9 @@ class TrendDisplay(Display):
             top = max(top, display._draw_smoothed(points, places))
         display._mark_changes(points, places)
         display._shade(trend, places)
+        if trend.step.changed:
+            at = next(i for i, point in enumerate(points) if point.label == trend.step.at)
+            ax.axvline(places[at] - 0.5, color=PURPLE, linewidth=2.5, label="step", zorder=0)
         ax.set_ylim(-2, max(10.0, 1.08 * top + 4))
         ax.set_xlim(places[0] - 0.7, places[-1] + 0.7)
         display._finish(
@@ -100,7 +102,7 @@ class TrendDisplay(Display):
         return float(high.max())
 
     def _mark_changes(self, points: list[TrendPoint], places: np.ndarray) -> None:
-        for name, marker, colour, label in (
+        for name, _marker, colour, label in (
             ("from_previous", "^", ORANGE, "changed from the one before"),
             ("from_baseline", "o", ORANGE, "changed from the baseline"),
         ):

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from poscount.base import Quantifier
 from poscount.change import ChangeDetector, Reading, Trend
-from poscount.change.trend import Baseline
-from poscount.change.trend import trend as find_trend
+from poscount.change.series import Baseline
+from poscount.change.series import trend as find_trend
 from poscount.counting import BatchCounter
 from poscount.engines.sliding_windows import Window, windows
 from poscount.errors import InputError

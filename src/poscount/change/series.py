@@ -1,4 +1,4 @@
-"""A series of groups: which of them changed, how fast the prevalence moves, small groups smoothed."""
+"""A series of groups: which of them changed, and how fast the prevalence moves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from poscount.change.comparisons import (
 )
 from poscount.change.line import FEWEST_VALUES, Line, fit_line
 from poscount.change.time_axis import TimeAxis, time_axis
-from poscount.change.trend_result import Change, Estimated, Slope, Trend, TrendPoint
+from poscount.change.trend_result import Change, Estimated, Slope, Step, Trend, TrendPoint
 from poscount.counts import GroupedCounts
 from poscount.errors import InputError, join_names
 from poscount.prevalence import Prevalence
@@ -47,10 +47,11 @@ def trend(
     """Compare the groups of a series with each other.
 
     Each group is compared with the one before and, if a `baseline` is given, with all groups of the
-    baseline together. All groups are compared in the same regions, so that the error that they
-    share through the labelled positives cancels (`poscount.change.common_regions`). The p-values of
-    all comparisons of a series are adjusted together by Holm's method: at most 5 of 100 series in
-    which nothing changes have a group marked as changed.
+    baseline together; and all groups before each place in the series with all groups after it,
+    which shows a smaller change than two groups do. All groups are compared in the same regions, so
+    that the error that they share through the labelled positives cancels
+    (`poscount.change.common_regions`). The p-values of all comparisons of a series are adjusted
+    together by Holm's method: at most 5 of 100 series in which nothing changes have any mark.
 
     Parameters
     ----------
@@ -140,6 +141,7 @@ def trend(
         n_labeled=model.n_labeled_,
         level=counting.confidence,
         points=series.points(line if smooth else None),
+        step=series.step,
         slope=None if line is None else series.slope(line),
         dispersion=None if line is None else line.dispersion,
         dispersion_p_value=None if line is None else line.dispersion_p_value,
@@ -230,10 +232,10 @@ class _Series:
         self.found = self.regions.ratios(self.counts)
         self.confidence = model.confidence
         self.z = quantile(self.confidence)
+        self.previous, self.from_baseline, self.step = self._compare()
 
     def points(self, line: Line | None) -> list[TrendPoint]:
         """All groups in order, with the periods without rows between them."""
-        previous, from_baseline = self._changes()
         smoothed = [None] * len(self.counts) if line is None else self._smoothed(line)
         levels = self.found.ratio * self.regions.stretch
         answers = self.model.estimate_by(self.grouped)
@@ -243,8 +245,8 @@ class _Series:
                 n_rows=counts.n,
                 prevalence=answers[i],
                 level=float(levels[i]),
-                from_previous=previous.get(i),
-                from_baseline=from_baseline.get(i),
+                from_previous=self.previous.get(i),
+                from_baseline=self.from_baseline.get(i),
                 smoothed=smoothed[i],
                 in_baseline=i in self.baseline,
             )
@@ -258,8 +260,7 @@ class _Series:
         ratio, n_rows = self.found
         expected = np.full(len(ratio), float(ratio @ n_rows / n_rows.sum()))
         for _ in range(2):
-            likely = np.clip(expected, 1 / n_rows, self.regions.square - 1 / n_rows)
-            noise = likely * (self.regions.square - likely) / n_rows
+            noise = self._noise(expected)
             line = fit_line(self.axis.places, ratio, noise, self.confidence)
             centred = self.axis.places - self.axis.places.mean()
             weight = 1 / noise
@@ -278,8 +279,11 @@ class _Series:
             self.axis.unit,
         )
 
-    def _changes(self) -> tuple[dict[int, Change], dict[int, Change]]:
-        """Changes from the group before, and from the baseline, by the place of the group."""
+    def _compare(self) -> tuple[dict[int, Change], dict[int, Change], Step]:
+        """Changes from the group before and from the baseline, by place, and the step.
+
+        Together they are the family of comparisons in which false alarms are controlled.
+        """
         n_groups = len(self.counts)
         ratio, n_rows = self.found
         later = np.arange(1, n_groups)
@@ -292,7 +296,20 @@ class _Series:
             np.concatenate([n_rows[:-1], np.full(len(others), rows)]),
         )
         one = Ratios(ratio[now], n_rows[now])
-        p = adjusted(p_values(*one, *then, self.regions.square))
+        before, after, dispersion = self._splits()
+        p = adjusted(
+            np.concatenate(
+                [
+                    p_values(*one, *then, self.regions.square),
+                    p_values(
+                        *(before.ratio, before.n_rows / dispersion),
+                        *(after.ratio, after.n_rows / dispersion),
+                        self.regions.square,
+                    ),
+                ]
+            )
+        )
+        p, of_splits = p[: len(now)], p[len(now) :]
         difference = one.ratio - then.ratio
         ends = difference_interval(
             difference, self._margins(one), self._margins(then), self.z * self.regions.factor_sd
@@ -300,13 +317,47 @@ class _Series:
         scaled = np.clip(np.array([difference, *ends]) * self.regions.stretch, -1, 1)
         against = [self.axis.labels[i - 1] for i in later] + ["baseline"] * len(others)
         changes = [
-            Change(label, *values, p_value=p_value, changed=p_value <= FALSE_ALARMS)
-            for label, values, p_value in zip(against, scaled.T.tolist(), p.tolist(), strict=True)
+            Change(label, change, low, high, p_value, p_value <= FALSE_ALARMS)
+            for label, (change, low, high), p_value in zip(
+                against, scaled.T.tolist(), p.tolist(), strict=True
+            )
         ]
+        best = int(of_splits.argmin())
+        step = Step(
+            self.axis.labels[best + 1],
+            float(before.ratio[best]) * self.regions.stretch,
+            float(after.ratio[best]) * self.regions.stretch,
+            float(of_splits[best]),
+            bool(of_splits[best] <= FALSE_ALARMS),
+        )
         return (
             dict(zip(later.tolist(), changes[: len(later)], strict=True)),
             dict(zip(others.tolist(), changes[len(later) :], strict=True)),
+            step,
         )
+
+    def _splits(self) -> tuple[Ratios, Ratios, float]:
+        """All groups before and after each place, and how much more than by chance they vary.
+
+        The dispersion is that around the two levels of the best split, and at least 1: if groups
+        vary by themselves, as many rows are worth less.
+        """
+        ratio, n_rows = self.found
+        rows, weighted = np.cumsum(n_rows), np.cumsum(ratio * n_rows)
+        before = Ratios(weighted[:-1] / rows[:-1], rows[:-1])
+        rows_after = rows[-1] - rows[:-1]
+        after = Ratios((weighted[-1] - weighted[:-1]) / rows_after, rows_after)
+        best = int(p_values(*before, *after, self.regions.square).argmin())
+        place = np.arange(len(ratio))
+        expected = np.where(place <= best, before.ratio[best], after.ratio[best])
+        excess = ((ratio - expected) ** 2 / self._noise(expected)).sum()
+        return before, after, max(1.0, float(excess) / max(1, len(ratio) - 2))
+
+    def _noise(self, expected: np.ndarray) -> np.ndarray:
+        """Variance of the ratios of groups, if these are expected."""
+        n_rows = self.found.n_rows
+        likely = np.clip(expected, 1 / n_rows, self.regions.square - 1 / n_rows)
+        return likely * (self.regions.square - likely) / n_rows
 
     def _margins(self, found: Ratios) -> tuple[np.ndarray, np.ndarray]:
         low, high = score_interval(*found, self.regions.square, self.z, drawn=True)
