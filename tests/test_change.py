@@ -248,10 +248,10 @@ def test_variance_between_groups():
         (["2025-W52", "2026-W02"], "week(date)", [0, 2], "week"),
         (["2025-11", "2026-02"], "month(date)", [0, 3], "month"),
         (["2026-01-30 23:00", "2026-01-31 01:00"], "hour(at)", [0, 2], "hour"),
-        ([3.0, 1.0, 2.5], "run", [0, 1.5, 2], "unit of run"),
+        ([3.0, 1.0, 2.5], "run", [0, 1.5, 2], "run"),
         ([datetime.date(2026, 2, 28), datetime.date(2026, 3, 2)], "day", [0, 2], "day"),
         (["2026-02-28", "2026-03-01"], "night", [0, 1], "day"),
-        (["10", "9"], "run", [0, 1], "unit of run"),
+        (["10", "9"], "run", [0, 1], "run"),
     ],
 )
 def test_places_in_time(keys, by, places, unit):

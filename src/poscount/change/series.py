@@ -31,6 +31,8 @@ from poscount.reusable.score_quantifier import ScoreQuantifier
 FALSE_ALARMS = 0.05
 # Groups that vary more around the line than noise does in 1 of 100 series are said to.
 _DISPERSED = 0.01
+# A step explains that they do, if the dispersion around its two levels is smaller than this.
+_MUCH_DISPERSED = 1.5
 
 Baseline = int | tuple[Any, Any] | None
 
@@ -121,7 +123,7 @@ def trend(
     line = series.line() if len(keys) >= FEWEST_VALUES else None
     if line is None:
         notes.append(f"A slope needs at least {FEWEST_VALUES} groups.")
-    elif line.dispersion_p_value < _DISPERSED:
+    elif line.dispersion_p_value < _DISPERSED and not series.explained_by_step:
         notes.append(
             f"The groups vary {line.dispersion:.1f} times as much around a straight line as chance "
             "explains. The interval of the slope allows for it, but a single change may be "
@@ -297,6 +299,8 @@ class _Series:
         )
         one = Ratios(ratio[now], n_rows[now])
         before, after, dispersion = self._splits()
+        # Then the groups do not vary by themselves.
+        self.explained_by_step = dispersion < _MUCH_DISPERSED
         p = adjusted(
             np.concatenate(
                 [

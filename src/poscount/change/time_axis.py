@@ -102,7 +102,7 @@ def _numbers(keys: Sequence[Any], by: str) -> tuple[list[float], str]:
         seconds = [(key.replace(tzinfo=None) - epoch).total_seconds() for key in keys]
         return [second / 3600 for second in seconds], "hour"
     if all(isinstance(key, Real) and not isinstance(key, bool) for key in keys):
-        return [float(key) for key in keys], f"unit of {by}"
+        return [float(key) for key in keys], by
     for unit, form in _WRITTEN.items():
         if all(isinstance(key, str) and re.fullmatch(form, key) for key in keys):
             try:
@@ -110,7 +110,7 @@ def _numbers(keys: Sequence[Any], by: str) -> tuple[list[float], str]:
             except ValueError:
                 break  # such as the 31st of February
     try:
-        return [float(key) for key in keys], f"unit of {by}"
+        return [float(key) for key in keys], by
     except (TypeError, ValueError):
         odd = next(key for key in keys if not _is_number(key))
     raise InputError(

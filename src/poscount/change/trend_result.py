@@ -212,7 +212,7 @@ class Trend:
             told.append(
                 f"Slope: {value:+.2f} points per {self.slope.per} ({low:+.2f} to {high:+.2f})."
             )
-        return " ".join(told)
+        return "\n".join(told)
 
     def _record(self, point: TrendPoint) -> dict[str, Any]:
         p = point.prevalence
