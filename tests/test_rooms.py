@@ -41,6 +41,7 @@ ROOMS = [
     "ensemble",
     "registry",
     "theory",
+    "change",
     "plotting",
     "files",
     "datasets",

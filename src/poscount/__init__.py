@@ -22,11 +22,14 @@ _PLACES = {
     "InputError": "poscount.errors",
     "FileError": "poscount.errors",
     "load": "poscount.registry",
+    "ChangeDetector": "poscount.change",
     "Comparison": "poscount.diagnostics",
     "Diagnosis": "poscount.diagnostics",
     "Finding": "poscount.diagnostics",
     "compare_samples": "poscount.diagnostics",
     "diagnose": "poscount.diagnostics",
+    "Trend": "poscount.change",
+    "trend": "poscount.change",
     "estimate_contamination": "poscount.interop.contamination",
     "label_frequency": "poscount.prevalence",
     "joint_prior": "poscount.prevalence",
@@ -36,6 +39,9 @@ _PLACES = {
 
 if TYPE_CHECKING:
     # For type checkers and editors, to which a method that is missing here is of type Any.
+    from poscount.change import ChangeDetector as ChangeDetector
+    from poscount.change import Trend as Trend
+    from poscount.change import trend as trend
     from poscount.counts import Counts as Counts
     from poscount.counts import GroupedCounts as GroupedCounts
     from poscount.diagnostics import Comparison as Comparison

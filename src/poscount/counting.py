@@ -120,6 +120,21 @@ class CountingQuantifier(Quantifier):
         answers = self._prevalences(self._checked_cells(counts), counts.n, counts.weights)
         return _with_skipped(answers, counts.skipped)
 
+    def rows_of(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in the cells of samples, a line each, and all rows; effective ones with weights."""
+        lines = []
+        for each in counts:
+            line = self._checked_cells(each), np.array([each.n])
+            weights = each.weights
+            lines.append(line if weights is None else self._effective(*line, [weights]))
+        cells, n_rows = zip(*lines, strict=True)
+        return np.concatenate(cells), np.concatenate(n_rows)
+
+    def rows_along_score(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in the cells along the score of samples, a line each, and all rows."""
+        cells, n_rows = self.rows_of(*counts)
+        return self._score_cells(cells), n_rows
+
     def _checked_cells(self, counts: Counts | GroupedCounts) -> np.ndarray:
         """Cells of counts, a line for each group, that this model can have counted."""
         check_is_fitted(self)

@@ -357,7 +357,7 @@ class GroupedCounts:
 
     def in_order(self) -> GroupedCounts:
         """Sort the groups by their keys, as `count_by` does: missing values come last."""
-        return self._of_groups(
+        return self.of_groups(
             sorted(
                 range(len(self)), key=lambda i: [(value is None, value) for value in self.keys[i]]
             )
@@ -365,9 +365,10 @@ class GroupedCounts:
 
     def with_rows(self) -> GroupedCounts:
         """Leave out groups in which all rows have the weight 0, because those count nothing."""
-        return self if self.n.all() else self._of_groups(np.flatnonzero(self.n).tolist())
+        return self if self.n.all() else self.of_groups(np.flatnonzero(self.n).tolist())
 
-    def _of_groups(self, chosen: list[int]) -> GroupedCounts:
+    def of_groups(self, chosen: list[int]) -> GroupedCounts:
+        """The groups in these places, in this order."""
         keys = [self.keys[i] for i in chosen]
         weights = None if self.weights is None else [self.weights[i] for i in chosen]
         return GroupedCounts(

@@ -90,9 +90,16 @@ def group_column(label: str, names: Collection[str]) -> GroupColumn:
     return GroupColumn(label, call[2].strip(), call[1])
 
 
-def is_period(label: str) -> bool:
-    """Tell whether a label is written like a period of time; a column may be called so, too."""
-    return _CALL.fullmatch(label) is not None
+def period_of(label: str) -> str | None:
+    """The period that a label asks for, as ``week(date)`` does; a column may be called so, too.
+
+    Returns
+    -------
+    str or None
+        None if it is not written so.
+    """
+    call = _CALL.fullmatch(label)
+    return None if call is None else call[1]
 
 
 def group_columns(by: Iterable[str], names: Collection[str]) -> list[str]:
@@ -287,18 +294,34 @@ def periods(times: np.ndarray, period: str) -> list[str | None]:
         counted = (counted + _DAYS_TO_MONDAY) // 7
     counted[missing] = 0
     distinct, at = np.unique(counted, return_inverse=True)
-    labels = np.array([_label(int(number), period) for number in distinct], dtype=object)[at]
+    labels = np.array([period_label(int(number), period) for number in distinct], dtype=object)[at]
     labels[missing] = None
     return labels.tolist()
 
 
-def _label(number: int, period: str) -> str:
+def period_label(number: int, period: str) -> str:
+    """Name of a year, month, week, day or hour, given how many lie between it and 1970's first."""
     if period == "week":
         monday = datetime.date(1970, 1, 1) + datetime.timedelta(7 * number - _DAYS_TO_MONDAY)
         year, week, _ = monday.isocalendar()
         return f"{year:04}-W{week:02}"
     text = str(np.array(number, f"datetime64[{_UNITS[period]}]"))
     return f"{text.replace('T', ' ')}:00" if period == "hour" else text
+
+
+def period_number(label: str, period: str) -> int:
+    """The number from which `period_label` makes a label.
+
+    Examples
+    --------
+    >>> period_number("2027-W01", "week") - period_number("2026-W52", "week")
+    2
+    """
+    if period == "week":
+        year, week = label.split("-W")
+        monday = datetime.date.fromisocalendar(int(year), int(week), 1)
+        return (monday.toordinal() - datetime.date(1970, 1, 1).toordinal() + _DAYS_TO_MONDAY) // 7
+    return int(np.array(label, f"datetime64[{_UNITS[period]}]").astype(np.int64))
 
 
 def times_in_text(

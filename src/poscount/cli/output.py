@@ -140,10 +140,12 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, default=str))
 
 
-def print_csv(records: Sequence[Mapping[str, Any]]) -> None:
+def print_csv(records: Sequence[Mapping[str, Any]], *, header: bool = True) -> None:
     """Print records that have the same keys."""
     writer = workflows.csv_writer(sys.stdout)
-    writer.writerows([list(records[0]), *(record.values() for record in records)])
+    if header:
+        writer.writerow(list(records[0]))
+    writer.writerows(record.values() for record in records)
 
 
 def print_model(model: Any, file: str, output_format: str) -> None:

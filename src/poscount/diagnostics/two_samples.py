@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from scipy.special import ndtri
 
+from poscount.change.common_regions import CommonRegions, common_regions
+from poscount.change.comparisons import difference_interval, quantile, score_interval
 from poscount.checks.core_differs import core_difference
 from poscount.checks.second_sample import Comparison, limit_between_samples
 from poscount.counts import Counts
@@ -17,15 +16,12 @@ from poscount.reusable.rcq import RCQ
 def compare_samples(model: RCQ, counts_1: Counts, counts_2: Counts) -> Comparison:
     r"""Compare two samples that were counted by one model.
 
-    The difference is that of two ratios in the same regions, those that decide about the sample
-    with the smaller bound. Let f be the weight that a row carries (the sum of the weights of all
-    regions that contain it) and v the variance of f among positives over the square of its mean. If
-    negatives carry no weight, the mean weight in a sample with prevalence p is p times that of its
-    own positives, so its ratio has variance v p / n from its own rows and v p^2 / n_L from the
-    labelled positives. The second error is the same factor in both ratios, so that only d^2 v / n_L
-    of it remains in their difference d. Choosing among many regions makes both too small by another
-    factor. It is corrected, and its size in samples of positives alone, 1 - g, is kept as a further
-    uncertainty:
+    The difference is that of two ratios in the same regions, which are chosen by the rows of both
+    samples together (`poscount.change.common_regions`). If negatives carry no weight, the error of
+    the labelled positives is the same factor in both ratios, so that only its share of the
+    difference d remains. So does the error of choosing among many regions, which is corrected, and
+    whose size in samples of positives alone, 1 - g, is kept as a further uncertainty. With the
+    variance v of the weight among positives over the square of its mean, about
 
     .. math:: Var = d^2 \left(\frac{v}{n_L} + (1 - g)^2\right)
               + v \left(\frac{p_1}{n_1} + \frac{p_2}{n_2}\right)
@@ -62,40 +58,31 @@ def compare_samples(model: RCQ, counts_1: Counts, counts_2: Counts) -> Compariso
             f"Samples are compared by RCQ's regions, and this is a {type(model).__name__}: fit "
             "RCQ() on the same positives."
         )
-    prevalences = model.estimate(counts_1), model.estimate(counts_2)
-    regions = model.regions
-    if not regions.enough_positives:
+    if not model.regions.enough_positives:
         raise ValueError(
             f"Samples are compared by regions, for which {model.n_labeled_} positives are too few: "
             "give more."
         )
-    counts = model.count_in_regions(counts_1, counts_2)
-    alone = regions.find(counts)
-    # The sample with the smaller bound shows best where negatives are not. Of two with similar
-    # bounds neither may decide alone, because it would choose by its own luck.
-    high, each = alone.decision.region_high, alone.decision.weights
-    clearer = int(high.argmin())
-    behind = high - high[clearer]
-    says = np.exp(-behind / max(float(alone.gap[clearer]), np.finfo(float).tiny))
-    weights = says @ (each / each.sum(axis=1, keepdims=True))
-    ratio, p = float(alone.decision.ratio[clearer]), float(alone.prevalence[clearer])
-    stretch = p / ratio if ratio > 0 else 1.0
-    p_1, p_2 = (regions.ratios(counts, weights) * stretch).tolist()
-    luck = 1 - float(alone.null_ratio[clearer])
-    interval = _interval(p_1, p_2, counts.n_rows, regions.spread(weights), luck, model)
-    cores = [regions.core(in_cuts) for in_cuts in counts.in_cuts]
+    both = counts_1, counts_2
+    prevalences = model.estimate(counts_1), model.estimate(counts_2)
+    common = common_regions(model, both)
+    difference, interval = _difference(common, both, model.confidence)
+    cores = [model.regions.core(in_cuts) for in_cuts in model.count_in_regions(*both).in_cuts]
     between = float(core_difference(*cores[0], *cores[1]))
     limit = limit_between_samples(model.core_freedom_)
-    return Comparison(p_1 - p_2, interval, prevalences, between, limit)
+    return Comparison(difference, interval, prevalences, between, limit)
 
 
-def _interval(
-    p_1: float, p_2: float, n_rows: np.ndarray, spread: float, luck: float, model: RCQ
-) -> Interval:
-    difference = p_1 - p_2
-    n_1, n_2 = n_rows.tolist()
-    counting = max(p_1, 1 / n_1) / n_1 + max(p_2, 1 / n_2) / n_2
-    scale = spread / model.n_labeled_ + luck**2
-    sd = math.sqrt(difference**2 * scale + spread * counting)
-    half = float(ndtri((1 + model.confidence) / 2)) * sd
-    return Interval(max(-1.0, difference - half), min(1.0, difference + half), model.confidence)
+def _difference(
+    common: CommonRegions, counts: tuple[Counts, Counts], confidence: float
+) -> tuple[float, Interval]:
+    ratio, n_rows = common.ratios(counts)
+    z = quantile(confidence)
+    low, high = score_interval(ratio, n_rows, common.square, z, drawn=False)
+    below, above = ratio - low, high - ratio
+    difference = ratio[:1] - ratio[1:]
+    ends = difference_interval(
+        difference, (below[:1], above[:1]), (below[1:], above[1:]), z * common.factor_sd
+    )
+    start, stop = np.clip(np.concatenate(ends) * common.stretch, -1, 1).tolist()
+    return float(difference[0] * common.stretch), Interval(start, stop, confidence)

@@ -20,7 +20,7 @@ from poscount.files.added_columns import partition_values
 from poscount.files.arrow import pyarrow
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import chosen_columns, model_columns, wanted_columns
-from poscount.grouping import is_period
+from poscount.grouping import period_of
 from poscount.rows import BLOCK_ROWS
 
 # With more features, batches are faster than SQL (benchmarks/engines.py push-down).
@@ -80,7 +80,7 @@ def count_parquet(
             leave_out=True,
         )
     # Dates in text, and signs of missing values, are read here.
-    plain = not csv_format.na and not any(map(is_period, counter.by))
+    plain = not csv_format.na and not any(map(period_of, counter.by))
     with duckdb().connect(config={"threads": effective_n_jobs(n_jobs)}) as connection:
         wanted = wanted_columns(counter.model, counter.other_columns)
         if plain and _have_same_columns(files, wanted):

@@ -37,11 +37,13 @@ def csv_batches(
     required: Sequence[str],
     csv_format: CsvFormat,
     progress: OnProgress | None,
+    live: bool = False,
 ) -> Iterator[Any]:
-    """Yield the chosen columns, as text; empty cells are null."""
+    """Yield the chosen columns, as text; empty cells are null. If live, rows as they arrive."""
     source, size = source_name(path), size_of(path)
     with unpacked(path) as (stream, raw):
-        blocks = _blocks(Utf8Stream(stream, source, csv_format.encoding, _BLOCK_BYTES), source)
+        text = Utf8Stream(stream, source, csv_format.encoding, _BLOCK_BYTES, live)
+        blocks = _blocks(text, source)
         names, delimiter, first = _first_line(next(blocks, None), csv_format, required, source)
         chosen = choose(names)
         for block in chain([first], blocks):

@@ -5,12 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
 from poscount.files.csv_format import CsvFormat
-from poscount.files.streams import LONGEST_RECORD, Utf8Stream, not_utf8, size_of, unpacked
+from poscount.files.streams import (
+    LONGEST_RECORD,
+    Utf8Stream,
+    not_utf8,
+    size_of,
+    source_name,
+    unpacked,
+)
 
 _BLOCK_BYTES = 1 << 22
 
@@ -30,6 +38,7 @@ def json_batches(
     numeric: Sequence[str],
     csv_format: CsvFormat,
     progress: OnProgress | None,
+    live: bool = False,
 ) -> Iterator[Any]:
     """Yield the chosen keys as columns of text; a key that a line does not have is null.
 
@@ -43,19 +52,24 @@ def json_batches(
         one may appear in the last line only.
     numeric : sequence of str
         Keys whose values must be numbers.
+    live : bool
+        Whether lines are handed out as they arrive. The keys must then be in the first of them,
+        because a stream cannot be read twice.
     """
     pa = pyarrow()
-    size = size_of(path)
+    size, source = size_of(path), source_name(path)
     names: dict[str, None] = {}
-    for block in _blocks(path, csv_format):
-        names |= dict.fromkeys(key for record in block.objects for key in record)
-        if required is not None and set(required) <= set(names):
+    blocks = _blocks(path, csv_format, live)
+    first = None
+    for first in blocks:
+        names |= dict.fromkeys(key for record in first.objects for key in record)
+        if live or (required is not None and set(required) <= set(names)):
             break
-    if not names:
-        raise InputError("the file is empty.", file=path)
+    if first is None or not names:
+        raise InputError("the file is empty.", file=source)
     chosen = choose(list(names))
-    for block in _blocks(path, csv_format):
-        arrays = [_column(block, name, name in numeric, path) for name in chosen]
+    for block in chain([first], blocks) if live else _blocks(path, csv_format):
+        arrays = [_column(block, name, name in numeric, source) for name in chosen]
         yield pa.RecordBatch.from_arrays(arrays, names=chosen)
         if progress and size:
             progress(block.done, size)
@@ -64,21 +78,24 @@ def json_batches(
         progress(size, size)
 
 
-def _blocks(path: str, csv_format: CsvFormat) -> Iterator[_Objects]:
+def _blocks(path: str, csv_format: CsvFormat, live: bool = False) -> Iterator[_Objects]:
     with unpacked(path) as (stream, raw):
-        text = Utf8Stream(stream, path, csv_format.encoding, _BLOCK_BYTES)
-        rest, line, row = b"", 1, 0
+        source = source_name(path)
+        text = Utf8Stream(stream, source, csv_format.encoding, _BLOCK_BYTES, live)
+        rest, line, row, done = b"", 1, 0, 0
         while chunk := text.read():
             *lines, rest = (rest + chunk).split(b"\n")
             if len(rest) > LONGEST_RECORD:
-                raise InputError(f"line {line + len(lines)} has no end.", file=path)
-            objects = _parsed(lines, line, path)
+                raise InputError(f"line {line + len(lines)} has no end.", file=source)
+            objects = _parsed(lines, line, source)
+            # A pipe cannot tell where it is.
+            done = 0 if live else raw.tell()
             if objects:
-                yield _Objects(objects, row, raw.tell())
+                yield _Objects(objects, row, done)
             line, row = line + len(lines), row + len(objects)
-        objects = _parsed([rest], line, path)
+        objects = _parsed([rest], line, source)
         if objects:
-            yield _Objects(objects, row, raw.tell())
+            yield _Objects(objects, row, done)
 
 
 def _parsed(lines: list[bytes], first_line: int, path: str) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from poscount.files.excel import excel_batches
 from poscount.files.features import chosen_columns, is_text
 from poscount.files.json_lines import json_batches
 from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
-from poscount.files.streams import archive_member, source_name
+from poscount.files.streams import archive_member, begins_with_object, source_name
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import infer, numbers, without_signs, words
 from poscount.grouping import group_columns
@@ -81,6 +81,7 @@ def read_batches(
     csv_format: CsvFormat = DEFAULT_CSV,
     batch_rows: int = 65536,
     progress: OnProgress | None = None,
+    live: bool = False,
 ) -> Iterator[Any]:
     """Read a file batch by batch, in memory that does not grow with the file.
 
@@ -107,6 +108,9 @@ def read_batches(
     progress : callable, optional
         Called as ``progress(done, total)`` each time a part of the file has been used. The unit
         is bytes, rows or batches, depending on the format. Not called for standard input.
+    live : bool
+        Whether the rows of CSV and JSON lines are handed out as they arrive, in batches that may be
+        small. Standard input may then be either of the two.
 
     Yields
     ------
@@ -129,7 +133,7 @@ def read_batches(
     """
     pyarrow()
     path = os.fspath(path)
-    file_format = _format_of(path)
+    file_format = "JSON lines" if live and begins_with_object(path) else _format_of(path)
     in_path = partition_values(path)
     # A feature is never taken from a path.
     partitions: dict[str, str | None] = {}
@@ -154,10 +158,10 @@ def read_batches(
     source = source_name(path)
     csv_format = csv_format.checked(path)
     if file_format == "CSV":
-        batches = csv_batches(path, choose, required, csv_format, progress)
+        batches = csv_batches(path, choose, required, csv_format, progress, live)
     elif file_format == "JSON lines":
         needed = None if columns is None or by else required
-        batches = json_batches(path, choose, needed, numeric or (), csv_format, progress)
+        batches = json_batches(path, choose, needed, numeric or (), csv_format, progress, live)
     elif file_format == "Excel":
         batches = excel_batches(path, choose, csv_format, progress)
     elif file_format == "Parquet":

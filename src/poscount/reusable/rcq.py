@@ -372,7 +372,7 @@ class RCQ(RegionEstimator):
         ndarray of shape (n_samples, len(KINDS_PROFILE))
             With the columns of `poscount.reusable.kinds_profile.KINDS_PROFILE`.
         """
-        return self._lines_of_kinds(self._lines_of_parts(*self._rows_of(*counts)))
+        return self._lines_of_kinds(self._lines_of_parts(*self.rows_of(*counts)))
 
     def _lines_of_parts(self, cells: np.ndarray, n_rows: np.ndarray) -> list[np.ndarray]:
         """What the positives as one kind, and then each kind, say about samples."""

@@ -56,19 +56,9 @@ class RegionEstimator(RegionCounter):
 
     def count_in_regions(self, *counts: Counts) -> RegionCounts:
         """Rows of samples in every region, from their counts."""
-        cells, n_rows = self._rows_of(*counts)
+        cells, n_rows = self.rows_of(*counts)
         tables, _ = self.split_cells(cells)
         return self.regions.read_tables(tables, n_rows)
-
-    def _rows_of(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """Rows in the cells of samples, a line each, and all rows; effective ones with weights."""
-        lines = []
-        for each in counts:
-            line = self._checked_cells(each), np.array([each.n])
-            weights = each.weights
-            lines.append(line if weights is None else self._effective(*line, [weights]))
-        cells, n_rows = zip(*lines, strict=True)
-        return np.concatenate(cells), np.concatenate(n_rows)
 
     def most_informative_regions(self, counts: Counts, n_regions: int = 15) -> list[RegionBounds]:
         """The regions with the smallest upper bounds on the prevalence, smallest first.
@@ -126,7 +116,7 @@ class RegionEstimator(RegionCounter):
             With the columns of `poscount.reusable.region_profile.PROFILE`.
         """
         counted = self.count_in_regions(*counts)
-        _, beside = self.split_cells(self._rows_of(*counts)[0])
+        _, beside = self.split_cells(self.rows_of(*counts)[0])
         return self.profile_in_regions(self.regions, counted, beside)
 
     def profile_in_regions(
@@ -230,7 +220,7 @@ class RegionEstimator(RegionCounter):
     def evidence(self, counts: Counts) -> Evidence:
         """What the checks can see of a sample before its prevalence is known, from its counts."""
         counted = self.count_in_regions(counts)
-        _, beside = self.split_cells(self._rows_of(counts)[0])
+        _, beside = self.split_cells(self.rows_of(counts)[0])
         return next(self._evidence_of(self.regions, counted, beside))
 
     def _evidence_of(

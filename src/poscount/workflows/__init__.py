@@ -20,6 +20,7 @@ _PLACES = {
     "Result": "poscount.workflows.results",
     "ScorePicture": "poscount.workflows.scores",
     "Watch": "poscount.workflows.estimates",
+    "WatchedWindow": "poscount.workflows.change",
     "check_output": "poscount.workflows.outputs",
     "check_picture": "poscount.workflows.outputs",
     "count": "poscount.workflows.estimates",
@@ -27,6 +28,7 @@ _PLACES = {
     "describe_columns": "poscount.workflows.columns",
     "diagnose": "poscount.workflows.diagnosis",
     "draw": "poscount.workflows.results",
+    "draw_trend": "poscount.workflows.results",
     "fewest_positives": "poscount.workflows.estimates",
     "fit": "poscount.workflows.estimates",
     "inspect_file": "poscount.workflows.inspection",
@@ -37,7 +39,9 @@ _PLACES = {
     "quantify": "poscount.workflows.estimates",
     "score_picture": "poscount.workflows.scores",
     "sheet_names": "poscount.workflows.inspection",
+    "trend": "poscount.workflows.change",
     "warnings_of": "poscount.workflows.results",
+    "watch_stream": "poscount.workflows.change",
     "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
     "write_whole": "poscount.output_files",
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from poscount.files.csv_format import CsvFormat
     from poscount.output_files import csv_writer, is_standard_output, write_whole
     from poscount.plotting.page import picture_element, whole_page
+    from poscount.workflows.change import WatchedWindow, trend, watch_stream
     from poscount.workflows.columns import describe_columns
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
     from poscount.workflows.estimates import (
@@ -61,7 +66,14 @@ if TYPE_CHECKING:
     )
     from poscount.workflows.inspection import FileLimits, inspect_file, sheet_names
     from poscount.workflows.outputs import check_output, check_picture
-    from poscount.workflows.results import RESERVED, Result, draw, warnings_of, write_csv
+    from poscount.workflows.results import (
+        RESERVED,
+        Result,
+        draw,
+        draw_trend,
+        warnings_of,
+        write_csv,
+    )
     from poscount.workflows.scores import ScorePicture, score_picture
 
 __all__ = [
@@ -73,6 +85,7 @@ __all__ = [
     "Result",
     "ScorePicture",
     "Watch",
+    "WatchedWindow",
     "check_output",
     "check_picture",
     "count",
@@ -80,6 +93,7 @@ __all__ = [
     "describe_columns",
     "diagnose",
     "draw",
+    "draw_trend",
     "fewest_positives",
     "fit",
     "inspect_file",
@@ -90,7 +104,9 @@ __all__ = [
     "quantify",
     "score_picture",
     "sheet_names",
+    "trend",
     "warnings_of",
+    "watch_stream",
     "whole_page",
     "write_csv",
     "write_whole",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from poscount import registry
 from poscount.base import Quantifier
 from poscount.counting import CountingQuantifier
-from poscount.counts import Counts
+from poscount.counts import Counts, GroupedCounts
 from poscount.engines.dispatch import count_listed
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
@@ -30,7 +30,8 @@ COUNTS_SUFFIX = ".counts"
 _SCORE_POSITIVES = ("trcq", "minimum")
 
 
-def _unwatched(title: str) -> AbstractContextManager[None]:
+def unwatched(title: str) -> AbstractContextManager[None]:
+    """Watch nothing."""
     return nullcontext()
 
 
@@ -137,7 +138,7 @@ def quantify(
     on_error: str = "raise",
     n_jobs: int = -1,
     csv_format: CsvFormat = DEFAULT_CSV,
-    watch: Watch = _unwatched,
+    watch: Watch = unwatched,
 ) -> list[Result]:
     """Estimate prevalences: of everything together, of each file, of each group.
 
@@ -170,12 +171,7 @@ def quantify(
     files = expand(paths)
     counted = {file for file in files if file.endswith(COUNTS_SUFFIX)}
     if by and counted:
-        raise InputError(
-            "a counts file has no groups; give the rows instead.",
-            file=min(counted),
-            option="by",
-            leave_out=True,
-        )
+        raise _without_groups(counted)
     _require_rows_to_weigh(files, counted, weights)
     counting = _Counting(by, weights, engine, on_error, n_jobs, csv_format, watch)
     parts = [([file], {"file": file}) for file in files] if by_file else [(files, {})]
@@ -192,7 +188,7 @@ def count(
     *,
     weights: str | None = None,
     csv_format: CsvFormat = DEFAULT_CSV,
-    watch: Watch = _unwatched,
+    watch: Watch = unwatched,
 ) -> Counts:
     """Count files of rows and counts files together; the parameters are those of `quantify`."""
     files = expand(paths)
@@ -202,9 +198,37 @@ def count(
     return _counts(model, files, counted, counting)
 
 
+def count_groups(
+    model: Quantifier,
+    paths: Sequence[str],
+    by: Sequence[str],
+    *,
+    weights: str | None = None,
+    engine: str = "auto",
+    on_error: str = "raise",
+    csv_format: CsvFormat = DEFAULT_CSV,
+    watch: Watch = unwatched,
+) -> GroupedCounts:
+    """Count files of rows by group; the parameters are those of `quantify`."""
+    files = expand(paths)
+    if counted := [file for file in files if file.endswith(COUNTS_SUFFIX)]:
+        raise _without_groups(counted)
+    counting = _Counting(by, weights, engine, on_error, -1, csv_format, watch)
+    return _counts(model, files, (), counting)
+
+
 def merge(paths: Sequence[str]) -> Counts:
     """Add the counts of counts files."""
     return _sum([(path, Counts.load(path)) for path in paths])
+
+
+def _without_groups(counted: Collection[str]) -> InputError:
+    return InputError(
+        "a counts file has no groups; give the rows instead.",
+        file=min(counted),
+        option="by",
+        leave_out=True,
+    )
 
 
 def _require_rows_to_weigh(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from poscount.output_files import csv_writer, write_whole
 from poscount.prevalence import Prevalence
 from poscount.verdict import Caution
+
+if TYPE_CHECKING:
+    from poscount.change import Trend
 
 # Columns of the result, whose names a grouping column cannot have.
 RESERVED = (
@@ -131,17 +134,29 @@ def draw(
     dpi : int
         Resolution of pictures that are made of pixels.
     """
-    from poscount.plotting.display import picture, picture_format, pyplot
     from poscount.plotting.prevalences import PrevalenceDisplay, group_label
 
-    formats = [picture_format(path) for path in paths]
-    figure = PrevalenceDisplay.from_predictions(
+    display = PrevalenceDisplay.from_predictions(
         [result.prevalence for result in results],
         [group_label(result.group.values()) or "sample" for result in results],
         truth=truth,
         xlabel=", ".join(results[0].group),
         title=f"Share of positives, {results[0].prevalence.method}",
-    ).figure_
-    for path, kind in zip(paths, formats, strict=True):
-        write_whole(path, picture(figure, kind, dpi))
+    )
+    save_picture(display.figure_, *paths, dpi=dpi)
+
+
+def draw_trend(trend: Trend, *paths: str | os.PathLike[str], dpi: int = 150) -> None:
+    """Draw a trend into picture files; the parameters are those of `draw`."""
+    from poscount.plotting.trends import TrendDisplay
+
+    save_picture(TrendDisplay.from_trend(trend).figure_, *paths, dpi=dpi)
+
+
+def save_picture(figure: Any, *paths: str | os.PathLike[str], dpi: int) -> None:
+    """Write a figure into picture files, and close it; the extensions name the formats."""
+    from poscount.plotting.display import picture, picture_format, pyplot
+
+    for path in paths:
+        write_whole(path, picture(figure, picture_format(path), dpi))
     pyplot().close(figure)

@@ -1,0 +1,204 @@
+r"""The same regions for many groups of rows, so that the error of the positives cancels.
+
+Every row carries a weight f, the sum of the weights of all regions that contain it. If negatives
+carry none, the mean weight in a group, over that of the positives, is the group's prevalence times
+a factor that is the same in all groups: it comes from the labelled positives and from the choice of
+the regions. With :math:`a = E f^2 / (E f)^2` among positives, the ratio e of a group of n rows that
+are drawn at random has the variance :math:`e (a - e) / n`, which is that of a binomial share e / a:
+the rows count as if a single region held the share 1 / a of the positives. For the share in the
+rows at hand, not in the population behind them, the variance is :math:`e (a - 1) / n`.
+
+The regions are chosen by the rows of all groups together. If nothing has changed, each group is a
+random part of these rows, so that the choice favours no group, whatever negatives there are.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poscount.base import Quantifier
+from poscount.counting import CountingQuantifier
+from poscount.counts import Counts
+from poscount.errors import InputError
+from poscount.reusable.rcq import RCQ
+from poscount.reusable.region_counter import PAT_SHARES
+from poscount.reusable.regions import RegionCounts
+from poscount.reusable.score_quantifier import ScoreQuantifier
+
+# Along a score, thresholds with such a share of the positives above them are used.
+_LEAST_ABOVE, _MOST_ABOVE = 0.25, 0.75
+
+
+class Ratios(NamedTuple):
+    """What common regions say about groups.
+
+    Attributes
+    ----------
+    ratio : ndarray of shape (n_groups,)
+        Mean weight of the group's rows over that of the positives.
+    n_rows : ndarray of shape (n_groups,)
+        Rows of each group; effective ones with survey weights.
+    """
+
+    ratio: np.ndarray
+    n_rows: np.ndarray
+
+
+class CommonRegions:
+    """Regions with weights that are the same for all groups; `common_regions` chooses them.
+
+    Parameters
+    ----------
+    square : float
+        Mean square of the weight among positives, over the square of its mean: a in the formulas.
+    n_labeled : int
+        Number of labelled positives.
+    stretch : float
+        By which a ratio is multiplied to be a prevalence, because choosing among many regions makes
+        all ratios too small.
+    luck : float
+        By how much they are too small in samples of positives alone.
+
+    Attributes
+    ----------
+    factor_sd : float
+        Relative standard deviation of the factor that the ratios of all groups share.
+    """
+
+    def __init__(self, square: float, n_labeled: int, stretch: float, luck: float) -> None:
+        self.square, self.stretch = square, stretch
+        self.factor_sd = math.sqrt((square - 1) / n_labeled + luck**2)
+
+    @abstractmethod
+    def ratios(self, counts: Sequence[Counts]) -> Ratios:
+        """Ratios of groups, which may be others than those that chose the regions."""
+
+
+class _WeightedRegions(CommonRegions):
+    """RCQ's regions, weighted as they are for the groups in `chosen` together."""
+
+    def __init__(self, model: RCQ, counted: RegionCounts, chosen: np.ndarray) -> None:
+        together = RegionCounts(
+            counted.in_cuts[chosen].sum(axis=0)[np.newaxis],
+            counted.n_rows[chosen].sum(keepdims=True),
+        )
+        found = model.regions.find(together)
+        self.model, self.weights = model, found.decision.weights[0]
+        ratio = float(found.decision.ratio[0])
+        super().__init__(
+            1 + model.regions.spread(self.weights),
+            model.n_labeled_,
+            stretch=float(found.prevalence[0]) / ratio if ratio > 0 else 1.0,
+            luck=1 - float(found.null_ratio[0]),
+        )
+
+    def ratios(self, counts: Sequence[Counts]) -> Ratios:
+        return self.ratios_in(self.model.count_in_regions(*counts))
+
+    def ratios_in(self, counted: RegionCounts) -> Ratios:
+        return Ratios(self.model.regions.ratios(counted, self.weights), counted.n_rows)
+
+
+class _Tails(CommonRegions):
+    """The tails above the middle thresholds along a score, all with the same weight.
+
+    They are the same for all samples, so that there is no luck in their choice.
+    """
+
+    def __init__(self, model: CountingQuantifier, shares: np.ndarray) -> None:
+        above = np.cumsum(shares[::-1])[::-1][1:]
+        used = (above > _LEAST_ABOVE - 1e-9) & (above < _MOST_ABOVE + 1e-9)
+        if not used.any():
+            used = (above > 0) & (above < 1)
+        of_tails = np.zeros(len(above))
+        of_tails[used] = 1 / above[used] / used.sum()
+        self.model, self.carried = model, np.concatenate([[0.0], np.cumsum(of_tails)])
+        super().__init__(float(shares @ self.carried**2), model.n_labeled_, stretch=1.0, luck=0.0)
+
+    def ratios(self, counts: Sequence[Counts]) -> Ratios:
+        cells, n_rows = self.model.rows_along_score(*counts)
+        return Ratios(cells @ self.carried / n_rows, n_rows)
+
+
+def common_regions(model: Quantifier, counts: Sequence[Counts]) -> CommonRegions:
+    """Choose regions for groups by all of their rows together.
+
+    Parameters
+    ----------
+    model : RCQ, PAT or ODIn
+        Fitted. For PAT, ODIn, and RCQ with too few positives for regions, the regions are the tails
+        of the score with 25 to 75 % of the positives.
+    counts : sequence of Counts
+        Of the groups, by this model.
+
+    Examples
+    --------
+    >>> from poscount import PAT
+    >>> rng = np.random.default_rng(1)
+    >>> model = PAT(q=0.5, random_state=0).fit(rng.normal(size=(4000, 2)))
+    >>> groups = [model.count(rng.normal(size=(2000, 2)) + 9 * far) for far in (False, True)]
+    >>> common = common_regions(model, groups)
+    >>> common.square  # a single region with half of the positives
+    2.0
+    >>> common.ratios(groups).ratio.round(1)
+    array([1., 0.])
+    """
+    known = require_comparable(model)
+    if isinstance(known, RCQ):
+        if known.regions.enough_positives:
+            counted = known.count_in_regions(*counts)
+            regions = _WeightedRegions(known, counted, np.arange(len(counts)))
+            clearest = _clearest(regions, *regions.ratios_in(counted))
+            if len(clearest) == len(counts):
+                return regions
+            return _WeightedRegions(known, counted, clearest)
+        return _Tails(known, PAT_SHARES)
+    return _Tails(known, known.shares_)
+
+
+def require_comparable(model: Quantifier) -> RCQ | ScoreQuantifier:
+    """Refuse a model that has no regions."""
+    if not isinstance(model, RCQ | ScoreQuantifier):
+        raise InputError(
+            f"{type(model).__name__} has no regions that groups could be compared in: use RCQ, PAT "
+            "or ODIn."
+        )
+    return model
+
+
+def _clearest(regions: _WeightedRegions, ratio: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
+    """Groups that together bound the prevalence of their rows most closely, lowest ratios first.
+
+    A low prevalence shows best where negatives are; many rows show it more precisely. Ratios are
+    shrunk towards their mean by as much as chance explains, so that no group chooses by its luck.
+    """
+    mean = float(ratio @ n_rows / n_rows.sum())
+    noise = np.maximum(mean * (regions.square - mean), np.finfo(float).tiny) / n_rows
+    shrunk = mean + (ratio - mean) * (1 - noise / (noise + variance_between(ratio, noise)))
+    order = np.argsort(shrunk, kind="stable")
+    rows = np.cumsum(n_rows[order])
+    level = np.cumsum((shrunk * n_rows)[order]) / rows
+    n_regions = len(regions.weights)
+    bound = level + np.sqrt(2 * math.log(n_regions) * (regions.square - 1) * level / rows)
+    # Of equal bounds the one of most groups.
+    return order[: len(bound) - int(bound[::-1].argmin())]
+
+
+def variance_between(values: np.ndarray, noise: np.ndarray) -> float:
+    r"""Variance of values beyond their noise, by the method of DerSimonian and Laird (1986).
+
+    Examples
+    --------
+    >>> variance_between(np.array([0.1, 0.3, 0.5]), np.array([0.01, 0.01, 0.01])).__round__(3)
+    0.03
+    """
+    weight = 1 / noise
+    mean = values @ weight / weight.sum()
+    excess = float(weight @ (values - mean) ** 2) - (len(values) - 1)
+    scale = float(weight.sum() - (weight**2).sum() / weight.sum())
+    return max(0.0, excess / scale) if scale > 0 else 0.0
