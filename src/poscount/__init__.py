@@ -22,6 +22,9 @@ _PLACES = {
     "InputError": "poscount.errors",
     "FileError": "poscount.errors",
     "load": "poscount.registry",
+    "audit": "poscount.auditing",
+    "settle": "poscount.auditing",
+    "Settlement": "poscount.auditing",
     "Comparison": "poscount.diagnostics",
     "Diagnosis": "poscount.diagnostics",
     "Finding": "poscount.diagnostics",
@@ -36,6 +39,9 @@ _PLACES = {
 
 if TYPE_CHECKING:
     # For type checkers and editors, to which a method that is missing here is of type Any.
+    from poscount.auditing import Settlement as Settlement
+    from poscount.auditing import audit as audit
+    from poscount.auditing import settle as settle
     from poscount.counts import Counts as Counts
     from poscount.counts import GroupedCounts as GroupedCounts
     from poscount.diagnostics import Comparison as Comparison

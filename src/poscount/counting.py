@@ -15,6 +15,7 @@ from poscount.base import Quantifier
 from poscount.counts import Counts, GroupedCounts, Skipped
 from poscount.errors import InputError, join_names, require_rows
 from poscount.grouping import column_names, group_codes, group_keys, require_grouping
+from poscount.posterior import CellPosterior, nearest_posterior, posterior_of_cells
 from poscount.prevalence import Estimate, Prevalence
 from poscount.rows import BLOCK_ROWS, Rows
 from poscount.threads import sum_over_blocks
@@ -109,6 +110,63 @@ class CountingQuantifier(Quantifier):
         cells = self._padded(counts.cells)
         answers = self._prevalences(cells, counts.n, counts.weights)
         return _with_skipped(answers, counts.skipped)
+
+    def posterior(self, sample: Any) -> np.ndarray:
+        """Probability that each row of a sample is positive.
+
+        All rows of a cell have the same probability, min(1, s share_L / share_U), with the shares
+        of the positives and of the sample in the cell, and s such that the mean over the sample is
+        the estimated prevalence. The cells are those along the score; RCQ's are its score cells
+        crossed with four clusters.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Values in [0, 1].
+
+        Warns
+        -----
+        UserWarning
+            If the mean cannot reach the prevalence, because too few rows lie where positives do.
+        """
+        rows = self._sample(sample, allow_empty=False)
+        places, shares = self._places(rows), self._posterior_shares
+        counted = np.bincount(places, minlength=len(shares)) / len(rows)
+        return posterior_of_cells(shares, counted, float(self._quantify(rows)))[places]
+
+    def posterior_places(self, sample: Any) -> np.ndarray:
+        """Cell of each row of a sample, among the cells of `cell_posterior`.
+
+        Together they give the posterior of rows that do not fit into memory: a first pass counts,
+        a second one looks the probability of each row up.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from poscount import PAT
+        >>> rng = np.random.default_rng(1)
+        >>> model = PAT(random_state=0).fit(rng.normal(size=(500, 2)))
+        >>> batches = [rng.normal(size=(300, 2)), rng.normal(size=(700, 2)) + 9]
+        >>> of_cells = model.cell_posterior(sum(model.count(batch) for batch in batches))
+        >>> one, other = (of_cells.probability[model.posterior_places(b)] for b in batches)
+        >>> bool(one.mean() > 0.6), bool(other.mean() < 0.2)
+        (True, True)
+        """
+        return self._places(self._sample(sample))
+
+    def cell_posterior(self, counts: Counts) -> CellPosterior:
+        """Probability that the rows of each cell are positive, as in `posterior`.
+
+        If the mean over the sample cannot reach the prevalence, it is as large as it can be.
+        """
+        value = float(self.estimate(counts))
+        rows = self._posterior_rows(self._padded(counts.cells[np.newaxis]))[0]
+        shares = self._posterior_shares
+        return CellPosterior(rows, shares, nearest_posterior(shares, rows / rows.sum(), value)[0])
+
+    def _places(self, rows: Rows) -> np.ndarray:
+        places = [self._posterior_places(block) for block in rows.blocks()]
+        return np.concatenate([np.empty(0, np.intp), *places])
 
     def _padded(self, cells: np.ndarray) -> np.ndarray:
         """Add the cells of gaps to counts from older files: none of their rows had any."""
@@ -222,6 +280,19 @@ class CountingQuantifier(Quantifier):
     @abstractmethod
     def _score_cells(self, cells: np.ndarray) -> np.ndarray:
         """Those of the cells, of shape (n_groups, n_cells), that lie along the score."""
+
+    @property
+    @abstractmethod
+    def _posterior_shares(self) -> np.ndarray:
+        """Share of the positives in each of the cells in which rows have one posterior."""
+
+    @abstractmethod
+    def _posterior_places(self, block: Any) -> np.ndarray:
+        """Place of each row of a block among these cells."""
+
+    @abstractmethod
+    def _posterior_rows(self, cells: np.ndarray) -> np.ndarray:
+        """Rows in each of these cells, from counts of shape (n_groups, n_cells)."""
 
     @abstractmethod
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:

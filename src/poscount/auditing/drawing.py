@@ -1,0 +1,227 @@
+"""Rows drawn from strata, in two passes over batches: one counts, the other draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, cast
+
+import narwhals as nw
+import numpy as np
+
+from poscount.auditing.row_hashes import content_hashes, keys, seed_number
+from poscount.auditing.strata import FEWEST, Strata, make_strata
+from poscount.counting import BatchCounter, CountingQuantifier
+from poscount.counts import Counts
+from poscount.errors import InputError, require_rows
+from poscount.validation import as_frame_with_names
+
+# Rows are counted by a part of their hash. A row's number of copies is at most that count, which
+# tells most rows that cannot be drawn without remembering any of them.
+_BUCKETS = 2**22
+FEWEST_LABELS = 10
+# From so many copies on, a row is remembered without looking at the key of each.
+_MANY_COPIES = 64
+
+
+class Batch(NamedTuple):
+    """Rows, the file that they are from or None, and the number of rows before them there."""
+
+    frame: nw.DataFrame
+    file: str | None = None
+    first_row: int = 0
+
+
+# All rows, each time that it is called.
+Source = Callable[[], Iterator[Batch]]
+
+
+def in_memory(frame: Any) -> Source:
+    """The rows of a frame as one batch."""
+    wrapped = as_frame_with_names(frame)
+    require_rows(len(wrapped))
+    return lambda: iter([Batch(wrapped)])
+
+
+class Drawn(NamedTuple):
+    """Rows to be labelled, in the order in which they should be.
+
+    Attributes
+    ----------
+    frame : narwhals.DataFrame
+        The rows.
+    ids : list of str
+        A hash of each, and its number among rows that are the same.
+    files : list of str or None
+    numbers : ndarray of int
+        Row in the file, from 1, or in the frame, from 0.
+    stratum : ndarray of int
+        Stratum of each row, from 0.
+    strata : Strata
+    counts : Counts
+        Of all rows.
+    """
+
+    frame: nw.DataFrame
+    ids: list[str]
+    files: list[str | None]
+    numbers: np.ndarray
+    stratum: np.ndarray
+    strata: Strata
+    counts: Counts
+
+
+def draw(model: CountingQuantifier, source: Source, n: int, seed: int) -> Drawn:
+    """Draw `n` rows, stratified by the posterior.
+
+    In each stratum, the rows with the smallest keys are drawn (`row_hashes.keys`): a simple random
+    sample that depends on the seed and the rows, not on their order, and that grows if `n` does.
+    """
+    if not isinstance(model, CountingQuantifier):
+        raise InputError(
+            f"{type(model).__name__} has no posterior that could be counted in two passes: use a "
+            "reusable method such as RCQ."
+        )
+    if n < FEWEST_LABELS:
+        raise InputError(
+            f"{n} labels say next to nothing: draw at least {FEWEST_LABELS}, better 50 or more.",
+            option="n",
+        )
+    number = seed_number(seed)
+    counts, buckets = _first_pass(model, source)
+    strata = make_strata(model.cell_posterior(counts), n)
+    surplus = 1
+    while True:
+        found = _Candidates(model, strata, number, buckets, surplus)
+        for batch in source():
+            found.look_at(batch)
+        if (found.in_strata() >= strata.drawn).all():
+            return found.drawn(counts)
+        # Hardly ever: the limits were too low for a stratum. If they cannot rise, rows are gone.
+        if surplus > 2**40:
+            raise InputError("The data changed while they were read: draw again.")
+        surplus *= 16
+
+
+def _first_pass(model: CountingQuantifier, source: Source) -> tuple[Counts, np.ndarray]:
+    counter = BatchCounter(model)
+    total: Counts | None = None
+    buckets = np.zeros(_BUCKETS, np.int64)
+    for batch in source():
+        try:
+            counts = cast(Counts, counter.count(batch.frame))
+        except InputError as error:
+            raise error.at(file=batch.file, first_row=batch.first_row) from error
+        total = counts if total is None else total + counts
+        at, times = np.unique(_bucket(content_hashes(batch.frame)), return_counts=True)
+        buckets[at] += times
+    require_rows(0 if total is None else total.n, "The data have")
+    assert total is not None
+    return total, buckets
+
+
+def _bucket(content: np.ndarray) -> np.ndarray:
+    return (content & np.uint64(_BUCKETS - 1)).astype(np.int64)
+
+
+class _Candidates:
+    """Rows whose keys are small enough, in memory that does not grow with the data."""
+
+    def __init__(
+        self,
+        model: CountingQuantifier,
+        strata: Strata,
+        number: np.uint64,
+        buckets: np.ndarray,
+        surplus: int,
+    ) -> None:
+        self.model, self.strata, self.number, self.buckets = model, strata, number, buckets
+        enough = strata.drawn + surplus * (10 * np.sqrt(strata.drawn) + 20)
+        share = np.minimum(enough / strata.rows, 1.0)
+        self.limits = np.full(len(share), np.iinfo(np.uint64).max)
+        self.limits[share < 1] = (share[share < 1] * 2.0**64).astype(np.uint64)
+        self.seen: dict[int, int] = {}
+        self.frames: list[nw.DataFrame] = []
+        self.files: list[str | None] = []
+        self.numbers: list[np.ndarray] = []
+        self.content: list[np.ndarray] = []
+        self.copy: list[np.ndarray] = []
+        self.stratum: list[np.ndarray] = []
+
+    def look_at(self, batch: Batch) -> None:
+        """Keep the rows of a batch that may be drawn."""
+        content = content_hashes(batch.frame)
+        stratum = self.strata.of_cell[self.model.posterior_places(batch.frame)]
+        limit = self.limits[stratum]
+        rows = np.flatnonzero(self._possible(content, limit))
+        copy = self._copies(content[rows])
+        kept = keys(content[rows], copy, self.number) <= limit[rows]
+        rows, copy = rows[kept], copy[kept]
+        if not len(rows):
+            return
+        self.frames.append(batch.frame[rows.tolist()])
+        self.files += [batch.file] * len(rows)
+        self.numbers.append(batch.first_row + rows + (batch.file is not None))
+        self.content.append(content[rows])
+        self.copy.append(copy)
+        self.stratum.append(stratum[rows])
+
+    def _possible(self, content: np.ndarray, limit: np.ndarray) -> np.ndarray:
+        """Rows of which some copy has a small key, if there are as many as there may be."""
+        copies = self.buckets[_bucket(content)]
+        possible = copies > _MANY_COPIES
+        for copy in range(min(int(copies.max(initial=0)), _MANY_COPIES)):
+            possible |= (copies > copy) & (keys(content, copy, self.number) <= limit)
+        return possible
+
+    def _copies(self, content: np.ndarray) -> np.ndarray:
+        """Number of each row among those of the same content, in the order of reading."""
+        distinct, inverse, times = np.unique(content, return_inverse=True, return_counts=True)
+        order = np.argsort(inverse, kind="stable")
+        within = np.empty(len(content), np.int64)
+        within[order] = np.arange(len(content)) - np.repeat(np.cumsum(times) - times, times)
+        before = np.array([self.seen.get(value, 0) for value in distinct.tolist()], np.int64)
+        for value, already, more in zip(
+            distinct.tolist(), before.tolist(), times.tolist(), strict=True
+        ):
+            self.seen[value] = already + more
+        return before[inverse] + within
+
+    def in_strata(self) -> np.ndarray:
+        """Rows kept of each stratum."""
+        kept = np.concatenate([np.empty(0, np.int64), *self.stratum])
+        return np.bincount(kept, minlength=len(self.strata.rows))
+
+    def drawn(self, counts: Counts) -> Drawn:
+        """Of the rows kept, those with the smallest keys in each stratum, in their final order."""
+        content, copy, stratum, numbers = map(
+            np.concatenate, (self.content, self.copy, self.stratum, self.numbers)
+        )
+        key = keys(content, copy, self.number)
+        # The content decides between equal keys; equal rows have different keys.
+        by_key = np.lexsort((content, key, stratum))
+        place = np.empty(len(key), np.int64)
+        firsts = np.cumsum(self.in_strata()) - self.in_strata()
+        place[by_key] = np.arange(len(key)) - firsts[stratum[by_key]]
+        chosen = np.flatnonzero(place < self.strata.drawn[stratum])
+        # Any beginning of the file has about the same part of the labels of each stratum, and
+        # first of all enough of each to be used.
+        turn = (place + 0.5) / self.strata.drawn[stratum]
+        turn[place < FEWEST] = place[place < FEWEST] - FEWEST
+        chosen = chosen[np.lexsort((content[chosen], key[chosen], turn[chosen]))]
+        ids = [f"r{content[i]:016x}-{copy[i]}" for i in chosen.tolist()]
+        return Drawn(
+            nw.maybe_reset_index(_together(self.frames)[chosen.tolist()]),
+            ids,
+            [self.files[i] for i in chosen.tolist()],
+            numbers[chosen],
+            stratum[chosen],
+            self.strata,
+            counts,
+        )
+
+
+def _together(frames: list[nw.DataFrame]) -> nw.DataFrame:
+    try:
+        return nw.concat(frames, how="diagonal")
+    except Exception as error:  # each library has one of its own
+        raise InputError("a column does not have the same type in all files.") from error
