@@ -1,7 +1,7 @@
 """What a few labels are worth: `poscount.audit` and `settle` on real data whose truth is known.
 
     python benchmarks/audit.py --split reporting                       # the tables of docs/audit.md
-    python benchmarks/audit.py --split reporting --calibration null    # a model that knows no data set
+    python benchmarks/audit.py --split reporting --calibration null    # learned from no data set
     python benchmarks/audit.py --split tuning --draws 2
 
 The split, written before anything was reported. Everything that was chosen (the number of strata,
@@ -40,6 +40,7 @@ from attacks import BUNDLED, CLASSES, SEEDS, draw, pool
 from calibration import print_rows
 from poscount import RCQ
 from poscount.auditing import drawing
+from poscount.auditing.batches import in_memory
 from poscount.auditing.label_table import LabelTable
 from poscount.auditing.settlement import Settlement
 from poscount.auditing.settling import settle_drawn
@@ -117,19 +118,20 @@ def outcome(value: float, interval: Interval, truth: float) -> Outcome:
 
 def audits(samples: Iterator[Sample], calibration: str, times: int) -> Iterator[Audited]:
     models: dict[int, tuple[pa.Table, RCQ]] = {}
-    for sample in samples:
+    for number, sample in enumerate(samples):
         if id(sample.labeled) not in models:
             model = RCQ(calibration=calibration, random_state=0).fit(sample.labeled)
             # With its positives, so that their id stays theirs.
             models = {id(sample.labeled): (sample.labeled, model)}
         model = models[id(sample.labeled)][1]
-        for seed in range(times):
+        for time in range(times):
             for n in SIZES:
-                yield audited(model, sample, n, seed)
+                # Each with a seed of its own, so that errors are independent.
+                yield audited(model, sample, n, times * number + time)
 
 
 def audited(model: RCQ, sample: Sample, n: int, seed: int) -> Audited:
-    drawn = drawing.draw(model, drawing.in_memory(sample.rows), n, seed)
+    drawn = drawing.draw(model, in_memory(sample.rows), n, seed)
     labels = sample.positive[drawn.numbers].tolist()
     strata = drawn.strata
     design = [(str(h + 1), str(strata.rows[h]), str(strata.probability[h])) for h in drawn.stratum]

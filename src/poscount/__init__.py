@@ -23,6 +23,7 @@ _PLACES = {
     "FileError": "poscount.errors",
     "load": "poscount.registry",
     "audit": "poscount.auditing",
+    "likely_positives": "poscount.auditing",
     "settle": "poscount.auditing",
     "Settlement": "poscount.auditing",
     "Comparison": "poscount.diagnostics",
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     # For type checkers and editors, to which a method that is missing here is of type Any.
     from poscount.auditing import Settlement as Settlement
     from poscount.auditing import audit as audit
+    from poscount.auditing import likely_positives as likely_positives
     from poscount.auditing import settle as settle
     from poscount.counts import Counts as Counts
     from poscount.counts import GroupedCounts as GroupedCounts

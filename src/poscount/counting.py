@@ -18,7 +18,7 @@ from poscount.grouping import column_names, group_codes, group_keys, require_gro
 from poscount.posterior import CellPosterior, nearest_posterior, posterior_of_cells
 from poscount.prevalence import Estimate, Prevalence
 from poscount.rows import BLOCK_ROWS, Rows
-from poscount.threads import sum_over_blocks
+from poscount.threads import one_blas_thread, sum_over_blocks
 from poscount.validation import as_frame, as_frame_with_names, sample_rows
 from poscount.verdict import Caution
 from poscount.weights import SMALLEST_MEAN, WeightSums, add_weights, effective, row_weights
@@ -154,6 +154,12 @@ class CountingQuantifier(Quantifier):
         """
         return self._places(self._sample(sample))
 
+    def scores(self, sample: Any) -> np.ndarray:
+        """Score of each row of a sample: the higher, the more it looks like the positives."""
+        with one_blas_thread():
+            scores = [self._scores(block) for block in self._sample(sample).blocks()]
+        return np.concatenate([np.empty(0), *scores])
+
     def cell_posterior(self, counts: Counts) -> CellPosterior:
         """Probability that the rows of each cell are positive, as in `posterior`.
 
@@ -285,6 +291,10 @@ class CountingQuantifier(Quantifier):
     @abstractmethod
     def _posterior_shares(self) -> np.ndarray:
         """Share of the positives in each of the cells in which rows have one posterior."""
+
+    @abstractmethod
+    def _scores(self, block: Any) -> np.ndarray:
+        """Score of each row of a block."""
 
     @abstractmethod
     def _posterior_places(self, block: Any) -> np.ndarray:

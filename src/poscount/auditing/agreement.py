@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, NamedTuple
 
+import numpy as np
 from scipy.special import ndtri
 
 from poscount.auditing.strata import Strata
@@ -22,8 +23,9 @@ CONTRADICT = 1.96
 CAUTION = 0.5
 # A model whose interval is a point is not believed to the last digit.
 SMALLEST_SD = 0.005
-# For positives that lie elsewhere; about 1 in 100 clean samples is above.
+# For positives that lie elsewhere, in standard deviations: to say so, and to combine nevertheless.
 ELSEWHERE = 2.6
+ALIKE = 1.64
 
 
 def _deviations(value: float, interval: Interval) -> tuple[float, float]:
@@ -81,44 +83,67 @@ def combine(by_labels: Prevalence, by_model: Prevalence) -> tuple[float, Interva
     return (mean, combined) if combined.width < labels.width else None
 
 
-def elsewhere(labels: Labels, strata: Strata, n_labeled: int) -> tuple[float, float, float]:
-    r"""Whether the positives among the labels lie where the labelled positives do.
+class PositivesOutside(NamedTuple):
+    """Where the positives among the labels lie, beside the labelled positives.
 
-    The strata are divided into those with a larger share of the sample than of the labelled
-    positives, where few positives are expected, and the others. Let a be the share of all rows
-    that is positive and in the first part, P that of all positives, and q the share of labelled
-    positives in the first part: the statistic is (a - q P) over its standard deviation, which
-    includes that of q.
-
-    Returns
-    -------
+    Attributes
+    ----------
     statistic : float
-        Above 0 if more positives are where few are expected; 0 if no label is positive.
+        Above 0 if more positives are outside than expected; 0 if no label is positive.
     found, expected : float
-        Shares of the positives that are there, by the labels and among the labelled positives.
+        Share of the positives that is outside, by the labels and among the labelled positives.
     """
-    few = strata.shares < labels.weights
-    expected = float(strata.shares[few].sum())
+
+    statistic: float
+    found: float
+    expected: float
+
+
+def positives_outside(
+    labels: Labels, outside: np.ndarray, expected: float, n_labeled: int
+) -> PositivesOutside:
+    r"""Compare where the positives lie: those that the labels found, and the labelled ones.
+
+    Let a be the share of all rows that is positive and outside (`Strata.outside`), P that of all
+    positives, and q the share of the labelled positives that is outside: the statistic is a - q P
+    over its standard deviation, which includes that of q. It does not depend on the model's
+    prevalence.
+
+    Parameters
+    ----------
+    labels : Labels
+    outside : ndarray of int
+        Positives among the labels of each stratum that are outside.
+    expected : float
+        q.
+    n_labeled : int
+        Number of labelled positives.
+    """
     total = share(labels)
+    there = share(labels._replace(positives=outside))
     if total == 0:
-        return 0.0, 0.0, expected
-    there = float((labels.weights * labels.shares)[few].sum())
-    smoothed = (labels.positives + 0.5) / (labels.labelled + 1)
-    by_stratum = (labels.weights * (few - expected)) ** 2
-    variance = float(by_stratum @ (smoothed * (1 - smoothed) / labels.effective))
+        return PositivesOutside(0.0, 0.0, expected)
+    # A quarter of a label more of either kind, because labels that are all the same have a spread.
+    inside = labels.positives - outside
+    squares = (outside + 0.25) * (1 - expected) ** 2 + (inside + 0.25) * expected**2
+    spread = squares / (labels.labelled + 1)
+    variance = float(labels.weights**2 @ (spread / labels.effective))
     variance += total**2 * expected * (1 - expected) / n_labeled
-    statistic = (there - expected * total) / math.sqrt(variance) if variance > 0 else 0.0
-    return statistic, there / total, expected
+    statistic = (there - expected * total) / math.sqrt(variance)
+    return PositivesOutside(statistic, there / total, expected)
 
 
 def findings(
-    labels: Labels, strata: Strata, by_labels: Prevalence, by_model: Prevalence
+    labels: Labels,
+    strata: Strata,
+    by_labels: Prevalence,
+    by_model: Prevalence,
+    where: PositivesOutside,
 ) -> tuple[Caution, ...]:
     """Which assumptions of the model the labels contradict."""
     z = distance(by_labels, by_model)
-    statistic, found, expected = elsewhere(labels, strata, by_model.n_labeled)
     contradicted = agreement(z) == "contradict"
-    moved = abs(statistic) > ELSEWHERE
+    moved = abs(where.statistic) > ELSEWHERE
     cautions = []
     if contradicted:
         direction = "much" if z > 0 else "little"
@@ -132,7 +157,7 @@ def findings(
             )
         )
     if moved:
-        cautions.append(_moved(statistic, found, expected))
+        cautions.append(_moved(where))
     elif contradicted and z > 0:
         core = strata.shares >= labels.weights
         n, positive = int(labels.labelled[core].sum()), int(labels.positives[core].sum())
@@ -159,10 +184,11 @@ def findings(
     return tuple(cautions)
 
 
-def _moved(statistic: float, found: float, expected: float) -> Caution:
+def _moved(where: PositivesOutside) -> Caution:
+    statistic = where.statistic
     shares = (
-        f"{100 * found:.0f} % of the positives are where the model expects few, against "
-        f"{100 * expected:.0f} % of the labelled positives."
+        f"{100 * where.found:.0f} % of the positives found are at the edge of the labelled ones or "
+        f"outside, against {100 * where.expected:.0f} % of the labelled ones themselves."
     )
     if statistic > 0:
         return Caution(

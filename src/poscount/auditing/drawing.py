@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import narwhals as nw
 import numpy as np
 
+from poscount.auditing.batches import (
+    Batch,
+    Source,
+    count_batches,
+    require_counting,
+    rows_together,
+)
 from poscount.auditing.row_hashes import content_hashes, keys, seed_number
 from poscount.auditing.strata import FEWEST, Strata, make_strata
 from poscount.counting import BatchCounter, CountingQuantifier
 from poscount.counts import Counts
-from poscount.errors import InputError, require_rows
-from poscount.validation import as_frame_with_names
+from poscount.errors import InputError
 
 # Rows are counted by a part of their hash. A row's number of copies is at most that count, which
 # tells most rows that cannot be drawn without remembering any of them.
@@ -21,25 +26,6 @@ _BUCKETS = 2**22
 FEWEST_LABELS = 10
 # From so many copies on, a row is remembered without looking at the key of each.
 _MANY_COPIES = 64
-
-
-class Batch(NamedTuple):
-    """Rows, the file that they are from or None, and the number of rows before them there."""
-
-    frame: nw.DataFrame
-    file: str | None = None
-    first_row: int = 0
-
-
-# All rows, each time that it is called.
-Source = Callable[[], Iterator[Batch]]
-
-
-def in_memory(frame: Any) -> Source:
-    """The rows of a frame as one batch."""
-    wrapped = as_frame_with_names(frame)
-    require_rows(len(wrapped))
-    return lambda: iter([Batch(wrapped)])
 
 
 class Drawn(NamedTuple):
@@ -56,6 +42,8 @@ class Drawn(NamedTuple):
         Row in the file, from 1, or in the frame, from 0.
     stratum : ndarray of int
         Stratum of each row, from 0.
+    outside : ndarray of bool
+        Whether each row is at the edge of the positives or outside of it (`Strata.outside`).
     strata : Strata
     counts : Counts
         Of all rows.
@@ -66,6 +54,7 @@ class Drawn(NamedTuple):
     files: list[str | None]
     numbers: np.ndarray
     stratum: np.ndarray
+    outside: np.ndarray
     strata: Strata
     counts: Counts
 
@@ -76,11 +65,7 @@ def draw(model: CountingQuantifier, source: Source, n: int, seed: int) -> Drawn:
     In each stratum, the rows with the smallest keys are drawn (`row_hashes.keys`): a simple random
     sample that depends on the seed and the rows, not on their order, and that grows if `n` does.
     """
-    if not isinstance(model, CountingQuantifier):
-        raise InputError(
-            f"{type(model).__name__} has no posterior that could be counted in two passes: use a "
-            "reusable method such as RCQ."
-        )
+    require_counting(model)
     if n < FEWEST_LABELS:
         raise InputError(
             f"{n} labels say next to nothing: draw at least {FEWEST_LABELS}, better 50 or more.",
@@ -103,20 +88,13 @@ def draw(model: CountingQuantifier, source: Source, n: int, seed: int) -> Drawn:
 
 
 def _first_pass(model: CountingQuantifier, source: Source) -> tuple[Counts, np.ndarray]:
-    counter = BatchCounter(model)
-    total: Counts | None = None
-    buckets = np.zeros(_BUCKETS, np.int64)
-    for batch in source():
-        try:
-            counts = cast(Counts, counter.count(batch.frame))
-        except InputError as error:
-            raise error.at(file=batch.file, first_row=batch.first_row) from error
-        total = counts if total is None else total + counts
+    buckets = np.zeros(_BUCKETS, np.uint32)
+
+    def look_at(batch: Batch) -> None:
         at, times = np.unique(_bucket(content_hashes(batch.frame)), return_counts=True)
-        buckets[at] += times
-    require_rows(0 if total is None else total.n, "The data have")
-    assert total is not None
-    return total, buckets
+        buckets[at] += times.astype(np.uint32)
+
+    return count_batches(BatchCounter(model), source, look_at), buckets
 
 
 def _bucket(content: np.ndarray) -> np.ndarray:
@@ -145,13 +123,13 @@ class _Candidates:
         self.numbers: list[np.ndarray] = []
         self.content: list[np.ndarray] = []
         self.copy: list[np.ndarray] = []
-        self.stratum: list[np.ndarray] = []
+        self.cell: list[np.ndarray] = []
 
     def look_at(self, batch: Batch) -> None:
         """Keep the rows of a batch that may be drawn."""
         content = content_hashes(batch.frame)
-        stratum = self.strata.of_cell[self.model.posterior_places(batch.frame)]
-        limit = self.limits[stratum]
+        cell = self.model.posterior_places(batch.frame)
+        limit = self.limits[self.strata.of_cell[cell]]
         rows = np.flatnonzero(self._possible(content, limit))
         copy = self._copies(content[rows])
         kept = keys(content[rows], copy, self.number) <= limit[rows]
@@ -163,7 +141,7 @@ class _Candidates:
         self.numbers.append(batch.first_row + rows + (batch.file is not None))
         self.content.append(content[rows])
         self.copy.append(copy)
-        self.stratum.append(stratum[rows])
+        self.cell.append(cell[rows])
 
     def _possible(self, content: np.ndarray, limit: np.ndarray) -> np.ndarray:
         """Rows of which some copy has a small key, if there are as many as there may be."""
@@ -188,14 +166,15 @@ class _Candidates:
 
     def in_strata(self) -> np.ndarray:
         """Rows kept of each stratum."""
-        kept = np.concatenate([np.empty(0, np.int64), *self.stratum])
-        return np.bincount(kept, minlength=len(self.strata.rows))
+        kept = np.concatenate([np.empty(0, np.intp), *self.cell])
+        return np.bincount(self.strata.of_cell[kept], minlength=len(self.strata.rows))
 
     def drawn(self, counts: Counts) -> Drawn:
         """Of the rows kept, those with the smallest keys in each stratum, in their final order."""
-        content, copy, stratum, numbers = map(
-            np.concatenate, (self.content, self.copy, self.stratum, self.numbers)
+        content, copy, cell, numbers = map(
+            np.concatenate, (self.content, self.copy, self.cell, self.numbers)
         )
+        stratum = self.strata.of_cell[cell]
         key = keys(content, copy, self.number)
         # The content decides between equal keys; equal rows have different keys.
         by_key = np.lexsort((content, key, stratum))
@@ -210,18 +189,12 @@ class _Candidates:
         chosen = chosen[np.lexsort((content[chosen], key[chosen], turn[chosen]))]
         ids = [f"r{content[i]:016x}-{copy[i]}" for i in chosen.tolist()]
         return Drawn(
-            nw.maybe_reset_index(_together(self.frames)[chosen.tolist()]),
+            nw.maybe_reset_index(rows_together(self.frames)[chosen.tolist()]),
             ids,
             [self.files[i] for i in chosen.tolist()],
             numbers[chosen],
             stratum[chosen],
+            self.strata.outside[cell[chosen]],
             self.strata,
             counts,
         )
-
-
-def _together(frames: list[nw.DataFrame]) -> nw.DataFrame:
-    try:
-        return nw.concat(frames, how="diagonal")
-    except Exception as error:  # each library has one of its own
-        raise InputError("a column does not have the same type in all files.") from error

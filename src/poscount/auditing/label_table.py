@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from poscount.auditing.drawing import Drawn, draw, in_memory
+from poscount.auditing.batches import in_memory
+from poscount.auditing.drawing import Drawn, draw
 from poscount.counting import CountingQuantifier
 from poscount.errors import InputError, ask_about_similar
 from poscount.seeds import RandomState, seed_of
@@ -73,10 +74,10 @@ def audit(
     >>> positives, trap, truth = load_example()
     >>> model = poscount.RCQ(random_state=0).fit(positives)
     >>> to_label = poscount.audit(model, trap, n=50)
-    >>> to_label[["label", "wingbeat_hz", "audit_stratum", "audit_probability"]].head(2)
-      label  wingbeat_hz  audit_stratum  audit_probability
-    0  None        493.8              1           0.001969
-    1  None        508.6              2           0.004556
+    >>> to_label[["wingbeat_hz", "audit_row", "audit_stratum", "audit_stratum_rows"]].head(2)
+       wingbeat_hz  audit_row  audit_stratum  audit_stratum_rows
+    0        195.8       5371              3                 930
+    1        506.2       7205              7                1174
     """
     seed = seed_of(random_state)
     drawn = draw(model, in_memory(frame), n, seed)

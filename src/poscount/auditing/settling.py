@@ -7,11 +7,19 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from poscount.auditing.agreement import agreement, combine, distance, findings
-from poscount.auditing.drawing import Drawn, Source, draw, in_memory
+from poscount.auditing.agreement import (
+    ALIKE,
+    agreement,
+    combine,
+    distance,
+    findings,
+    positives_outside,
+)
+from poscount.auditing.batches import in_memory
+from poscount.auditing.drawing import Drawn, draw
 from poscount.auditing.label_table import LABEL, LabelTable, check_against, read_label_table
 from poscount.auditing.settlement import Settlement, StratumLabels
-from poscount.auditing.strata import FEWEST
+from poscount.auditing.strata import FEWEST, Strata
 from poscount.auditing.stratified import Labels, score_interval, share
 from poscount.counting import CountingQuantifier
 from poscount.errors import InputError
@@ -50,18 +58,12 @@ def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:
     >>> to_label["label"] = to_label["audit_row"] < 500      # somebody who knows
     >>> settled = poscount.settle(model, trap, to_label)
     >>> settled.prevalence
-    Prevalence(0.250, 95% interval [0.214, 0.305], n=2000, labels)
+    Prevalence(0.236, 95% interval [0.200, 0.275], n=2000, labels)
     >>> settled.agreement, settled.labels_needed(width=0.05)
     ('agree', 276)
     """
-    table = as_frame_with_names(labelled)
-    return settle_source(model, in_memory(frame), table)
-
-
-def settle_source(model: CountingQuantifier, source: Source, table: nw.DataFrame) -> Settlement:
-    """Do as `settle`, for rows that come in batches."""
-    labelled = read_label_table(table, model)
-    return settle_drawn(model, draw(model, source, labelled.size, labelled.seed), labelled)
+    table = read_label_table(as_frame_with_names(labelled), model)
+    return settle_drawn(model, draw(model, in_memory(frame), table.size, table.seed), table)
 
 
 def settle_drawn(model: CountingQuantifier, drawn: Drawn, table: LabelTable) -> Settlement:
@@ -75,10 +77,14 @@ def settle_drawn(model: CountingQuantifier, drawn: Drawn, table: LabelTable) -> 
     assert by_model.interval is not None
     level = by_model.interval.level
     by_labels = _answer(by_model, share(labels), score_interval(labels, level), "labels")
-    found = findings(labels, drawn.strata, by_labels, by_model)
+    outside = _in_strata(drawn, at[positive & drawn.outside[at]])
+    expected = drawn.strata.share_outside
+    where = positives_outside(labels, outside, expected, by_model.n_labeled)
+    found = findings(labels, drawn.strata, by_labels, by_model, where)
     word = agreement(distance(by_labels, by_model))
-    doubted = found or any(caution.severity != "note" for caution in by_model.warnings)
-    combined = combine(by_labels, by_model) if word == "agree" and not doubted else None
+    doubted = any(caution.severity != "note" for caution in by_model.warnings)
+    alike = word == "agree" and abs(where.statistic) <= ALIKE
+    combined = combine(by_labels, by_model) if alike and not doubted else None
     # Rows of the data, not of the table: somebody may have edited it.
     chosen = [drawn.frame[np.sort(at[positive == which]).tolist()] for which in (True, False)]
     return Settlement(
@@ -87,28 +93,29 @@ def settle_drawn(model: CountingQuantifier, drawn: Drawn, table: LabelTable) -> 
         by_model,
         word,
         (*found, *_skipped(at)),
-        tuple(
-            StratumLabels(stratum + 1, *map(int, numbers), float(expected))
-            for stratum, (*numbers, expected) in enumerate(
-                zip(
-                    labels.rows,
-                    drawn.strata.drawn,
-                    labels.labelled,
-                    labels.positives,
-                    drawn.strata.expected,
-                    strict=True,
-                )
-            )
-        ),
+        _by_stratum(labels, drawn.strata),
         *(nw.maybe_reset_index(rows).to_native() for rows in chosen),
+    )
+
+
+def _by_stratum(labels: Labels, strata: Strata) -> tuple[StratumLabels, ...]:
+    return tuple(
+        StratumLabels(
+            stratum + 1,
+            int(labels.rows[stratum]),
+            int(strata.drawn[stratum]),
+            int(labels.labelled[stratum]),
+            int(labels.positives[stratum]),
+            float(strata.expected[stratum]),
+        )
+        for stratum in range(len(labels.rows))
     )
 
 
 def _count_labels(drawn: Drawn, at: np.ndarray, positive: np.ndarray) -> Labels:
     """Labels in each stratum, of which there must be enough."""
     strata = drawn.strata
-    n = len(strata.rows)
-    labelled = np.bincount(drawn.stratum[at], minlength=n)
+    labelled = _in_strata(drawn, at)
     short = labelled < np.minimum(strata.rows, FEWEST)
     if short.any():
         stratum = int(np.argmax(short))
@@ -120,8 +127,12 @@ def _count_labels(drawn: Drawn, at: np.ndarray, positive: np.ndarray) -> Labels:
             "that audit listed.",
             column=LABEL,
         )
-    positives = np.bincount(drawn.stratum[at], positive, minlength=n).astype(np.int64)
-    return Labels(strata.rows, labelled, positives)
+    return Labels(strata.rows, labelled, _in_strata(drawn, at[positive]))
+
+
+def _in_strata(drawn: Drawn, at: np.ndarray) -> np.ndarray:
+    """How many of some of the rows drawn are in each stratum."""
+    return np.bincount(drawn.stratum[at], minlength=len(drawn.strata.rows))
 
 
 def _answer(by_model: Prevalence, value: float, interval: Interval, method: str) -> Prevalence:

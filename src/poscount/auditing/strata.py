@@ -15,6 +15,8 @@ LABELS_PER_STRATUM = 5
 # A row that the model is sure of is taken to be wrong with this probability, so that no stratum is
 # left to the model.
 FLOOR = 0.1
+# Share of the labelled positives with the lowest scores.
+OUTSIDE = 0.25
 # In each stratum, so that rows of it can differ.
 FEWEST = 2
 
@@ -34,6 +36,11 @@ class Strata(NamedTuple):
         Share of each that is positive, according to the model.
     shares : ndarray of shape (n_strata,)
         Share of the labelled positives that lie there.
+    outside : ndarray of bool, shape (n_cells,)
+        Cells with the lowest scores, which hold about a quarter of the labelled positives. They
+        depend on the labelled positives alone.
+    share_outside : float
+        Share of the labelled positives in these cells.
     """
 
     of_cell: np.ndarray
@@ -41,6 +48,8 @@ class Strata(NamedTuple):
     drawn: np.ndarray
     expected: np.ndarray
     shares: np.ndarray
+    outside: np.ndarray
+    share_outside: float
 
     @property
     def probability(self) -> np.ndarray:
@@ -86,6 +95,8 @@ def make_strata(cells: CellPosterior, n: int) -> Strata:
     stratum = np.unique(
         np.minimum((middle * n_strata).astype(int), n_strata - 1), return_inverse=True
     )[1]
+    # The cells of every model are in the order of the score.
+    outside = np.cumsum(cells.shares) <= OUTSIDE + 1e-9
     of_cell = np.full(len(cells.rows), -1)
     of_cell[there] = stratum
     sizes = np.bincount(stratum, rows).astype(np.int64)
@@ -95,6 +106,8 @@ def make_strata(cells: CellPosterior, n: int) -> Strata:
         _allocate(sizes, np.bincount(stratum, spread), n),
         np.bincount(stratum, rows * probability) / sizes,
         np.bincount(stratum, cells.shares[there]),
+        outside,
+        float(cells.shares[outside].sum()),
     )
 
 

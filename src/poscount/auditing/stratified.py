@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from poscount.prevalence import Interval
 
-_STEPS = 60
+_PRECISION = 1e-9
 _STRONGEST = 2.0**100
 
 
@@ -98,30 +98,31 @@ def score_interval(labels: Labels, level: float = 0.95) -> Interval:
 
 def _end(labels: Labels, side: float, z: float) -> float:
     """The share on one side of the estimate at which the test starts to reject."""
-    known = ~np.isfinite(labels.effective)
-    estimate = share(labels)
-    surely = float((labels.weights * labels.shares)[known].sum())
-    if known.all():
-        return estimate
+    # A stratum whose rows are all labelled has nothing left to vary.
+    open_ = np.isfinite(labels.effective)
     weights, shares, worth = (
-        values[~known] for values in (labels.weights, labels.shares, labels.effective)
+        values[open_] for values in (labels.weights, labels.shares, labels.effective)
     )
 
     def at(multiplier: float) -> tuple[float, bool]:
-        """Share that a Lagrange multiplier belongs to, and whether the test rejects it."""
+        """Distance that a Lagrange multiplier belongs to, and whether the test rejects it."""
         p = _most_likely(worth, worth * shares, side * multiplier * weights)
-        value = surely + float(weights @ p)
+        # Not a difference of two sums, whose last bits would reject a variance of 0.
+        distance = float(weights @ (p - shares))
         variance = float(weights**2 @ (p * (1 - p) / worth))
-        return value, (value - estimate) ** 2 > z**2 * variance
+        return distance, distance**2 > z**2 * variance
 
     low, high = 0.0, 1.0
     # An estimate of 0 has nothing below that could be rejected.
     while not at(high)[1] and high < _STRONGEST:
         low, high = high, 4 * high
-    for _ in range(_STEPS):
+    near, far = at(low)[0], at(high)[0]
+    while abs(far - near) > _PRECISION:
         middle = (low + high) / 2
-        low, high = (low, middle) if at(middle)[1] else (middle, high)
-    return at(high)[0]
+        distance, rejected = at(middle)
+        low, high = (low, middle) if rejected else (middle, high)
+        near, far = (near, distance) if rejected else (distance, far)
+    return share(labels) + far
 
 
 def _most_likely(n: np.ndarray, positives: np.ndarray, push: np.ndarray) -> np.ndarray:
@@ -129,7 +130,7 @@ def _most_likely(n: np.ndarray, positives: np.ndarray, push: np.ndarray) -> np.n
 
     They solve push p^2 + (n - push) p - positives = 0.
     """
-    root = np.sqrt((n - push) ** 2 + 4 * push * positives)
+    root = np.sqrt(np.maximum((n - push) ** 2 + 4 * push * positives, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         # Of the two ways to write the root, the one that does not cancel.
         solutions = np.where(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from poscount import __version__, registry, workflows
-from poscount.cli import datasets, reproduce
+from poscount.cli import audit, datasets, reproduce
 from poscount.cli.calibrate import calibrate
 from poscount.cli.options import (
     Bootstrap,
@@ -388,6 +388,9 @@ def show(
     print_model(registry.load(model, trusted=names(trust) or []), model, output_format)
 
 
+app.command()(audit.audit)
+app.command()(audit.settle)
+app.command()(audit.rows)
 app.command()(calibrate)
 app.command()(reproduce.report)
 app.command(cls=MultiValueOption)(reproduce.reproduce)

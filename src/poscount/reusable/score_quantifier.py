@@ -145,9 +145,12 @@ class ScoreQuantifier(CountingQuantifier):
         return cells[:, : len(self.shares_)]
 
     def _cells_of(self, block: Any) -> np.ndarray:
+        return np.searchsorted(self.edges_, self._scores(block))
+
+    def _scores(self, block: Any) -> np.ndarray:
         if hasattr(self, "columns_"):
             block = self.columns_.design(block)
-        return np.searchsorted(self.edges_, score(self.scorer_, block))
+        return score(self.scorer_, block)
 
     def _gaps(self, cells: np.ndarray, n_rows: np.ndarray) -> Sequence[GapEvidence | Missing]:
         """What the checks see of missing values and unseen words, for each sample."""

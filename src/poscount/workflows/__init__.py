@@ -15,10 +15,12 @@ _PLACES = {
     "CsvFormat": "poscount.files.csv_format",
     "FileLimits": "poscount.workflows.inspection",
     "FilesDiagnosis": "poscount.workflows.diagnosis",
+    "ListedRows": "poscount.workflows.audits",
     "OnProgress": "poscount.files.arrow",
     "RESERVED": "poscount.workflows.results",
     "Result": "poscount.workflows.results",
     "Watch": "poscount.workflows.estimates",
+    "audit": "poscount.workflows.audits",
     "count": "poscount.workflows.estimates",
     "describe_columns": "poscount.workflows.columns",
     "diagnose": "poscount.workflows.diagnosis",
@@ -27,19 +29,29 @@ _PLACES = {
     "fit": "poscount.workflows.estimates",
     "inspect_file": "poscount.workflows.inspection",
     "is_reusable": "poscount.workflows.estimates",
+    "likely_positives": "poscount.workflows.audits",
     "merge": "poscount.workflows.estimates",
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
+    "settle": "poscount.workflows.audits",
     "sheet_names": "poscount.workflows.inspection",
     "warnings_of": "poscount.workflows.results",
     "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
+    "write_rows": "poscount.workflows.audits",
 }
 
 if TYPE_CHECKING:
     from poscount.files.arrow import OnProgress
     from poscount.files.csv_format import CsvFormat
     from poscount.plotting.page import picture_element, whole_page
+    from poscount.workflows.audits import (
+        ListedRows,
+        audit,
+        likely_positives,
+        settle,
+        write_rows,
+    )
     from poscount.workflows.columns import describe_columns
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
     from poscount.workflows.estimates import (
@@ -59,9 +71,11 @@ __all__ = [
     "CsvFormat",
     "FileLimits",
     "FilesDiagnosis",
+    "ListedRows",
     "OnProgress",
     "Result",
     "Watch",
+    "audit",
     "count",
     "describe_columns",
     "diagnose",
@@ -70,13 +84,16 @@ __all__ = [
     "fit",
     "inspect_file",
     "is_reusable",
+    "likely_positives",
     "merge",
     "picture_element",
     "quantify",
+    "settle",
     "sheet_names",
     "warnings_of",
     "whole_page",
     "write_csv",
+    "write_rows",
 ]
 
 

@@ -30,7 +30,8 @@ COUNTS_SUFFIX = ".counts"
 _SCORE_POSITIVES = ("trcq", "minimum")
 
 
-def _unwatched(title: str) -> AbstractContextManager[None]:
+def unwatched(title: str) -> AbstractContextManager[None]:
+    """Show no progress."""
     return nullcontext()
 
 
@@ -137,7 +138,7 @@ def quantify(
     on_error: str = "raise",
     n_jobs: int = -1,
     csv_format: CsvFormat = DEFAULT_CSV,
-    watch: Watch = _unwatched,
+    watch: Watch = unwatched,
 ) -> list[Result]:
     """Estimate prevalences: of everything together, of each file, of each group.
 
@@ -192,7 +193,7 @@ def count(
     *,
     weights: str | None = None,
     csv_format: CsvFormat = DEFAULT_CSV,
-    watch: Watch = _unwatched,
+    watch: Watch = unwatched,
 ) -> Counts:
     """Count files of rows and counts files together; the parameters are those of `quantify`."""
     files = expand(paths)
