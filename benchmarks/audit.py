@@ -135,7 +135,7 @@ def audited(model: RCQ, sample: Sample, n: int, seed: int) -> Audited:
     labels = sample.positive[drawn.numbers].tolist()
     strata = drawn.strata
     design = [(str(h + 1), str(strata.rows[h]), str(strata.probability[h])) for h in drawn.stratum]
-    settled = settle_drawn(model, drawn, LabelTable(drawn.ids, labels, n, seed, design))
+    settled = settle_drawn(drawn, LabelTable(drawn.ids, labels, n, seed, design))
     truth = float(sample.positive.mean())
     chosen = stream(seed, f"random labels {n}").permutation(len(sample.positive))[:n]
     alike = Labels(

@@ -165,10 +165,12 @@ class CountingQuantifier(Quantifier):
 
         If the mean over the sample cannot reach the prevalence, it is as large as it can be.
         """
-        value = float(self.estimate(counts))
+        prevalence = self.estimate(counts)
         rows = self._posterior_rows(self._padded(counts.cells[np.newaxis]))[0]
         shares = self._posterior_shares
-        return CellPosterior(rows, shares, nearest_posterior(shares, rows / rows.sum(), value)[0])
+        value, in_sample = float(prevalence), rows / rows.sum()
+        probability, _ = nearest_posterior(shares, in_sample, value)
+        return CellPosterior(rows, shares, probability, prevalence)
 
     def _places(self, rows: Rows) -> np.ndarray:
         places = [self._posterior_places(block) for block in rows.blocks()]

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poscount.prevalence import Prevalence
+
 
 class CellPosterior(NamedTuple):
     """What a model says about the rows of a sample, cell by cell.
@@ -19,11 +21,14 @@ class CellPosterior(NamedTuple):
         Share of the labelled positives in each cell.
     probability : ndarray of shape (n_cells,)
         Probability that a row of the cell is positive; 0 in a cell without rows.
+    prevalence : Prevalence
+        Of the sample.
     """
 
     rows: np.ndarray
     shares: np.ndarray
     probability: np.ndarray
+    prevalence: Prevalence
 
 
 def posterior_of_cells(shares: np.ndarray, sample_shares: np.ndarray, value: float) -> np.ndarray:

@@ -19,6 +19,7 @@ from poscount.auditing.strata import FEWEST, Strata, make_strata
 from poscount.counting import BatchCounter, CountingQuantifier
 from poscount.counts import Counts
 from poscount.errors import InputError
+from poscount.prevalence import Prevalence
 
 # Rows are counted by a part of their hash. A row's number of copies is at most that count, which
 # tells most rows that cannot be drawn without remembering any of them.
@@ -45,8 +46,8 @@ class Drawn(NamedTuple):
     outside : ndarray of bool
         Whether each row is at the edge of the positives or outside of it (`Strata.outside`).
     strata : Strata
-    counts : Counts
-        Of all rows.
+    prevalence : Prevalence
+        Of all rows, by the model.
     """
 
     frame: nw.DataFrame
@@ -56,7 +57,7 @@ class Drawn(NamedTuple):
     stratum: np.ndarray
     outside: np.ndarray
     strata: Strata
-    counts: Counts
+    prevalence: Prevalence
 
 
 def draw(model: CountingQuantifier, source: Source, n: int, seed: int) -> Drawn:
@@ -73,14 +74,15 @@ def draw(model: CountingQuantifier, source: Source, n: int, seed: int) -> Drawn:
         )
     number = seed_number(seed)
     counts, buckets = _first_pass(model, source)
-    strata = make_strata(model.cell_posterior(counts), n)
+    cells = model.cell_posterior(counts)
+    strata = make_strata(cells, n)
     surplus = 1
     while True:
         found = _Candidates(model, strata, number, buckets, surplus)
         for batch in source():
             found.look_at(batch)
         if (found.in_strata() >= strata.drawn).all():
-            return found.drawn(counts)
+            return found.drawn(cells.prevalence)
         # Hardly ever: the limits were too low for a stratum. If they cannot rise, rows are gone.
         if surplus > 2**40:
             raise InputError("The data changed while they were read: draw again.")
@@ -169,7 +171,7 @@ class _Candidates:
         kept = np.concatenate([np.empty(0, np.intp), *self.cell])
         return np.bincount(self.strata.of_cell[kept], minlength=len(self.strata.rows))
 
-    def drawn(self, counts: Counts) -> Drawn:
+    def drawn(self, prevalence: Prevalence) -> Drawn:
         """Of the rows kept, those with the smallest keys in each stratum, in their final order."""
         content, copy, cell, numbers = map(
             np.concatenate, (self.content, self.copy, self.cell, self.numbers)
@@ -196,5 +198,5 @@ class _Candidates:
             stratum[chosen],
             self.strata.outside[cell[chosen]],
             self.strata,
-            counts,
+            prevalence,
         )

@@ -63,17 +63,17 @@ def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:
     ('agree', 276)
     """
     table = read_label_table(as_frame_with_names(labelled), model)
-    return settle_drawn(model, draw(model, in_memory(frame), table.size, table.seed), table)
+    return settle_drawn(draw(model, in_memory(frame), table.size, table.seed), table)
 
 
-def settle_drawn(model: CountingQuantifier, drawn: Drawn, table: LabelTable) -> Settlement:
+def settle_drawn(drawn: Drawn, table: LabelTable) -> Settlement:
     """Do as `settle`, for rows that have been drawn again."""
     places = check_against(table, drawn)
     given = np.array([label is not None for label in table.labels])
     positive = np.array([bool(label) for label in table.labels])
     at, positive = places[given], positive[given]
     labels = _count_labels(drawn, at, positive)
-    by_model = model.estimate(drawn.counts)
+    by_model = drawn.prevalence
     assert by_model.interval is not None
     level = by_model.interval.level
     by_labels = _answer(by_model, share(labels), score_interval(labels, level), "labels")

@@ -78,7 +78,7 @@ def make_strata(cells: CellPosterior, n: int) -> Strata:
     Examples
     --------
     >>> rows, shares = np.array([600, 200, 200]), np.array([0.0, 0.5, 0.5])
-    >>> cells = CellPosterior(rows, shares, np.array([0.0, 0.5, 1.0]))
+    >>> cells = CellPosterior(rows, shares, np.array([0.0, 0.5, 1.0]), prevalence=None)
     >>> strata = make_strata(cells, 40)
     >>> strata.rows.tolist(), strata.drawn.tolist()
     ([600, 200, 200], [21, 12, 7])

@@ -118,7 +118,7 @@ def audit(
             raise error.at(file=labelled) from error
     drawn = draw(model, source, n, seed)
     table = label_table(drawn, model, n, seed, earlier)
-    return ListedRows(table.to_native(), drawn.counts.n)
+    return ListedRows(table.to_native(), drawn.prevalence.n_unlabeled)
 
 
 def settle(
@@ -159,7 +159,7 @@ def settle(
     # Errors in here are about the rows, and name their file.
     drawn = draw(model, source, table.size, table.seed)
     try:
-        return settle_drawn(model, drawn, table)
+        return settle_drawn(drawn, table)
     except InputError as error:
         raise error.at(file=name) from error
 
