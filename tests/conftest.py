@@ -1,4 +1,6 @@
+import json
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from sklearn.base import clone
 
 from poscount import PAT, Prevalence, registry
+from poscount.cli import main
 
 # A busy machine is slow, not wrong.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -196,3 +199,46 @@ def answers_are_compared_whole(monkeypatch):
 
     monkeypatch.setattr(Prevalence, "__eq__", equal, raising=False)
     monkeypatch.setattr(Prevalence, "__hash__", float.__hash__, raising=False)
+
+
+class Outcome:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    def results(self):
+        assert self.status == 0, self.err
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def poscount_(monkeypatch, capsys):
+    """Run the command and give back its exit status and what it printed."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["poscount", *map(str, arguments)])
+        try:
+            main()
+            status = 0
+        except SystemExit as stop:
+            status = stop.code or 0
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.err
+        return Outcome(status, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def refused(poscount_):
+    """Run a command that must fail, and give back its one sentence."""
+
+    def run(*arguments):
+        outcome = poscount_(*arguments)
+        assert outcome.status == 2
+        assert outcome.out == ""
+        lines = outcome.err.splitlines()
+        assert len(lines) == 1
+        assert lines[0].startswith("poscount: ")
+        return lines[0]
+
+    return run

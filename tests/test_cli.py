@@ -18,54 +18,10 @@ import pytest
 
 import poscount
 from poscount import PAT, RCQ, registry, theory
-from poscount.cli import main
 from poscount.datasets import example_path, load_example
 
 POSITIVES = str(example_path("positives.csv"))
 TRAP = str(example_path("trap.csv.gz"))
-
-
-class Outcome:
-    def __init__(self, status, out, err):
-        self.status, self.out, self.err = status, out, err
-
-    def results(self):
-        assert self.status == 0, self.err
-        return json.loads(self.out)
-
-
-@pytest.fixture
-def poscount_(monkeypatch, capsys):
-    """Run the command and give back its exit status and what it printed."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["poscount", *map(str, arguments)])
-        try:
-            main()
-            status = 0
-        except SystemExit as stop:
-            status = stop.code or 0
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.err
-        return Outcome(status, printed.out, printed.err)
-
-    return run
-
-
-@pytest.fixture
-def refused(poscount_):
-    """Run a command that must fail, and give back its one sentence."""
-
-    def run(*arguments):
-        outcome = poscount_(*arguments)
-        assert outcome.status == 2
-        assert outcome.out == ""
-        lines = outcome.err.splitlines()
-        assert len(lines) == 1
-        assert lines[0].startswith("poscount: ")
-        return lines[0]
-
-    return run
 
 
 @pytest.fixture

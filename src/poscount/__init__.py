@@ -23,6 +23,10 @@ _PLACES = {
     "FileError": "poscount.errors",
     "load": "poscount.registry",
     "ChangeDetector": "poscount.change",
+    "audit": "poscount.auditing",
+    "likely_positives": "poscount.auditing",
+    "settle": "poscount.auditing",
+    "Settlement": "poscount.auditing",
     "Comparison": "poscount.diagnostics",
     "Diagnosis": "poscount.diagnostics",
     "Finding": "poscount.diagnostics",
@@ -39,6 +43,10 @@ _PLACES = {
 
 if TYPE_CHECKING:
     # For type checkers and editors, to which a method that is missing here is of type Any.
+    from poscount.auditing import Settlement as Settlement
+    from poscount.auditing import audit as audit
+    from poscount.auditing import likely_positives as likely_positives
+    from poscount.auditing import settle as settle
     from poscount.change import ChangeDetector as ChangeDetector
     from poscount.change import Trend as Trend
     from poscount.change import trend as trend

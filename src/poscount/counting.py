@@ -15,10 +15,11 @@ from poscount.base import Quantifier
 from poscount.counts import Counts, GroupedCounts, Skipped
 from poscount.errors import InputError, join_names, require_rows
 from poscount.grouping import column_names, group_codes, group_keys, require_grouping
+from poscount.posterior import CellPosterior, nearest_posterior, posterior_of_cells
 from poscount.prevalence import Estimate, Prevalence
 from poscount.rows import BLOCK_ROWS, Rows
 from poscount.schema import Digest, Field, require
-from poscount.threads import sum_over_blocks
+from poscount.threads import one_blas_thread, sum_over_blocks
 from poscount.validation import as_frame, as_frame_with_names, sample_rows
 from poscount.verdict import Caution
 from poscount.weights import SMALLEST_MEAN, WeightSums, add_weights, effective, row_weights
@@ -119,6 +120,71 @@ class CountingQuantifier(Quantifier):
         """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
         answers = self._prevalences(self._checked_cells(counts), counts.n, counts.weights)
         return _with_skipped(answers, counts.skipped)
+
+    def posterior(self, sample: Any) -> np.ndarray:
+        """Probability that each row of a sample is positive.
+
+        All rows of a cell have the same probability, min(1, s share_L / share_U), with the shares
+        of the positives and of the sample in the cell, and s such that the mean over the sample is
+        the estimated prevalence. The cells are those along the score; RCQ's are its score cells
+        crossed with four clusters.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Values in [0, 1].
+
+        Warns
+        -----
+        UserWarning
+            If the mean cannot reach the prevalence, because too few rows lie where positives do.
+        """
+        rows = self._sample(sample, allow_empty=False)
+        places, shares = self._places(rows), self._posterior_shares
+        counted = np.bincount(places, minlength=len(shares)) / len(rows)
+        return posterior_of_cells(shares, counted, float(self._quantify(rows)))[places]
+
+    def posterior_places(self, sample: Any) -> np.ndarray:
+        """Cell of each row of a sample, among the cells of `cell_posterior`.
+
+        Together they give the posterior of rows that do not fit into memory: a first pass counts,
+        a second one looks the probability of each row up.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from poscount import PAT
+        >>> rng = np.random.default_rng(1)
+        >>> model = PAT(random_state=0).fit(rng.normal(size=(500, 2)))
+        >>> batches = [rng.normal(size=(300, 2)), rng.normal(size=(700, 2)) + 9]
+        >>> of_cells = model.cell_posterior(sum(model.count(batch) for batch in batches))
+        >>> one, other = (of_cells.probability[model.posterior_places(b)] for b in batches)
+        >>> bool(one.mean() > 0.6), bool(other.mean() < 0.2)
+        (True, True)
+        """
+        return self._places(self._sample(sample))
+
+    def scores(self, sample: Any) -> np.ndarray:
+        """Score of each row of a sample: the higher, the more it looks like the positives."""
+        with one_blas_thread():
+            scores = [self._scores(block) for block in self._sample(sample).blocks()]
+        return np.concatenate([np.empty(0), *scores])
+
+    def cell_posterior(self, counts: Counts) -> CellPosterior:
+        """Probability that the rows of each cell are positive, as in `posterior`.
+
+        If the mean over the sample cannot reach the prevalence, it is as large as it can be.
+        """
+        prevalence = self.estimate(counts)
+        rows = self._posterior_rows(self._checked_cells(counts))[0]
+        shares = self._posterior_shares
+        value, in_sample = float(prevalence), rows / rows.sum()
+        probability, _ = nearest_posterior(shares, in_sample, value)
+        return CellPosterior(rows, shares, probability, prevalence)
+
+    def _places(self, rows: Rows) -> np.ndarray:
+        places = [self._posterior_places(block) for block in rows.blocks()]
+        return np.concatenate([np.empty(0, np.intp), *places])
 
     def rows_of(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
         """Rows in the cells of samples, a line each, and all rows; effective ones with weights."""
@@ -277,6 +343,23 @@ class CountingQuantifier(Quantifier):
     @abstractmethod
     def _score_cells(self, cells: np.ndarray) -> np.ndarray:
         """Those of the cells, of shape (n_groups, n_cells), that lie along the score."""
+
+    @property
+    @abstractmethod
+    def _posterior_shares(self) -> np.ndarray:
+        """Share of the positives in each of the cells in which rows have one posterior."""
+
+    @abstractmethod
+    def _scores(self, block: Any) -> np.ndarray:
+        """Score of each row of a block."""
+
+    @abstractmethod
+    def _posterior_places(self, block: Any) -> np.ndarray:
+        """Place of each row of a block among these cells."""
+
+    @abstractmethod
+    def _posterior_rows(self, cells: np.ndarray) -> np.ndarray:
+        """Rows in each of these cells, from counts of shape (n_groups, n_cells)."""
 
     @abstractmethod
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:

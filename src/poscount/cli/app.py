@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from poscount import __version__, registry, workflows
-from poscount.cli import change, datasets, reproduce
+from poscount.cli import audit, change, datasets, reproduce
 from poscount.cli.calibrate import calibrate
 from poscount.cli.options import (
     Bootstrap,
@@ -415,6 +415,9 @@ def show(
 
 app.command()(change.trend)
 app.command()(change.watch)
+app.command()(audit.audit)
+app.command()(audit.settle)
+app.command()(audit.rows)
 app.command()(calibrate)
 app.command()(reproduce.report)
 app.command(cls=MultiValueOption)(reproduce.reproduce)

@@ -61,7 +61,7 @@ def count_files(
     if explain:
         named = join_names([*columns, *counter.by])
         return f"poscount reads {named} from {len(files)} file(s), in batches."
-    read_so_far = _BytesRead(files, progress)
+    read_so_far = BytesRead(files, progress)
     # A batch has a fixed cost, most of all with groups, but must not fill the memory.
     values = _BATCH_VALUES * (4 if counter.by else 1)
     batch_rows = min(4 * BLOCK_ROWS, max(1024, values // (len(columns) + len(counter.by))))
@@ -119,7 +119,7 @@ def _kind_of_values(arrow_type: Any) -> str:
     return str(arrow_type)
 
 
-class _BytesRead:
+class BytesRead:
     """Turns the progress in many files, each in its own unit, into one in bytes."""
 
     def __init__(self, files: Sequence[str], progress: OnProgress | None) -> None:
@@ -128,11 +128,13 @@ class _BytesRead:
         self.before, self.total = 0, sum(self.sizes.values())
 
     def progress_of(self, file: str) -> OnProgress | None:
+        """What to call while a file is read."""
         if self.progress is None:
             return None
         return functools.partial(self._tell, file)
 
     def finish(self, file: str) -> None:
+        """Note that a file has been read."""
         self._tell(file, 1, 1)
         self.before += self.sizes[file]
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from poscount.counting import CountingQuantifier
 from poscount.rows import InputSupport, Rows
-from poscount.scorers import fit_scorer, score
+from poscount.scorers import fit_scorer
 
 N_BINS = 40
 
@@ -89,8 +89,7 @@ def scores_of(model: CountingQuantifier, positives: Any, sample: Any) -> Scores:
         )
     scorer: Any = model.scorer_
     training = fit_scorer(clone(scorer), _seen_by_scorer(model, learned), model.seed_)[1]
-    rows = _seen_by_scorer(model, model._sample(sample, allow_empty=False))
-    return Scores(training, score(scorer, rows.whole()))
+    return Scores(training, model.scores(sample))
 
 
 def _seen_by_scorer(model: CountingQuantifier, rows: Rows) -> Rows:

@@ -20,7 +20,6 @@ from poscount.reusable.kinds_profile import KINDS_PROFILE, profile_kinds
 from poscount.reusable.region_estimator import RegionEstimator
 from poscount.reusable.region_layout import CLUSTERINGS, N_SCORE_CELLS
 from poscount.reusable.region_profile import PROFILE
-from poscount.reusable.score_quantifier import posterior_of_cells
 from poscount.reusable.sum_of_kinds import (
     KindShare,
     answers_of_kind,
@@ -434,31 +433,18 @@ class RCQ(RegionEstimator):
         )
         return estimate._replace(details={**estimate.details, "kinds": [share._asdict()]})
 
-    def posterior(self, sample: Any) -> np.ndarray:
-        """Probability that each row of a sample is positive.
+    @property
+    def _posterior_shares(self) -> np.ndarray:
+        cells = _joint_cell(self.binned_)
+        return np.bincount(cells, minlength=N_SCORE_CELLS * CLUSTERINGS[-1]) / len(cells)
 
-        All rows in the same score cell and the same one of four clusters have the same probability,
-        min(1, s share_L / share_U), with the shares of the positives and of the sample, and s such
-        that the mean over the sample is the estimated prevalence.
+    def _posterior_places(self, block: Any) -> np.ndarray:
+        return _joint_cell(self.place(block))
 
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Values in [0, 1].
-
-        Warns
-        -----
-        UserWarning
-            If the mean cannot reach the prevalence, because too few rows lie where positives do.
-        """
-        rows = self._sample(sample, allow_empty=False)
-        value = float(self._quantify(rows))
-        cells = np.concatenate([_joint_cell(self.place(block)) for block in rows.blocks()])
-        n_cells = N_SCORE_CELLS * CLUSTERINGS[-1]
-        shares, sample_shares = (
-            np.bincount(x, minlength=n_cells) / len(x) for x in (_joint_cell(self.binned_), cells)
-        )
-        return posterior_of_cells(shares, sample_shares, value)[cells]
+    def _posterior_rows(self, cells: np.ndarray) -> np.ndarray:
+        tables, _ = self.split_cells(cells)
+        # The last columns are those of the last clustering.
+        return tables[:, :, -CLUSTERINGS[-1] :].reshape(len(cells), -1)
 
 
 def same_projection(one: Quantifier, other: Quantifier) -> bool:

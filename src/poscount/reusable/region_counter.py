@@ -532,10 +532,11 @@ class RegionCounter(CountingQuantifier):
             Score cell and bins of each row, as in `binned_`.
         """
         with one_blas_thread():
-            between = np.searchsorted(
-                self.edges_, score(self.scorer_, self.block_columns.design(block))
-            )
+            between = np.searchsorted(self.edges_, self._scores(block))
         return self._with_bins(_CELL[between], block)
+
+    def _scores(self, block: np.ndarray) -> np.ndarray:
+        return score(self.scorer_, self.block_columns.design(block))
 
     def _with_bins(self, cells: np.ndarray, block: np.ndarray) -> np.ndarray:
         with one_blas_thread():

@@ -1,8 +1,7 @@
-"""Counting along one score: what PAT and ODIn have in common, and the posterior of a row."""
+"""Counting along one score: what PAT and ODIn have in common."""
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from numbers import Real
@@ -184,11 +183,11 @@ class ScoreQuantifier(CountingQuantifier):
         return cells[:, : len(self.shares_)]
 
     def _cells_of(self, block: Any) -> np.ndarray:
-        if hasattr(self, "columns_"):
-            block = self.columns_.design(block)
         return np.searchsorted(self.edges_, self._scores(block))
 
     def _scores(self, block: Any) -> np.ndarray:
+        if hasattr(self, "columns_"):
+            block = self.columns_.design(block)
         if isinstance(self.scorer_, Mahalanobis):
             return score(self.scorer_, block)
         # A scorer of another library may be one of a file, with anything in it.
@@ -251,29 +250,16 @@ class ScoreQuantifier(CountingQuantifier):
         """Names of what the scorer gets."""
         return self.columns_.design_names if hasattr(self, "columns_") else self.feature_names
 
-    def posterior(self, sample: Any) -> np.ndarray:
-        """Probability that each row of a sample is positive.
+    @property
+    def _posterior_shares(self) -> np.ndarray:
+        return self.shares_
 
-        All rows of a cell have the same probability, min(1, s share_L / share_U), with the shares
-        of the positives and of the sample in the cell, and s such that the mean over the sample is
-        the estimated prevalence.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Values in [0, 1].
-
-        Warns
-        -----
-        UserWarning
-            If the mean cannot reach the prevalence, because too few rows lie where positives do.
-        """
-        rows = self._sample(sample, allow_empty=False)
+    def _posterior_places(self, block: Any) -> np.ndarray:
         with one_blas_thread():
-            cells = np.concatenate([self._cells_of(block) for block in rows.blocks()])
-        counted = np.bincount(cells, minlength=len(self.shares_))
-        value = float(self._rule(counted[np.newaxis], self.shares_)[0])
-        return posterior_of_cells(self.shares_, counted / len(rows), value)[cells]
+            return self._cells_of(block)
+
+    def _posterior_rows(self, cells: np.ndarray) -> np.ndarray:
+        return self._score_cells(cells)
 
     def _settled(self, training_scores: np.ndarray, rows: Rows) -> np.ndarray:
         """Scores by which the edges are placed."""
@@ -294,42 +280,3 @@ class ScoreQuantifier(CountingQuantifier):
     def _point_estimates(self, cells: np.ndarray) -> tuple[np.ndarray, list[dict[str, Any]]]:
         """Prevalence and details for each row of `cells`."""
         return self._rule(cells, self.shares_), [{} for _ in cells]
-
-
-def posterior_of_cells(shares: np.ndarray, sample_shares: np.ndarray, value: float) -> np.ndarray:
-    """Probability of being positive in each cell, so that the mean is the prevalence.
-
-    It is min(1, s share / sample share).
-
-    Parameters
-    ----------
-    shares, sample_shares : ndarray of shape (n_cells,)
-        Shares of the positives and of the sample in each cell.
-    value : float
-        The prevalence.
-
-    Warns
-    -----
-    UserWarning
-        If the mean cannot reach the prevalence; the warning points to the caller's caller.
-
-    Examples
-    --------
-    >>> posterior_of_cells(np.array([0.2, 0.8]), np.array([0.6, 0.4]), 0.4).round(3).tolist()
-    [0.133, 0.8]
-    """
-    possible = (shares > 0) & (sample_shares > 0)
-    positives, sample = shares[possible], sample_shares[possible]
-    # The mean over the sample is piecewise linear in s, with these knots.
-    knots = np.concatenate([[0.0], np.sort(sample / positives)])
-    means = np.minimum(sample, knots[:, np.newaxis] * positives).sum(axis=1)
-    if value > means[-1] + 1e-9:
-        warnings.warn(
-            f"The mean posterior is {means[-1]:.4f}, not the prevalence {value:.4f}, because only "
-            "that share of the sample lies where positives do.",
-            stacklevel=3,
-        )
-    s = np.interp(value, means, knots)
-    posterior = np.zeros(len(shares))
-    posterior[possible] = np.minimum(1.0, s * positives / sample)
-    return posterior

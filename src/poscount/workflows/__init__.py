@@ -15,12 +15,14 @@ _PLACES = {
     "CsvFormat": "poscount.files.csv_format",
     "FileLimits": "poscount.workflows.inspection",
     "FilesDiagnosis": "poscount.workflows.diagnosis",
+    "ListedRows": "poscount.workflows.audits",
     "OnProgress": "poscount.files.arrow",
     "RESERVED": "poscount.workflows.results",
     "Result": "poscount.workflows.results",
     "ScorePicture": "poscount.workflows.scores",
     "Watch": "poscount.workflows.estimates",
     "WatchedWindow": "poscount.workflows.change",
+    "audit": "poscount.workflows.audits",
     "check_output": "poscount.workflows.outputs",
     "check_picture": "poscount.workflows.outputs",
     "count": "poscount.workflows.estimates",
@@ -34,16 +36,19 @@ _PLACES = {
     "inspect_file": "poscount.workflows.inspection",
     "is_reusable": "poscount.workflows.estimates",
     "is_standard_output": "poscount.output_files",
+    "likely_positives": "poscount.workflows.audits",
     "merge": "poscount.workflows.estimates",
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
     "score_picture": "poscount.workflows.scores",
+    "settle": "poscount.workflows.audits",
     "sheet_names": "poscount.workflows.inspection",
     "trend": "poscount.workflows.change",
     "warnings_of": "poscount.workflows.results",
     "watch_stream": "poscount.workflows.change",
     "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
+    "write_rows": "poscount.workflows.audits",
     "write_whole": "poscount.output_files",
 }
 
@@ -52,6 +57,7 @@ if TYPE_CHECKING:
     from poscount.files.csv_format import CsvFormat
     from poscount.output_files import csv_writer, is_standard_output, write_whole
     from poscount.plotting.page import picture_element, whole_page
+    from poscount.workflows.audits import ListedRows, audit, likely_positives, settle, write_rows
     from poscount.workflows.change import WatchedWindow, trend, watch_stream
     from poscount.workflows.columns import describe_columns
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
@@ -81,11 +87,13 @@ __all__ = [
     "CsvFormat",
     "FileLimits",
     "FilesDiagnosis",
+    "ListedRows",
     "OnProgress",
     "Result",
     "ScorePicture",
     "Watch",
     "WatchedWindow",
+    "audit",
     "check_output",
     "check_picture",
     "count",
@@ -99,16 +107,19 @@ __all__ = [
     "inspect_file",
     "is_reusable",
     "is_standard_output",
+    "likely_positives",
     "merge",
     "picture_element",
     "quantify",
     "score_picture",
+    "settle",
     "sheet_names",
     "trend",
     "warnings_of",
     "watch_stream",
     "whole_page",
     "write_csv",
+    "write_rows",
     "write_whole",
 ]
 

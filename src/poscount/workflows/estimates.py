@@ -31,7 +31,7 @@ _SCORE_POSITIVES = ("trcq", "minimum")
 
 
 def unwatched(title: str) -> AbstractContextManager[None]:
-    """Watch nothing."""
+    """Show no progress."""
     return nullcontext()
 
 

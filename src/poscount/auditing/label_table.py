@@ -1,0 +1,273 @@
+"""The table of rows to be labelled: made, and read back when its labels are filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from poscount.auditing.batches import in_memory
+from poscount.auditing.drawing import Drawn, draw
+from poscount.counting import CountingQuantifier
+from poscount.errors import InputError, ask_about_similar
+from poscount.seeds import RandomState, seed_of
+from poscount.validation import as_frame_with_names
+
+LABEL = "label"
+ID, FILE, ROW = "audit_id", "audit_file", "audit_row"
+STRATUM, STRATUM_ROWS, PROBABILITY = "audit_stratum", "audit_stratum_rows", "audit_probability"
+MODEL, SIZE, SEED = "audit_model", "audit_size", "audit_seed"
+_ADDED = (LABEL, ID, FILE, ROW, STRATUM, STRATUM_ROWS, PROBABILITY, MODEL, SIZE, SEED)
+_DESIGN = (STRATUM, STRATUM_ROWS, PROBABILITY)
+# What must come back; the file and the row are for people.
+_NEEDED = (LABEL, ID, *_DESIGN, MODEL, SIZE, SEED)
+
+YES = ("yes", "y", "1", "true", "positive")
+NO = ("no", "n", "0", "false", "negative")
+
+
+def audit(
+    model: CountingQuantifier,
+    frame: Any,
+    n: int = 100,
+    *,
+    random_state: RandomState = 0,
+    labelled: Any = None,
+) -> Any:
+    """Choose rows to be labelled by hand, so that their labels settle the prevalence.
+
+    Rows are drawn at random from strata by the model's posterior, more of them where it is
+    uncertain (`poscount.auditing.strata`). Fill in the column "label" of the result, and give it
+    to `settle`. Whoever labels may stop anywhere: the beginning of the table is a smaller sample
+    of the same kind. Rows that are skipped because they are hard to judge bias the answer.
+
+    Parameters
+    ----------
+    model : CountingQuantifier
+        A fitted reusable quantifier, such as `RCQ`.
+    frame : pandas, polars or pyarrow frame
+        Unlabeled rows; columns that the model does not use may help to judge them.
+    n : int, default=100
+        Number of rows to be labelled.
+    random_state : int, RandomState, Generator or None
+        Seed. The same seed draws the same rows, whatever their order, and with a larger `n` (of at
+        least 40) the same and more.
+    labelled : frame, optional
+        An earlier result for the same model, rows and seed, with labels: those of rows that are
+        drawn again are filled in.
+
+    Returns
+    -------
+    frame of the caller's kind
+        "label", which is empty; the columns of the rows; and the columns that `settle` needs:
+        "audit_id" (a hash of the row, and its number among rows that are the same), "audit_file"
+        and "audit_row" (where it is), "audit_stratum", "audit_stratum_rows" (its size),
+        "audit_probability" (with which each of its rows is drawn), "audit_model" (the model's
+        hash), "audit_size" (`n`) and "audit_seed".
+
+    Examples
+    --------
+    >>> import poscount
+    >>> from poscount.datasets import load_example
+    >>> positives, trap, truth = load_example()
+    >>> model = poscount.RCQ(random_state=0).fit(positives)
+    >>> to_label = poscount.audit(model, trap, n=50)
+    >>> to_label[["wingbeat_hz", "audit_row", "audit_stratum", "audit_stratum_rows"]].head(2)
+       wingbeat_hz  audit_row  audit_stratum  audit_stratum_rows
+    0        195.8       5371              3                 930
+    1        506.2       7205              7                1174
+    """
+    seed = seed_of(random_state)
+    drawn = draw(model, in_memory(frame), n, seed)
+    earlier = {} if labelled is None else earlier_labels(as_frame_with_names(labelled), model, seed)
+    return label_table(drawn, model, n, seed, earlier).to_native()
+
+
+def label_table(
+    drawn: Drawn, model: CountingQuantifier, n: int, seed: int, earlier: dict[str, bool]
+) -> nw.DataFrame:
+    """Table of the rows drawn, with labels where there are some already."""
+    frame = drawn.frame
+    for name in frame.columns:
+        if name in _ADDED:
+            raise InputError(
+                "the rows to label get a column of this name; rename yours.", column=name
+            )
+    strata, stratum = drawn.strata, drawn.stratum
+    labels = [
+        None if row not in earlier else ("yes" if earlier[row] else "no") for row in drawn.ids
+    ]
+
+    def column(name: str, values: Any, kind: Any) -> nw.Series:
+        return nw.new_series(name, values, kind, backend=frame.implementation)
+
+    size = len(frame)
+    added = [
+        column(LABEL, labels, nw.String),
+        column(ID, drawn.ids, nw.String),
+        column(FILE, drawn.files, nw.String),
+        column(ROW, drawn.numbers.tolist(), nw.Int64),
+        column(STRATUM, (stratum + 1).tolist(), nw.Int64),
+        column(STRATUM_ROWS, strata.rows[stratum].tolist(), nw.Int64),
+        column(PROBABILITY, strata.probability[stratum].tolist(), nw.Float64),
+        column(MODEL, [short_hash(model)] * size, nw.String),
+        column(SIZE, [n] * size, nw.Int64),
+        column(SEED, [seed] * size, nw.Int64),
+    ]
+    names = [LABEL, *frame.columns, *_ADDED[1:]]
+    return frame.with_columns(*added).select(names)
+
+
+def short_hash(model: CountingQuantifier) -> str:
+    """Beginning of the model's hash; a letter keeps spreadsheets from reading a number."""
+    return f"m{model.hash_[:16]}"
+
+
+class LabelTable(NamedTuple):
+    """What a table of labels says; nothing of it has been compared with the data.
+
+    Attributes
+    ----------
+    ids : list of str
+    labels : list of bool or None
+        None where there is no label.
+    size, seed : int
+        With which the rows were drawn.
+    design : list of tuple of str
+        Stratum, its size and the probability of each row.
+    """
+
+    ids: list[str]
+    labels: list[bool | None]
+    size: int
+    seed: int
+    design: list[tuple[str, ...]]
+
+
+def read_label_table(frame: nw.DataFrame, model: CountingQuantifier) -> LabelTable:
+    """Read a table of labels, and refuse one that cannot be used whatever the data are."""
+    for name in _NEEDED:
+        if name not in frame.columns:
+            rest = ask_about_similar(name, frame.columns, "give back the table that audit made.")
+            raise InputError(f"the labelled rows have no such column; {rest}", column=name)
+    texts = {name: [_text(value) for value in frame[name].to_list()] for name in _NEEDED}
+    if not len(frame):
+        raise InputError("The table of labels has no rows.")
+    for row, value in enumerate(texts[MODEL]):
+        if value != short_hash(model):
+            raise InputError(
+                f"the row was drawn with another model ({value}) than this one "
+                f"({short_hash(model)}): settle with that model, or draw again.",
+                column=MODEL,
+                row=row,
+            )
+    ids = texts[ID]
+    first: dict[str, int] = {}
+    for row, value in enumerate(ids):
+        if first.setdefault(value, row) != row:
+            raise InputError(
+                f"{value!r} is there a second time, in this row and {row - first[value]} row(s) "
+                "above: remove one of them.",
+                column=ID,
+                row=row,
+            )
+    labels = [_label(value, row) for row, value in enumerate(texts[LABEL])]
+    if all(label is None for label in labels):
+        raise InputError("there is no label: write yes or no for each row.", column=LABEL)
+    size, seed = (_only_number(texts[name], name) for name in (SIZE, SEED))
+    design = list(zip(*(texts[name] for name in _DESIGN), strict=True))
+    return LabelTable(ids, labels, size, seed, design)
+
+
+def earlier_labels(frame: nw.DataFrame, model: CountingQuantifier, seed: int) -> dict[str, bool]:
+    """Labels of an earlier table, by the rows' hashes."""
+    table = read_label_table(frame, model)
+    if table.seed != seed:
+        raise InputError(
+            f"the earlier rows were drawn with the seed {table.seed}, so others are drawn now.",
+            option="random_state",
+            value=table.seed,
+        )
+    pairs = zip(table.ids, table.labels, strict=True)
+    return {row: label for row, label in pairs if label is not None}
+
+
+def check_against(table: LabelTable, drawn: Drawn) -> np.ndarray:
+    """Compare a table of labels with the rows that the model draws from the data now.
+
+    Returns
+    -------
+    ndarray of int
+        Place of each row of the table among those drawn.
+    """
+    places = {row: place for place, row in enumerate(drawn.ids)}
+    strata = drawn.strata
+    known = [row for row in table.ids if row in places]
+    for i, row in enumerate(table.ids):
+        if row not in places:
+            unknown = len(table.ids) - len(known)
+            raise InputError(
+                f"{unknown} of {len(table.ids)} labelled rows, this one first, are not among the "
+                "rows that the model draws from these data: the data have changed since, or are "
+                "others, or the column was edited; restore them, or draw again.",
+                column=ID,
+                row=i,
+            )
+        stratum = drawn.stratum[places[row]]
+        truth = (stratum + 1, strata.rows[stratum], strata.probability[stratum])
+        for name, value, expected in zip(_DESIGN, table.design[i], truth, strict=True):
+            # Some spreadsheets write fewer digits of a fraction.
+            if not _same_number(value, float(expected), 1e-3 if name == PROBABILITY else 0.0):
+                raise InputError(
+                    f"it is {value or 'empty'} here but {expected:.6g} by the model and the data, "
+                    "so it was edited or the data have changed; restore it, or draw again.",
+                    column=name,
+                    row=i,
+                )
+    return np.array([places[row] for row in table.ids])
+
+
+def _text(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _label(text: str, row: int) -> bool | None:
+    word = text.casefold()
+    word = {"1.0": "1", "0.0": "0"}.get(word, word)
+    if word in YES or word in NO:
+        return word in YES
+    if not word:
+        return None
+    raise InputError(
+        f"{text!r} is not a label: write yes or no (also y and n, 1 and 0, true and false, "
+        "positive and negative), or leave it empty.",
+        column=LABEL,
+        row=row,
+    )
+
+
+def _only_number(texts: Sequence[str], name: str) -> int:
+    for row, text in enumerate(texts):
+        if text != texts[0] or not text.isdecimal():
+            raise InputError(
+                f"{text!r} is not the whole number that all rows of an audit share: it was edited; "
+                "restore it.",
+                column=name,
+                row=row,
+            )
+    return int(texts[0])
+
+
+def _same_number(text: str, expected: float, tolerance: float) -> bool:
+    try:
+        # Some spreadsheets write a decimal comma.
+        value = float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return abs(value - expected) <= tolerance * expected
