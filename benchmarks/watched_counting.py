@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 import subprocess
 import sys
 import time
@@ -21,11 +23,18 @@ def rows_and_model(method: str, d: int, **parameters: Any) -> tuple[np.ndarray, 
     """A million rows, half of them positives, and a model of 500 + d positives."""
     from poscount import registry
 
+    load_numba()
     rng = np.random.default_rng(d)
     positives = rng.standard_normal((500 + d, d))
     sample = rng.standard_normal((ROWS, d))
     sample[::2] += 1
     return sample, registry.method(method)(random_state=0, **parameters).fit(positives)
+
+
+def load_numba() -> None:
+    """Import numba where it is not hidden, as a process does that counts many rows."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("numba")
 
 
 def beside_product(method: str, d: int) -> Pair:
