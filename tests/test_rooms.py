@@ -13,6 +13,7 @@ ROOMS = [
     "prevalence",
     "seeds",
     "threads",
+    "compiling",
     "container",
     "weights",
     "counts",

@@ -109,6 +109,8 @@ class NumpyTally:
 
     def finish(self) -> None:
         """Add what was counted together to the counts of each partition."""
+        if self.starts is not None:
+            return
         plan = self.plan
         table = self.flat[: int(plan.ends[0])].reshape(-1, plan.n_columns)
         for (partitions, _), joint in zip(plan.together, self.joint, strict=True):
@@ -163,6 +165,7 @@ def _nearest(nearness: np.ndarray) -> np.ndarray:
     best, *others = nearness
     cluster = np.zeros(len(best), np.uint8)
     for i, values in enumerate(others, 1):
-        cluster[values > best] = i
+        # Later clusters have larger numbers.
+        np.maximum(cluster, (values > best).view(np.uint8) * np.uint8(i), out=cluster)
         best = np.maximum(best, values)
     return cluster
