@@ -71,10 +71,11 @@ class ManyCautions(Sequence[tuple[Caution, ...]]):
         certain = np.array([check.certain for check in self._checks])
         looked_at = (self._concerned & ~certain).any(axis=1).tolist()
         # There are few different sets of warnings.
-        sets, which = np.unique(self._concerned, axis=0, return_inverse=True)
-        known = [self._summary(line) for line in sets]
+        keys = self._concerned @ (1 << np.arange(len(self._checks)))
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        known = [self._summary(line) for line in self._concerned[first]]
         grades, codes = [], []
-        each = zip(which.reshape(-1).tolist(), looked_at, likely_errors, strict=True)
+        each = zip(which.tolist(), looked_at, likely_errors, strict=True)
         for i, (of_set, closer, likely_error) in enumerate(each):
             severities, text = known[of_set]
             if closer:
