@@ -66,10 +66,15 @@ def _compile(function: Callable[..., Any], signature: str, integers: str) -> Cal
     import numba
 
     of_locals = dict.fromkeys(integers.split(), numba.int64)
-    options = {"locals": of_locals, "nogil": True, "error_model": "numpy"}
+
+    def compile_(cache: bool) -> Callable[..., Any]:
+        decorate = numba.njit(
+            signature, locals=of_locals, cache=cache, nogil=True, error_model="numpy"
+        )
+        return cast(Callable[..., Any], decorate(function))
+
     try:
-        machine_code = numba.njit(signature, cache=True, **options)(function)
+        return compile_(cache=True)
     except (RuntimeError, OSError):
         # Neither the package's folder nor the home is writable: compile in each process.
-        machine_code = numba.njit(signature, **options)(function)
-    return cast(Callable[..., Any], machine_code)
+        return compile_(cache=False)

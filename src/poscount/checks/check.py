@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ _MISSING = Missing()
 
 
 class RegionEvidence(NamedTuple):
-    """What RCQ's regions say about a sample.
+    """What RCQ's regions say about a sample; or, with arrays instead of numbers, about many.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class RegionEvidence(NamedTuple):
         (PAT - RCQ) / gap.
     """
 
-    estimate: float
-    pat: float
-    gap: float
-    core_difference: float
+    estimate: Any
+    pat: Any
+    gap: Any
+    core_difference: Any
     core_freedom: float
-    disagreement: float
+    disagreement: Any
 
 
 @dataclass(frozen=True, kw_only=True)
