@@ -302,12 +302,13 @@ def latest(history: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def write(options: argparse.Namespace) -> None:
     """Put tables of the last results into a page, between its marks.
 
-    A mark ``<!-- watch: begin TEXT -->`` gets the figures whose name contains the text.
+    A mark ``<!-- watch: begin count|memory -->`` gets the figures whose names begin so.
     """
     found = latest(read_history(options.history))
 
     def filled(match: re.Match[str]) -> str:
-        chosen = {name: of for name, of in found.items() if match[1] in name}
+        beginnings = tuple(match[1].split("|"))
+        chosen = {name: of for name, of in found.items() if name.startswith(beginnings)}
         return f"{BEGIN.format(match[1])}\n{table(chosen)}\n{END}"
 
     pattern = BEGIN.format("(.*?)") + ".*?" + END
