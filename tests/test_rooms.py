@@ -17,6 +17,7 @@ ROOMS = [
     "seeds",
     "threads",
     "output_files",
+    "compiling",
     "container",
     "weights",
     "counts",

@@ -217,7 +217,7 @@ def test_words_few_positives_have_are_one():
     seen = words_of_values(["sometimes", "twice", None, "never", "often"])
     codes = columns.code_words(0, seen)
     assert np.array_equal(codes, [1, 2, np.nan, 3, 0], equal_nan=True)
-    assert columns.bins_of(0, codes).tolist() == [1, 2, 3, 255, 0]
+    assert columns.bins_of_codes(np.array([0])).tolist() == [[0, 1, 2, 255, 3]]
 
 
 def test_writings_of_one_word():

@@ -136,8 +136,7 @@ class Quantifier(BaseEstimator):
             One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
             `count`, `n`, `verdict` (its grade) and `warnings` (their codes).
         """
-        groups, answers = self._answers_by_group(frame, by, weights)
-        columns = as_columns(answers)
+        groups, columns = self._columns_by_group(frame, by, weights)
         clash = sorted(set(groups.columns) & set(columns))
         if clash:
             raise InputError(
@@ -270,6 +269,13 @@ class Quantifier(BaseEstimator):
         groups, codes = group_codes(wrapped, require_grouping(by))
         require_rows(len(groups))
         return groups, self._quantify_groups(wrapped, codes, len(groups))
+
+    def _columns_by_group(
+        self, frame: Any, by: str | Sequence[str], weights: Any
+    ) -> tuple[nw.DataFrame, dict[str, Any]]:
+        """Groups, and the columns of their answers."""
+        groups, answers = self._answers_by_group(frame, by, weights)
+        return groups, as_columns(answers)
 
     def _quantify_groups(
         self, frame: nw.DataFrame, codes: np.ndarray, n_groups: int

@@ -305,14 +305,21 @@ class Columns(BaseEstimator):
         rare = ["a rare one"] if self.rare_[j] else []
         return [*self.categories_[j], *rare, *(["missing"] if self.missing_[j] else [])]
 
-    def bins_of(self, j: int, codes: np.ndarray) -> np.ndarray:
-        """Bins of a column of categories; 255 where no positive has the value."""
-        n = len(self.categories_[j])
-        bins = np.full(n + 3, 255, np.uint8)
-        bins[: self.n_values(j)] = np.arange(self.n_values(j))
-        if self.missing_[j]:
-            bins[-1] = self.n_values(j)
-        return bins[np.where(np.isnan(codes), n + 2, codes).astype(np.intp)]
+    def bins_of_codes(self, places: np.ndarray) -> np.ndarray:
+        """Bin of each code of columns of categories; 255 where no positive has the value.
+
+        Returns
+        -------
+        ndarray of uint8, shape (n_places, n_codes + 1)
+            The last one of each line is that of missing values.
+        """
+        n_codes = max((self.unseen(j) for j in places.tolist()), default=0) + 1
+        bins = np.full((len(places), n_codes + 1), 255, np.uint8)
+        for line, j in zip(bins, places.tolist(), strict=True):
+            line[: self.n_values(j)] = np.arange(self.n_values(j))
+            if self.missing_[j]:
+                line[-1] = self.n_values(j)
+        return bins
 
     def described(self) -> dict[str, Any]:
         """What tells two models apart; nothing for numbers without gaps."""

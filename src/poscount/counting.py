@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import narwhals as nw
@@ -16,13 +16,16 @@ from poscount.counts import Counts, GroupedCounts, Skipped
 from poscount.errors import InputError, join_names, require_rows
 from poscount.grouping import column_names, group_codes, group_keys, require_grouping
 from poscount.posterior import CellPosterior, nearest_posterior, posterior_of_cells
-from poscount.prevalence import Estimate, Prevalence
+from poscount.prevalence import Estimate, Estimates, Prevalence, as_columns
 from poscount.rows import BLOCK_ROWS, Rows
 from poscount.schema import Digest, Field, require
 from poscount.threads import one_blas_thread, sum_over_blocks
 from poscount.validation import as_frame, as_frame_with_names, sample_rows
 from poscount.verdict import Caution
 from poscount.weights import SMALLEST_MEAN, WeightSums, add_weights, effective, row_weights
+
+# Cells of groups that are counted at once, 64 MB.
+_CELLS_AT_ONCE = 2**23
 
 
 class CountingQuantifier(Quantifier):
@@ -291,6 +294,54 @@ class CountingQuantifier(Quantifier):
         require_rows(len(counts))
         return groups, self.estimate_by(counts)
 
+    def _columns_by_group(
+        self, frame: Any, by: str | Sequence[str], weights: Any
+    ) -> tuple[nw.DataFrame, dict[str, Any]]:
+        if weights is not None:
+            return super()._columns_by_group(frame, by, weights)
+        wrapped = as_frame_with_names(frame)
+        groups, codes = group_codes(wrapped, require_grouping(by))
+        require_rows(len(groups))
+        rows = self._sample(wrapped)
+        n_rows = np.bincount(codes, minlength=len(groups))
+        parts = []
+        try:
+            for first, cells in self._cells_of_groups(rows, codes, n_rows):
+                of_part = n_rows[first : first + len(cells)]
+                estimates = self._estimate_some(cells, of_part, len(groups))
+                parts.append(self._columns_of(estimates, of_part))
+        except InputError:
+            # Rows that were put in the order of their groups do not know where they stood.
+            for _ in rows.blocks():
+                pass
+            raise
+        return groups, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _cells_of_groups(
+        self, rows: Rows, codes: np.ndarray, n_rows: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """The first of some groups, and their counts, of all groups one after the other."""
+        n_groups, at_once = len(n_rows), self._groups_at_once
+        n_counted = max(at_once, _CELLS_AT_ONCE // self._n_cells)
+        if n_counted < n_groups:
+            order = np.argsort(codes, kind="stable")
+            ends = np.concatenate([[0], np.cumsum(n_rows)])
+        for first in range(0, n_groups, n_counted):
+            n = min(n_counted, n_groups - first)
+            if n == n_groups:
+                cells = self._count(rows, codes, n_groups)
+            else:
+                chosen = order[ends[first] : ends[first + n]]
+                cells = self._count(rows.take(chosen), codes[chosen] - first, n)
+            for start in range(0, n, at_once):
+                yield first + start, cells[start : start + at_once]
+
+    def _columns_of(self, estimates: Sequence[Estimate], n_rows: np.ndarray) -> dict[str, Any]:
+        if isinstance(estimates, Estimates):
+            return estimates.columns(n_rows)
+        pairs = zip(estimates, n_rows.tolist(), strict=True)
+        return as_columns([self._prevalence(estimate, n) for estimate, n in pairs])
+
     def _count(
         self,
         rows: Rows,
@@ -362,8 +413,19 @@ class CountingQuantifier(Quantifier):
         """Rows in each of these cells, from counts of shape (n_groups, n_cells)."""
 
     @abstractmethod
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Sequence[Estimate]:
         """Turn counts of shape (n_groups, n_cells) into estimates."""
+
+    def _estimate_some(
+        self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int
+    ) -> Sequence[Estimate]:
+        """Do as `_estimate`, for some of so many groups."""
+        return self._estimate(cells, n_rows)
+
+    @property
+    def _groups_at_once(self) -> int:
+        """Number of groups whose estimates are made together."""
+        return 2**14
 
 
 class BatchCounter:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
-from poscount.verdict import Caution, Verdict, verdict
+from poscount.verdict import Caution, Grade, Verdict, verdict
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: float) -> float:
@@ -134,6 +139,79 @@ class Estimate(NamedTuple):
     details: dict[str, Any]
     interval: Interval | None = None
     warnings: tuple[Caution, ...] = ()
+
+
+class CautionsOfSamples(Protocol):
+    """Warnings of many samples (`poscount.checks.ManyCautions`)."""
+
+    def __getitem__(self, i: int, /) -> tuple[Caution, ...]:
+        """Warnings of one sample."""
+
+    def summaries(self, likely_errors: Iterable[float | None]) -> tuple[list[Grade], list[str]]:
+        """Grades and codes of all samples."""
+
+
+class Estimates(Sequence[Estimate]):
+    """What a method computes for many samples; a single `Estimate` is made when it is asked for.
+
+    Parameters
+    ----------
+    value, low, high : ndarray of shape (n_samples,)
+        Prevalences, and the ends of their intervals.
+    level : float
+        Of the intervals.
+    details_of : callable
+        From the number of a sample to its details.
+    warnings : sequence of tuple of Caution
+        With a method for the summaries of all samples.
+    likely_error : ndarray of shape (n_samples,), optional
+        For the verdict; NaN where it is not known.
+    """
+
+    def __init__(
+        self,
+        value: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        level: float,
+        details_of: Callable[[int], dict[str, Any]],
+        warnings: CautionsOfSamples,
+        likely_error: np.ndarray | None = None,
+    ) -> None:
+        self.value, self.low, self.high = value, low, high
+        self._level, self._details_of, self._warnings = level, details_of, warnings
+        self._likely_error = likely_error
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @overload
+    def __getitem__(self, i: int) -> Estimate: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[Estimate]: ...
+
+    def __getitem__(self, i: int | slice) -> Estimate | list[Estimate]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(len(self))[i]]
+        interval = Interval(float(self.low[i]), float(self.high[i]), self._level)
+        return Estimate(float(self.value[i]), self._details_of(i), interval, self._warnings[i])
+
+    def columns(self, n_rows: np.ndarray) -> dict[str, Any]:
+        """The columns of a table with one line per sample, as `as_columns` makes them."""
+        errors: Iterable[float | None] = itertools.repeat(None, len(self))
+        if self._likely_error is not None:
+            errors = (None if math.isnan(e) else e for e in self._likely_error.tolist())
+        grades, codes = self._warnings.summaries(errors)
+        return {
+            "prevalence": self.value,
+            "low": self.low,
+            "high": self.high,
+            "count": self.value * n_rows,
+            "n": n_rows,
+            "verdict": grades,
+            "warnings": codes,
+        }
 
 
 class Prevalence(float):

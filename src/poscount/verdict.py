@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -91,18 +91,31 @@ def verdict(likely_error: float | None, cautions: Sequence[Caution]) -> Verdict:
     >>> print(verdict(0.021, []))
     Probably within 3 points, if the labelled positives are like those in the sample.
     """
-    beginnings: tuple[tuple[str, Grade, str], ...] = (
-        ("do not use", "do not use", "Do not use this number"),
-        ("doubt", "unsure", "Doubtful"),
-    )
-    for severity, grade, beginning in beginnings:
+    grade = grade_of(likely_error, [c.severity for c in cautions])
+    for severity, beginning in (("do not use", "Do not use this number"), ("doubt", "Doubtful")):
         reasons = [c.reason for c in cautions if c.severity == severity]
         if reasons:
             return Verdict(grade, f"{beginning}: {'; '.join(dict.fromkeys(reasons))}.")
     if likely_error is None:
-        return Verdict("unknown", "This method does not predict how far it may be off.")
-    grade = next((grade for grade, most in LIMITS if 100 * likely_error <= most), "unsure")
+        return Verdict(grade, "This method does not predict how far it may be off.")
     if grade in ("good", "fair"):
         return Verdict(grade, f"{MEANINGS[grade].capitalize()}, {IF}.")
     because = [c.reason for c in cautions if c.reason] or [OTHERS]
     return Verdict(grade, f"{MEANINGS[grade].capitalize()}: {because[0]}.")
+
+
+def grade_of(likely_error: float | None, severities: Collection[Severity]) -> Grade:
+    """The grade of an answer, by its likely error and the severities of its warnings.
+
+    Examples
+    --------
+    >>> grade_of(0.05, []), grade_of(0.05, ["note", "doubt"]), grade_of(None, [])
+    ('fair', 'unsure', 'unknown')
+    """
+    if "do not use" in severities:
+        return "do not use"
+    if "doubt" in severities:
+        return "unsure"
+    if likely_error is None:
+        return "unknown"
+    return next((grade for grade, most in LIMITS if 100 * likely_error <= most), "unsure")

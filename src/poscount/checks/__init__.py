@@ -7,9 +7,9 @@ record for the warnings, `poscount.diagnostics` a fuller one for the report.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from poscount.checks.check import Check, Evidence, Missing, RegionEvidence
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, RegionEvidence
 from poscount.checks.columns import ColumnEvidence, PositiveColumns, column_evidence
 from poscount.checks.columns_fit import EXCHANGED_COLUMNS, ONLY_COLUMNS_FIT, SHIFTED_COLUMNS
 from poscount.checks.constant_features import CONSTANT_FEATURES
@@ -22,7 +22,8 @@ from poscount.checks.copies import (
 from poscount.checks.core_differs import CORE_DIFFERS
 from poscount.checks.dedpul_disagrees import DEDPUL_DISAGREES
 from poscount.checks.few_positives import FEW_POSITIVES, FEW_POSITIVES_FOR_RCQ
-from poscount.checks.gaps import GapEvidence, gap_evidence
+from poscount.checks.gaps import GapEvidence, ManyGapEvidence
+from poscount.checks.many import ManyCautions
 from poscount.checks.missing_code import ADDED_ZEROS, MISSING_CODE
 from poscount.checks.missing_differs import MISSING_DIFFERS
 from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
@@ -97,12 +98,15 @@ __all__ = [
     "ColumnEvidence",
     "Evidence",
     "GapEvidence",
+    "ManyCautions",
+    "ManyGapEvidence",
+    "ManySamples",
     "Missing",
     "PositiveColumns",
     "RegionEvidence",
+    "cautions_of_many",
     "column_evidence",
     "gap_cautions",
-    "gap_evidence",
     "model_cautions",
     "sample_cautions",
 ]
@@ -115,10 +119,26 @@ def model_cautions(evidence: Evidence) -> tuple[Caution, ...]:
 
 def sample_cautions(evidence: Evidence, of_model: tuple[Caution, ...]) -> tuple[Caution, ...]:
     """Warnings for one sample, together with those of `model_cautions`."""
-    # Which rule was used is said first.
-    n_first = int(bool(of_model) and of_model[0].code == FEW_POSITIVES_FOR_RCQ.code)
+    n_first = _n_first(of_model)
     of_sample = _cautions(SAMPLE_CHECKS, evidence)
     return (*of_model[:n_first], *of_sample, *of_model[n_first:])
+
+
+def cautions_of_many(
+    samples: ManySamples, evidence_of: Callable[[int], Evidence], of_model: tuple[Caution, ...]
+) -> ManyCautions:
+    """Warnings of many samples, together with those of `model_cautions`, made when asked for.
+
+    Parameters
+    ----------
+    samples : ManySamples
+        What tells which checks concern which samples.
+    evidence_of : callable
+        From the number of a sample to its `Evidence`.
+    of_model : tuple of Caution
+    """
+    n_first = _n_first(of_model)
+    return ManyCautions(samples, SAMPLE_CHECKS, evidence_of, of_model[:n_first], of_model[n_first:])
 
 
 def gap_cautions(evidence: Evidence) -> tuple[Caution, ...]:
@@ -129,3 +149,8 @@ def gap_cautions(evidence: Evidence) -> tuple[Caution, ...]:
 def _cautions(checks: Iterable[Check], evidence: Evidence) -> tuple[Caution, ...]:
     found = [check.caution(evidence) for check in checks]
     return tuple(caution for caution in found if caution is not None)
+
+
+def _n_first(of_model: tuple[Caution, ...]) -> int:
+    """How many warnings of the model come first: which rule was used."""
+    return int(bool(of_model) and of_model[0].code == FEW_POSITIVES_FOR_RCQ.code)

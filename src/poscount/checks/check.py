@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from poscount.checks.columns import ColumnEvidence
+from poscount.checks.columns import ColumnEvidence, ManyColumnEvidence
 from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
-from poscount.checks.gaps import GapEvidence
+from poscount.checks.gaps import GapEvidence, ManyGapEvidence
 from poscount.prevalence import Interval
 from poscount.rows import Rows
 from poscount.scorers import Mahalanobis
@@ -40,7 +40,7 @@ _MISSING = Missing()
 
 
 class RegionEvidence(NamedTuple):
-    """What RCQ's regions say about a sample.
+    """What RCQ's regions say about a sample; or, with arrays instead of numbers, about many.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class RegionEvidence(NamedTuple):
         (PAT - RCQ) / gap.
     """
 
-    estimate: float
-    pat: float
-    gap: float
-    core_difference: float
+    estimate: Any
+    pat: Any
+    gap: Any
+    core_difference: Any
     core_freedom: float
-    disagreement: float
+    disagreement: Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +153,30 @@ class Evidence:
     dedpul: float | Missing = _MISSING
 
 
+@dataclass(frozen=True, kw_only=True)
+class ManySamples:
+    """What the checks look at in many samples at once, to see which of them need a closer look.
+
+    Attributes
+    ----------
+    width : ndarray of shape (n_samples,)
+        Of the intervals.
+    gap, core_excess, core_share, regions, unlike_experience
+        As in `Evidence`, with arrays instead of numbers.
+    columns : ManyColumnEvidence
+    gaps : ManyGapEvidence
+    """
+
+    width: np.ndarray
+    gap: np.ndarray | None = None
+    core_excess: np.ndarray | Missing = _MISSING
+    regions: RegionEvidence | Missing = _MISSING
+    columns: ManyColumnEvidence | Missing = _MISSING
+    gaps: ManyGapEvidence | Missing = _MISSING
+    core_share: np.ndarray | Missing = _MISSING
+    unlike_experience: np.ndarray | bool = False
+
+
 def blocks(rows: Rows) -> Iterator[np.ndarray]:
     """The rows as float64, block by block."""
     for block in rows.blocks():
@@ -201,6 +225,10 @@ class Check:
         Of the warning.
     reason : str
         The warning in a few words, for the verdict.
+    concerns : callable
+        From `ManySamples` to which of them may be warned; all others would not be.
+    certain : bool
+        Whether all of these are warned, with the severity of the check.
     title, quantity, false_alarm_rate, cannot_detect
         As in `Finding`; left out where a check warns of something that is not in the report.
     """
@@ -210,6 +238,8 @@ class Check:
     caution_rate: float = 0.0
     caution_severity: CautionSeverity = "note"
     reason: str = ""
+    concerns: Callable[[ManySamples], np.ndarray | bool] = lambda samples: True
+    certain: bool = False
     title: str = ""
     quantity: str = ""
     false_alarm_rate: float = 0.0

@@ -6,7 +6,8 @@ each sample, and at its columns only if there is something to say about them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -108,6 +109,62 @@ class ColumnEvidence(NamedTuple):
     end: int
 
 
+class ManyColumnEvidence(Sequence[ColumnEvidence]):
+    """What the columns of many samples say; that of a single one is made when it is asked for.
+
+    The arguments and attributes are those of `ColumnEvidence`, with an axis for the samples.
+    """
+
+    def __init__(
+        self,
+        positives: PositiveColumns,
+        inside: np.ndarray,
+        least_inside: np.ndarray,
+        outside: np.ndarray,
+        by_itself: np.ndarray,
+        filled: np.ndarray,
+        other_scale: np.ndarray,
+        more_zeros: np.ndarray,
+        at_most: np.ndarray,
+    ) -> None:
+        self.positives = positives
+        self.inside, self.least_inside = inside, least_inside
+        self.outside, self.by_itself, self.filled = outside, by_itself, filled
+        self.other_scale, self.n_other_scale = other_scale, other_scale.sum(axis=1)
+        self.more_zeros, self.at_most = more_zeros, at_most
+        fit = _fit(at_most, positives.signs)
+        self.by_columns, self.by_all_but_two, self.by_one_end, self.end = fit
+
+    def __len__(self) -> int:
+        return len(self.inside)
+
+    @overload
+    def __getitem__(self, i: int) -> ColumnEvidence: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[ColumnEvidence]: ...
+
+    def __getitem__(self, i: int | slice) -> ColumnEvidence | list[ColumnEvidence]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(len(self))[i]]
+        return ColumnEvidence(
+            self.positives,
+            self.inside[i],
+            float(self.least_inside[i]),
+            self.outside[i],
+            self.by_itself[i],
+            float(self.filled[i]),
+            self.other_scale[i],
+            int(self.n_other_scale[i]),
+            float(self.more_zeros[i]),
+            self.at_most[i],
+            float(self.by_columns[i]),
+            float(self.by_all_but_two[i]),
+            float(self.by_one_end[i]),
+            int(self.end[i]),
+        )
+
+
 # What has happened to a sample that looks all right at this end of all columns.
 ENDS = (
     "smaller than those of the positives",
@@ -186,8 +243,8 @@ def column_evidence(
     zeros: np.ndarray,
     below: np.ndarray,
     n_rows: np.ndarray,
-) -> list[ColumnEvidence]:
-    """Look at the columns of samples, one by one.
+) -> ManyColumnEvidence:
+    """Look at the columns of samples.
 
     Parameters
     ----------
@@ -202,8 +259,7 @@ def column_evidence(
 
     Returns
     -------
-    list of ColumnEvidence
-        One of each sample.
+    ManyColumnEvidence
     """
     n = np.maximum(n_rows, 1)
     judged = positives.judged
@@ -236,20 +292,17 @@ def column_evidence(
     at_most = largest_shares(
         below / n[:, np.newaxis, np.newaxis], shares[..., 0][:, positives.cut], positives.below
     )
-    each = zip(
+    return ManyColumnEvidence(
+        positives,
         inside,
-        inside.min(axis=1, initial=1.0, where=judged).tolist(),
+        inside.min(axis=1, initial=1.0, where=judged),
         outside,
         by_itself,
-        (outside * by_itself).max(axis=(1, 2, 3), initial=0.0).tolist(),
+        (outside * by_itself).max(axis=(1, 2, 3), initial=0.0),
         other_scale,
-        other_scale.sum(axis=1).tolist(),
-        more_zeros.tolist(),
+        more_zeros,
         at_most,
-        *_fit(at_most, positives.signs),
-        strict=True,
     )
-    return [ColumnEvidence(positives, *one) for one in each]
 
 
 def _most(which: np.ndarray, judged: np.ndarray) -> np.ndarray:
@@ -259,19 +312,19 @@ def _most(which: np.ndarray, judged: np.ndarray) -> np.ndarray:
 
 def _fit(
     at_most: np.ndarray, signs: np.ndarray
-) -> tuple[list[float], list[float], list[float], list[int]]:
-    """By all columns, by all but two, and by one end, and which one; a list for all samples."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """By all columns, by all but two, and by one end, and which one, of all samples."""
     if at_most.shape[1] < FEWEST_COLUMNS:
-        nothing = [0.0] * len(at_most)
-        return nothing, nothing, nothing, [0] * len(at_most)
+        nothing = np.zeros(len(at_most))
+        return nothing, nothing, nothing, np.zeros(len(at_most), np.intp)
     low, high = at_most[..., 0], at_most[..., 1]
     of_columns = np.partition(np.minimum(low, high), 2, axis=1)
     away = signs > 0
     # If all values have become smaller, the upper ends have lost rows, and the lower ends tell.
     ends = np.array([low, high, np.where(away, low, high), np.where(away, high, low)]).min(axis=2)
     return (
-        of_columns[:, :2].min(axis=1).tolist(),
-        of_columns[:, 2].tolist(),
-        ends.max(axis=0).tolist(),
-        ends.argmax(axis=0).tolist(),
+        of_columns[:, :2].min(axis=1),
+        of_columns[:, 2],
+        ends.max(axis=0),
+        ends.argmax(axis=0),
     )

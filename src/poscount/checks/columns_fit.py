@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 from poscount.checks.columns import ENDS, ColumnEvidence
 from poscount.checks.finding import Severity
 
@@ -120,9 +120,33 @@ def _look_for_shift(evidence: Evidence) -> Outcome | Missing:
     return _outcome(one_end, NOTICE_OF_SOME, WARNING_OF_SOME, sentence, advice)
 
 
+def _excess(samples: ManySamples, bound: str) -> np.ndarray | None:
+    """How far a bound is above that of the estimate, in many samples."""
+    columns, regions = samples.columns, samples.regions
+    if isinstance(columns, Missing) or isinstance(regions, Missing):
+        return None
+    return np.asarray(getattr(columns, bound) - (regions.estimate + regions.gap))
+
+
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    excess = _excess(samples, "by_columns")
+    return False if excess is None else ~(excess <= NOTICE)
+
+
+def _exchange_concerns(samples: ManySamples) -> np.ndarray | bool:
+    excess = _excess(samples, "by_all_but_two")
+    return False if excess is None else ~(excess <= EXCHANGED)
+
+
+def _shift_concerns(samples: ManySamples) -> np.ndarray | bool:
+    excess = _excess(samples, "by_one_end")
+    return False if excess is None else ~(excess <= NOTICE_OF_SOME)
+
+
 ONLY_COLUMNS_FIT = Check(
     code="only-columns-fit",
     look=_look,
+    concerns=_concerns,
     caution_rate=1 / 18,
     reason="every column looks like the positives, but the rows do not",
     title="Columns and rows",
@@ -132,6 +156,7 @@ ONLY_COLUMNS_FIT = Check(
 EXCHANGED_COLUMNS = Check(
     code="exchanged-columns",
     look=_look_for_exchange,
+    concerns=_exchange_concerns,
     title="Exchanged columns",
     quantity="largest share of positives by all columns but two, above the estimate",
     cannot_detect="columns with the same distribution, and which columns were exchanged",
@@ -139,6 +164,7 @@ EXCHANGED_COLUMNS = Check(
 SHIFTED_COLUMNS = Check(
     code="shifted-columns",
     look=_look_for_shift,
+    concerns=_shift_concerns,
     caution_rate=1 / 18,
     reason="all columns are shifted or stretched in one direction",
     title="Shift of all columns",

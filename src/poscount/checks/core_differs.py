@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import chdtri
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome, RegionEvidence
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome, RegionEvidence
 
 LARGEST, RATE = 1.8, 0.03
 # PAT's estimate above RCQ's. With less between them, warned answers were as good as others.
@@ -120,9 +120,18 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     return Outcome("warning", difference, limit, sentence, ADVICE, caution=caution)
 
 
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    regions = samples.regions
+    if isinstance(regions, Missing):
+        return False
+    limit = core_limit(regions.core_freedom, LARGEST, RATE)
+    return ~np.asarray(regions.core_difference <= limit)
+
+
 CORE_DIFFERS = Check(
     code="core-differs",
     look=_look,
+    concerns=_concerns,
     reason="negatives look like part of the positives, or the positives have changed",
     caution_rate=1 / 30,
     title="Spread of the typical rows",

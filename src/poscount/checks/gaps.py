@@ -7,7 +7,8 @@ were labelled; and then true positives are taken for negatives.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -40,16 +41,43 @@ class GapEvidence(NamedTuple):
     absent: np.ndarray
 
 
-def gap_evidence(
-    columns: Columns,
-    missing: np.ndarray,
-    unseen: np.ndarray,
-    incomplete: np.ndarray,
-    n_rows: np.ndarray,
-    absent: np.ndarray | None = None,
-) -> list[GapEvidence]:
-    """Evidence of samples, from counts of shape (n_samples, n_columns)."""
-    if absent is None:
-        absent = np.zeros(missing.shape)
-    each = zip(missing, unseen, incomplete.tolist(), n_rows.tolist(), absent, strict=True)
-    return [GapEvidence(columns, *one) for one in each]
+class ManyGapEvidence(Sequence[GapEvidence]):
+    """Gaps and words of many samples; those of a single one are made when they are asked for.
+
+    The arguments are those of `GapEvidence`, with an axis for the samples.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        missing: np.ndarray,
+        unseen: np.ndarray,
+        incomplete: np.ndarray,
+        n_rows: np.ndarray,
+        absent: np.ndarray | None = None,
+    ) -> None:
+        self.columns = columns
+        self.missing, self.unseen, self.incomplete = missing, unseen, incomplete
+        self.n_rows = n_rows
+        self.absent = np.zeros(missing.shape) if absent is None else absent
+
+    def __len__(self) -> int:
+        return len(self.missing)
+
+    @overload
+    def __getitem__(self, i: int) -> GapEvidence: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[GapEvidence]: ...
+
+    def __getitem__(self, i: int | slice) -> GapEvidence | list[GapEvidence]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(len(self))[i]]
+        return GapEvidence(
+            self.columns,
+            self.missing[i],
+            self.unseen[i],
+            self.incomplete[i].item(),
+            self.n_rows[i].item(),
+            self.absent[i],
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 from poscount.checks.columns import FAR, FILLED
 from poscount.errors import join_names
 
@@ -69,9 +69,18 @@ def _look_at_zeros(evidence: Evidence) -> Outcome | Missing:
     return Outcome("warning", more, MOST_ZEROS, sentence, advice, caution=more)
 
 
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    return not isinstance(samples.columns, Missing) and samples.columns.filled != 0
+
+
+def _zeros_concern(samples: ManySamples) -> np.ndarray | bool:
+    return not isinstance(samples.columns, Missing) and ~(samples.columns.more_zeros <= MOST_ZEROS)
+
+
 MISSING_CODE = Check(
     code="missing-code",
     look=_look,
+    concerns=_concerns,
     caution_severity="do not use",
     false_alarm_rate=0.003,
     title="Codes for missing values",
@@ -81,6 +90,8 @@ MISSING_CODE = Check(
 ADDED_ZEROS = Check(
     code="added-zeros",
     look=_look_at_zeros,
+    concerns=_zeros_concern,
+    certain=True,
     caution_rate=1 / 170,
     caution_severity="doubt",
     reason="many zeros that the positives do not have",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
+from poscount.columns import Columns
 from poscount.errors import join_names
 
 # Of rows: a smaller difference moves no answer by more.
@@ -13,19 +16,26 @@ SMALLEST, DOUBTFUL = 0.02, 0.05
 NOISE = 4.0
 
 
+def _differences(columns: Columns, missing: np.ndarray, incomplete: Any, n_rows: Any) -> np.ndarray:
+    """Differences of the shares that are missing, 0 if noise explains them; last of any column."""
+    of_positives = np.append(columns.missing_, columns.incomplete_)
+    of_sample = np.concatenate([missing, np.asarray(incomplete)[..., np.newaxis]], axis=-1)
+    n = np.asarray(n_rows)[..., np.newaxis]
+    pooled = (of_positives + of_sample) / (columns.n_ + n)
+    noise = np.sqrt(pooled * (1 - pooled) * (1 / columns.n_ + 1 / n))
+    differs = np.abs(of_sample / n - of_positives / columns.n_)
+    return np.where(differs <= NOISE * noise, 0.0, differs)
+
+
 def _look(evidence: Evidence) -> Outcome | Missing:
     gaps = evidence.gaps
     if isinstance(gaps, Missing):
         return gaps
     columns, n_rows = gaps.columns, gaps.n_rows
     # The last place stands for all columns together.
-    of_positives = np.append(columns.missing_, columns.incomplete_)
-    of_sample = np.append(gaps.missing, gaps.incomplete)
-    pooled = (of_positives + of_sample) / (columns.n_ + n_rows)
-    noise = np.sqrt(pooled * (1 - pooled) * (1 / columns.n_ + 1 / n_rows))
-    shares, positive_shares = of_sample / n_rows, of_positives / columns.n_
-    differs = np.abs(shares - positive_shares)
-    differs[differs <= NOISE * noise] = 0.0
+    shares = np.append(gaps.missing, gaps.incomplete) / n_rows
+    positive_shares = np.append(columns.missing_, columns.incomplete_) / columns.n_
+    differs = _differences(columns, gaps.missing, gaps.incomplete, n_rows)
     largest = float(differs.max())
     if largest <= SMALLEST:
         sentence = "Values are missing as often as in the positives."
@@ -60,9 +70,18 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     )
 
 
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    gaps = samples.gaps
+    if isinstance(gaps, Missing):
+        return False
+    differs = _differences(gaps.columns, gaps.missing, gaps.incomplete, gaps.n_rows)
+    return differs.max(axis=1) > SMALLEST
+
+
 MISSING_DIFFERS = Check(
     code="missing-differs",
     look=_look,
+    concerns=_concerns,
     title="Missing values",
     quantity="largest difference between the shares of missing values of a column",
     cannot_detect="other rows that lack a value, as long as they are as many",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+import numpy as np
+
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 
 # Of the rows that a sample of positives alone would have in the core.
 SMALLEST = 0.01
@@ -23,9 +25,16 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     return Outcome("notice", core, SMALLEST, sentence, advice, caution=core)
 
 
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    core = samples.core_share
+    return not isinstance(core, Missing) and ~(core >= SMALLEST)
+
+
 NOTHING_LIKE_POSITIVES = Check(
     code="nothing-like-positives",
     look=_look,
+    concerns=_concerns,
+    certain=True,
     reason="nothing in the sample is like the positives",
     title="Typical positives in the sample",
     quantity="rows like typical positives, as a share of those in a sample of positives alone",

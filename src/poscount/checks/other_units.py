@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 from poscount.checks.columns import FAR, HARDLY_INSIDE, MANY_FAR, ColumnEvidence
 from poscount.errors import join_names
 from poscount.verdict import Severity
@@ -64,9 +64,14 @@ def _where(evidence: Evidence, columns: ColumnEvidence, j: int) -> str:
     )
 
 
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    return not isinstance(samples.columns, Missing) and samples.columns.n_other_scale > 0
+
+
 OTHER_UNITS = Check(
     code="other-units",
     look=_look,
+    concerns=_concerns,
     caution_rate=1 / 70,
     false_alarm_rate=0.028,
     title="Units of the columns",

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+import numpy as np
+
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 
 # At most 5 false alarms in 100 samples of positives alone, and about 1 in 100 over samples of all
 # prevalences.
 LARGEST = 1.65
 
 
-def core_excess(uncapped: float, n_labeled: int, n_unlabeled: int) -> float:
+def core_excess(uncapped: Any, n_labeled: int, n_unlabeled: Any) -> Any:
     r"""How many more rows the core of the positives holds than if all rows were positive.
 
     In standard deviations:
 
     .. math:: \frac{\hat p - 1}{\sqrt{0.8\,(1/n_L + 1/n_U)}}
 
-    with PAT's estimate before its cap at 1.
+    with PAT's estimate before its cap at 1. The arguments are numbers or arrays.
     """
-    return (uncapped - 1) / math.sqrt(0.8 * (1 / n_labeled + 1 / n_unlabeled))
+    return (uncapped - 1) / np.sqrt(0.8 * (1 / n_labeled + 1 / n_unlabeled))
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:
@@ -38,9 +40,16 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     return Outcome("warning", excess, LARGEST, sentence, advice, caution=excess)
 
 
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    excess = samples.core_excess
+    return not isinstance(excess, Missing) and ~(excess <= LARGEST)
+
+
 OVERLAP = Check(
     code="overlap",
     look=_look,
+    concerns=_concerns,
+    certain=True,
     reason="negatives look like typical positives",
     caution_rate=1 / 100,
     title="Crowding among the typical rows",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome, severity_above
+import numpy as np
+
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome, severity_above
 from poscount.checks.core_differs import ADVICE, readings_differ, two_readings
 
 # Of (PAT - RCQ) / gap.
@@ -26,9 +28,15 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     return Outcome(severity, number, WARNING, sentence, ADVICE, caution=caution)
 
 
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    regions = samples.regions
+    return not isinstance(regions, Missing) and np.asarray(regions.disagreement > NOTICE)
+
+
 PAT_DISAGREES = Check(
     code="pat-disagrees",
     look=_look,
+    concerns=_concerns,
     reason="negatives look like part of the positives, or the positives have changed",
     caution_rate=1 / 20,
     title="Agreement of PAT and RCQ",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+import numpy as np
+
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:
@@ -16,4 +18,8 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     return Outcome("notice", used, None, sentence, caution=used)
 
 
-SUBSAMPLED = Check(code="subsampled", look=_look)
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    return False  # what is counted is counted in full
+
+
+SUBSAMPLED = Check(code="subsampled", look=_look, concerns=_concerns)

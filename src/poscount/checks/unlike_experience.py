@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+import numpy as np
+
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:
@@ -15,6 +17,14 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     return Outcome("notice", 1.0, None, sentence, caution=1.0)
 
 
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    return samples.unlike_experience
+
+
 UNLIKE_EXPERIENCE = Check(
-    code="unlike-experience", look=_look, reason="nothing like it was ever seen"
+    code="unlike-experience",
+    look=_look,
+    concerns=_concerns,
+    certain=True,
+    reason="nothing like it was ever seen",
 )

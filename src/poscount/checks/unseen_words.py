@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 from poscount.errors import join_names
 from poscount.verdict import Severity
 
@@ -62,9 +62,17 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     )
 
 
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    gaps = samples.gaps
+    if isinstance(gaps, Missing) or gaps.columns.all_numbers:
+        return False
+    return (gaps.unseen / gaps.n_rows[:, np.newaxis] > SMALLEST).any(axis=1)
+
+
 UNSEEN_WORDS = Check(
     code="unseen-words",
     look=_look,
+    concerns=_concerns,
     title="Words that no positive has",
     quantity="largest share of rows with such a word in one column",
     cannot_detect="a word that is used for something else now",

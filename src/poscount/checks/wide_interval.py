@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome, severity_above
+import numpy as np
+
+from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome, severity_above
 
 CODE = "wide-interval"
 NOTICE, WARNING = 0.24, 0.4
@@ -35,9 +37,15 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     return Outcome(severity, width, WARNING, sentence, advice, caution)
 
 
+def _concerns(samples: ManySamples) -> np.ndarray | bool:
+    return samples.width > NOTICE if samples.gap is None else samples.gap > WIDEST_GAP
+
+
 WIDE_INTERVAL = Check(
     code=CODE,
     look=_look,
+    concerns=_concerns,
+    certain=True,
     reason="there are too few rows or too few positives",
     title="Precision",
     quantity="width of the interval by chance alone",

@@ -11,10 +11,10 @@ from poscount.base import Quantifier
 from poscount.checks import (
     Evidence,
     GapEvidence,
+    ManyGapEvidence,
     Missing,
     RegionEvidence,
     dedpul_disagrees,
-    gap_evidence,
 )
 from poscount.checks.few_positives import FEWEST_POSITIVES
 from poscount.checks.second_sample import Comparison
@@ -129,7 +129,7 @@ def _gaps(rows: Rows) -> GapEvidence | Missing:
     for block in rows.blocks():
         count_gaps(block, columns, None, cells)
     counted = GapCounts.of_cells(cells[np.newaxis], columns)
-    return gap_evidence(columns, *counted, np.array([len(rows)]))[0]
+    return ManyGapEvidence(columns, *counted, np.array([len(rows)]))[0]
 
 
 def _as_numbers(rows: Rows) -> Rows | Missing:

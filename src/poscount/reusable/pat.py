@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from poscount import constraints
 from poscount.checks.overlap import core_excess
-from poscount.reusable.score_quantifier import ScoreQuantifier
+from poscount.reusable.score_quantifier import PointEstimates, ScoreQuantifier
 from poscount.schema import Array, Field, require
 
 __all__ = ["PAT"]
@@ -126,19 +126,16 @@ class PAT(ScoreQuantifier):
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         return np.median(np.minimum(1.0, tail_ratios(cells, shares)), axis=-1)
 
-    def _point_estimates(self, cells: np.ndarray) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    def _point_estimates(self, cells: np.ndarray) -> PointEstimates:
         ratios = tail_ratios(cells, self.shares_)
         curves = np.minimum(1.0, ratios)
-        uncapped, n_rows = np.median(ratios, axis=-1).tolist(), cells.sum(axis=-1).tolist()
-        details = [
-            {
-                "q": self.quantiles_,
-                "curve": curve,
-                "core_excess": core_excess(p, self.n_labeled_, n),
-            }
-            for curve, p, n in zip(curves, uncapped, n_rows, strict=True)
-        ]
-        return np.median(curves, axis=-1), details
+        uncapped, n_rows = np.median(ratios, axis=-1), cells.sum(axis=-1)
+        excess = core_excess(uncapped, self.n_labeled_, n_rows)
+
+        def details_of(i: int) -> dict[str, Any]:
+            return {"q": self.quantiles_, "curve": curves[i], "core_excess": float(excess[i])}
+
+        return PointEstimates(np.median(curves, axis=-1), details_of, excess)
 
 
 def tail_ratios(cells: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -389,20 +389,22 @@ class RCQ(RegionEstimator):
         told = isinstance(self.subtypes, str) and self.subtypes != "auto"
         return profile_kinds(plain, np.array(of_kinds), sizes, self.separation_, told)
 
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
-        estimates = []
-        for start in range(0, len(cells), GROUPS_AT_ONCE):
-            part = slice(start, start + GROUPS_AT_ONCE)
-            tables, beside = self.split_cells(cells[part])
-            counts = self.regions.read_tables(tables, n_rows[part])
-            found = self.estimate_in_regions(self.regions, counts, beside, self.calibration_)
-            if self.subtypes is not None:
-                found = self._sum_kinds(found, cells[part], n_rows[part])
-            estimates += found
-        return estimates
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Sequence[Estimate]:
+        if len(cells) > GROUPS_AT_ONCE:
+            parts = range(0, len(cells), GROUPS_AT_ONCE)
+            each = (slice(start, start + GROUPS_AT_ONCE) for start in parts)
+            return [found for part in each for found in self._estimate(cells[part], n_rows[part])]
+        tables, beside = self.split_cells(cells)
+        counts = self.regions.read_tables(tables, n_rows)
+        found = self.estimate_in_regions(self.regions, counts, beside, self.calibration_)
+        return found if self.subtypes is None else self._sum_kinds(found, cells, n_rows)
+
+    @property
+    def _groups_at_once(self) -> int:
+        return GROUPS_AT_ONCE
 
     def _sum_kinds(
-        self, plain: list[Estimate], cells: np.ndarray, n_rows: np.ndarray
+        self, plain: Sequence[Estimate], cells: np.ndarray, n_rows: np.ndarray
     ) -> list[Estimate]:
         """Estimates as sums over kinds, given those of all positives as one kind."""
         if not self.kinds_:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,14 +15,8 @@ from poscount.checks.tied_scores import check_tie, largest_tie
 from poscount.columns import Columns
 from poscount.counting import CountingQuantifier
 from poscount.counts import adds_up
-from poscount.reusable.feature_ranges import (
-    N_COLUMNS,
-    OutsideCounts,
-    add_to,
-    count_outside,
-    learn_limits,
-)
-from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
+from poscount.reusable.feature_ranges import N_COLUMNS, OutsideCounts, learn_limits
+from poscount.reusable.gap_counts import GapCounts, n_gap_cells
 from poscount.reusable.k_means import k_means
 from poscount.reusable.own_order import OwnOrder
 from poscount.reusable.region_layout import (
@@ -38,10 +32,11 @@ from poscount.reusable.region_layout import (
     RegionLayout,
     region_layout,
 )
+from poscount.reusable.region_tally import RegionTally
+from poscount.reusable.tally_plan import N_EDGES, TallyPlan, counted_together
 from poscount.rows import InputSupport, Rows
 from poscount.schema import Array, Field, Number, Part, Whole, ascending_places, require
 from poscount.scorers import Mahalanobis, fit_scorer, own_if_tied, score
-from poscount.scorers.products import products
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
 
@@ -86,18 +81,6 @@ class CountsBeside(NamedTuple):
     gaps: GapCounts
 
 
-class _Chunk(NamedTuple):
-    """Some rows: their numbers and bins, of shape (n_numbers or n_partitions, n_rows).
-
-    `holes` tells whether some rows may be in no bin of a partition.
-    """
-
-    rows: slice
-    numbers: np.ndarray
-    bins: np.ndarray
-    holes: bool
-
-
 class RegionCounter(CountingQuantifier):
     """Counts rows by score cell and by the bins of many partitions, and what lies outside.
 
@@ -109,6 +92,7 @@ class RegionCounter(CountingQuantifier):
 
     columns_: Columns
     _arranged: RegionLayout
+    _counts_rows: RegionTally
 
     LEARNED: ClassVar[Mapping[str, Field]] = {
         "scorer_": Part("Mahalanobis"),
@@ -190,7 +174,8 @@ class RegionCounter(CountingQuantifier):
 
     def learn_codes(self, positives: np.ndarray) -> None:
         """Learn from the codes of positives; `columns_` and `seed_` are known."""
-        self.__dict__.pop("_arranged", None)
+        for name in ("_arranged", "_counts_rows"):
+            self.__dict__.pop(name, None)
         self.n_given_ = self.n_labeled_ = len(positives)
         block, ordered, columns = self._in_own_order(positives)
         self.copied_ = copied_share(ordered, self.seed_)
@@ -327,32 +312,6 @@ class RegionCounter(CountingQuantifier):
             numbers, self.cuts_, [known.names_[j] for j in words], [known.bins(j) for j in words]
         )
 
-    def _bins(self, block: np.ndarray, design: np.ndarray) -> Iterator[_Chunk]:
-        """A chunk of rows at a time: their numbers, and their bins in all partitions."""
-        known = self.block_columns
-        every_column = len(self.features_) == block.shape[1]
-        only_numbers = known.all_numbers
-        gapped = np.isin(np.arange(len(self.features_)), self._layout.gapped)
-        missing_bin = np.where(gapped, N_BINS, NO_BIN).astype(np.uint8)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for rows, product in products(design, self.scorer_.location_, self.directions_):
-                # Each column contiguous, so that the comparisons run along memory.
-                codes = np.ascontiguousarray(block[rows].T, dtype=np.float64)
-                numbers = codes if only_numbers else codes[known.numbers]
-                cut = numbers if every_column else numbers[self.features_]
-                above = (cut > threshold[:, np.newaxis] for threshold in self.cuts_.T)
-                bins = next(above).view(np.uint8)
-                for more in above:
-                    bins += more.view(np.uint8)
-                gaps = bool(np.isnan(np.sum(numbers)))
-                if gaps:
-                    bins = np.where(np.isnan(cut), missing_bin[:, np.newaxis], bins)
-                words = [known.bins_of(j, codes[j]) for j in self.words_.tolist()]
-                clusters = _nearest(product - self.offsets_[:, np.newaxis])
-                found = np.vstack([bins, *words, *clusters])
-                holes = gaps or bool(words)
-                yield _Chunk(rows, numbers, found, holes)
-
     @property
     def _n_cells(self) -> int:
         return self.n_own_cells
@@ -447,44 +406,45 @@ class RegionCounter(CountingQuantifier):
         counted: np.ndarray,
     ) -> np.ndarray:
         """Do as `_tally`, from a cell on: the row of a group may hold cells of other models."""
-        if groups is None and weights is not None:
-            groups = np.zeros(len(weights), np.intp)
         starts = None if groups is None else groups * counted.shape[1]
         # A view, because counts are in C order.
         flat = counted.reshape(-1)[first_cell:]
-        in_regions, pat_end, far_end, range_end = self._ends
-        design = self.block_columns.design(block)
-        scores = score(self.scorer_, design)
-        between = np.searchsorted(self.edges_, scores)
-        lowest = np.flatnonzero(between == 0)
-        places = _pat_cells(between)
-        far = [lowest[scores[lowest] < limit] for limit in self.far_.tolist()]
-        if starts is None:
-            flat[in_regions:pat_end] += np.bincount(places, minlength=len(PAT_SHARES))
-            flat[pat_end:far_end] += [len(rows) for rows in far]
-            count_gaps(block, self.block_columns, None, flat[range_end:])
-        else:
-            add_to(flat, starts + in_regions + places, weights)
-            for i, rows in enumerate(far):
-                of_far = None if weights is None else weights[rows]
-                add_to(flat, starts[rows] + pat_end + i, of_far)
-            count_gaps(block, self.block_columns, starts + range_end, flat, weights)
-        first = _CELL[between].astype(np.uint16) * np.uint16(self._layout.n_columns)
-        column = self._layout.offsets.astype(np.uint16)[:, np.newaxis]
-        for chunk in self._bins(block, design):
-            entries = first[chunk.rows] + (column + chunk.bins)
-            if starts is None:
-                if chunk.holes:
-                    entries = entries[chunk.bins != NO_BIN]
-                flat[:in_regions] += np.bincount(entries.ravel(), minlength=in_regions)
-                count_outside(chunk.numbers, self.limits_, None, flat[far_end:])
-            else:
-                of_chunk = None if weights is None else weights[chunk.rows]
-                at = starts[chunk.rows]
-                in_bins = chunk.bins != NO_BIN if chunk.holes else None
-                add_to(flat, at + entries, of_chunk, in_bins)
-                count_outside(chunk.numbers, self.limits_, at + far_end, flat, of_chunk)
-        return places
+        return self._region_tally.add(block, starts, weights, flat)
+
+    @property
+    def _region_tally(self) -> RegionTally:
+        if "_counts_rows" not in vars(self):
+            self._counts_rows = RegionTally(self._tally_plan(), self.scorer_, self.directions_)
+        return self._counts_rows
+
+    def _tally_plan(self) -> TallyPlan:
+        known, layout = self.block_columns, self._layout
+        gapped = np.isin(np.arange(len(self.features_)), layout.gapped)
+        between = np.minimum(np.arange(N_EDGES + 1), len(self.edges_))
+        widths = tuple(layout.widths.tolist())
+        return TallyPlan(
+            edges=np.pad(self.edges_, (0, N_EDGES - len(self.edges_)), constant_values=np.inf),
+            score_cells=_CELL[between].astype(np.int64),
+            pat_cells=np.maximum(between - _N_BELOW, 0),
+            far=self.far_,
+            features=known.numbers[self.features_],
+            cuts=np.ascontiguousarray(self.cuts_),
+            missing_bins=np.where(gapped, N_BINS, NO_BIN).astype(np.uint8),
+            words=self.words_,
+            word_bins=known.bins_of_codes(self.words_),
+            clusterings=np.array(CLUSTERINGS),
+            distances=self.offsets_,
+            offsets=layout.offsets,
+            n_columns=layout.n_columns,
+            numbers=known.numbers,
+            limits=np.ascontiguousarray(self.limits_),
+            all_words=known.words,
+            unseen=np.array([float(known.unseen(j)) for j in known.words.tolist()]),
+            ends=np.array(self._ends),
+            columns=known,
+            widths=widths,
+            together=counted_together(widths, N_SCORE_CELLS),
+        )
 
     @property
     def _layout(self) -> RegionLayout:
@@ -540,8 +500,7 @@ class RegionCounter(CountingQuantifier):
 
     def _with_bins(self, cells: np.ndarray, block: np.ndarray) -> np.ndarray:
         with one_blas_thread():
-            chunks = self._bins(block, self.block_columns.design(block))
-            bins = np.concatenate([chunk.bins for chunk in chunks], axis=1)
+            bins = self._region_tally.bins(block)
         return np.vstack([cells, bins]).T.copy()
 
 
@@ -550,25 +509,6 @@ def distinct_rows(coded: np.ndarray) -> np.ndarray:
     # Codes are finite or NaN, so that infinity is free.
     rows = np.unique(np.where(np.isnan(coded), np.inf, coded), axis=0)
     return np.where(np.isinf(rows), np.nan, rows)
-
-
-def _pat_cells(between: np.ndarray) -> np.ndarray:
-    """Cell of PAT, from the index of the first edge that is not below the score."""
-    return np.maximum(between - _N_BELOW, 0)
-
-
-def _nearest(scores: np.ndarray) -> Iterator[np.ndarray]:
-    """Cluster with the largest score, for each clustering in turn."""
-    first = 0
-    for k in CLUSTERINGS:
-        best = scores[first].copy()
-        cluster = np.zeros(len(best), np.uint8)
-        for i in range(1, k):
-            closer = scores[first + i] > best
-            cluster[closer] = i
-            np.maximum(best, scores[first + i], out=best)
-        yield cluster
-        first += k
 
 
 def place_cuts(column: np.ndarray) -> np.ndarray:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poscount.calibration.calibration import Answers, Calibration
 from poscount.checks import (
-    ColumnEvidence,
     Evidence,
+    ManyGapEvidence,
+    ManySamples,
     Missing,
     PositiveColumns,
     RegionEvidence,
+    cautions_of_many,
     column_evidence,
-    gap_evidence,
     model_cautions,
-    sample_cautions,
 )
-from poscount.checks.columns import has_a_scale
+from poscount.checks.columns import ManyColumnEvidence, has_a_scale
 from poscount.checks.core_differs import core_difference
 from poscount.checks.overlap import core_excess
 from poscount.counts import Counts
 from poscount.intervals import half_width
-from poscount.prevalence import Estimate, Interval
+from poscount.prevalence import Estimates, Interval
 from poscount.reusable.pat import tail_ratios
 from poscount.reusable.region_counter import PAT_SHARES, CountsBeside, RegionCounter
 from poscount.reusable.region_profile import PROFILE
@@ -36,6 +37,15 @@ from poscount.reusable.regions import (
     interval_from_gap,
 )
 from poscount.verdict import Caution
+
+
+class _SeenInCounts(NamedTuple):
+    """What the checks see of samples before their prevalences are known."""
+
+    columns: ManyColumnEvidence | Missing
+    gaps: ManyGapEvidence
+    core_shares: np.ndarray
+    feature_names: Sequence[str]
 
 
 class RegionEstimator(RegionCounter):
@@ -168,7 +178,7 @@ class RegionEstimator(RegionCounter):
         calibration: Calibration | None,
         more: np.ndarray | None = None,
         names: Sequence[str] = PROFILE,
-    ) -> list[Estimate]:
+    ) -> Estimates:
         """Estimate prevalences from counts in regions, which need not be those of this model.
 
         Parameters
@@ -186,7 +196,8 @@ class RegionEstimator(RegionCounter):
         names : sequence of str
             Names of all columns that it looks at.
         """
-        pat = np.median(tail_ratios(beside.pat_cells, PAT_SHARES), axis=-1).tolist()
+        pat = np.median(tail_ratios(beside.pat_cells, PAT_SHARES), axis=-1)
+        excess = core_excess(pat, self.n_labeled_, counts.n_rows)
         of_model = model_cautions(
             Evidence(
                 n_labeled=self.n_labeled_,
@@ -197,58 +208,55 @@ class RegionEstimator(RegionCounter):
                 answered_by_pat=not regions.enough_positives,
             )
         )
-        n_rows = counts.n_rows.tolist()
-        seen = self._evidence_of(regions, counts, beside)
+        seen = self._seen_of(regions, counts, beside)
         if not regions.enough_positives:
-            return [
-                self._estimate_by_pat(uncapped, n, evidence, of_model, calibration is not None)
-                for uncapped, n, evidence in zip(pat, n_rows, seen, strict=True)
-            ]
+            by_experience = calibration is not None
+            return self._estimate_by_pat(
+                pat, excess, counts.n_rows, seen, of_model, by_experience=by_experience
+            )
         found = regions.find(counts)
         differences = self._core_difference(regions, counts)
         answers = null_answers(found.prevalence, found.decision.ratio, found.gap, self.confidence)
         if calibration is not None:
             lines = self._lines(regions, found, counts, beside, differences, more)
             answers = calibration.answer(lines, names, self.confidence).beside(answers)
-        return [
-            self._estimate_by_regions(
-                regions, found, answers, i, n, pat[i], float(differences[i]), evidence, of_model
-            )
-            for i, (n, evidence) in enumerate(zip(n_rows, seen, strict=True))
-        ]
+        return self._estimate_by_regions(
+            regions, found, answers, pat, excess, differences, seen, of_model
+        )
 
     def evidence(self, counts: Counts) -> Evidence:
         """What the checks can see of a sample before its prevalence is known, from its counts."""
         counted = self.count_in_regions(counts)
         _, beside = self.split_cells(self.rows_of(counts)[0])
-        return next(self._evidence_of(self.regions, counted, beside))
+        return self._evidence_of(self._seen_of(self.regions, counted, beside), 0)
 
-    def _evidence_of(
+    def _seen_of(
         self, regions: Regions, counts: RegionCounts, beside: CountsBeside
-    ) -> Iterator[Evidence]:
-        known = self.block_columns
-        names = known.design_names
+    ) -> _SeenInCounts:
         absent = np.zeros(beside.gaps.missing.shape)
         absent[:, self.words_] = regions.absent_words(counts)
-        each = zip(
-            self._column_evidence(regions, counts, beside),
-            gap_evidence(known, *beside.gaps, counts.n_rows, absent),
-            regions.core_shares(counts).tolist(),
-            strict=True,
+        return _SeenInCounts(
+            # Sums of columns have neither units nor codes for missing values.
+            Missing()
+            if hasattr(self, "projection_")
+            else self._column_evidence(regions, counts, beside),
+            ManyGapEvidence(self.block_columns, *beside.gaps, counts.n_rows, absent),
+            regions.core_shares(counts),
+            self.block_columns.design_names,
         )
-        for of_columns, gaps, core in each:
-            yield Evidence(
-                n_labeled=self.n_labeled_,
-                feature_names=names,
-                # Sums of columns have neither units nor codes for missing values.
-                columns=Missing() if hasattr(self, "projection_") else of_columns,
-                gaps=gaps,
-                core_share=core,
-            )
+
+    def _evidence_of(self, seen: _SeenInCounts, i: int) -> Evidence:
+        return Evidence(
+            n_labeled=self.n_labeled_,
+            feature_names=seen.feature_names,
+            columns=seen.columns if isinstance(seen.columns, Missing) else seen.columns[i],
+            gaps=seen.gaps[i],
+            core_share=float(seen.core_shares[i]),
+        )
 
     def _column_evidence(
         self, regions: Regions, counts: RegionCounts, beside: CountsBeside
-    ) -> list[ColumnEvidence]:
+    ) -> ManyColumnEvidence:
         below, positives_below = regions.below(counts.in_cuts)
         share = positives_below / self.n_labeled_
         zeros = self.zeros_ / self.n_labeled_
@@ -266,73 +274,111 @@ class RegionEstimator(RegionCounter):
 
     def _estimate_by_pat(
         self,
-        pat: float,
-        n_rows: int,
-        seen: Evidence,
+        pat: np.ndarray,
+        excess: np.ndarray,
+        n_rows: np.ndarray,
+        seen: _SeenInCounts,
         of_model: tuple[Caution, ...],
+        *,
         by_experience: bool,
-    ) -> Estimate:
-        p = min(1.0, pat)
-        half = float(half_width(p, self.n_labeled_, n_rows, self.confidence))
+    ) -> Estimates:
+        p = np.minimum(1.0, pat)
+        half = half_width(p, self.n_labeled_, n_rows, self.confidence)
         # So few positives bound the prevalence from above only: with a lower end, intervals held in
         # .65 of 382 samples, without in .94 (`benchmarks/calibration.py few-positives`).
-        low = 0.0 if by_experience else max(0.0, p - half)
-        interval = Interval(low, min(1.0, p + half), self.confidence)
-        excess = core_excess(pat, self.n_labeled_, n_rows)
-        evidence = replace(seen, interval=interval, core_excess=excess)
-        details = {"pat": pat, "core_excess": excess}
-        return Estimate(p, details, interval, sample_cautions(evidence, of_model))
+        low = np.zeros(len(p)) if by_experience else np.maximum(0.0, p - half)
+        high = np.minimum(1.0, p + half)
+
+        def evidence_of(i: int) -> Evidence:
+            interval = Interval(float(low[i]), float(high[i]), self.confidence)
+            of_counts = self._evidence_of(seen, i)
+            return replace(of_counts, interval=interval, core_excess=float(excess[i]))
+
+        samples = ManySamples(
+            width=high - low,
+            core_excess=excess,
+            columns=seen.columns,
+            gaps=seen.gaps,
+            core_share=seen.core_shares,
+        )
+        cautions = cautions_of_many(samples, evidence_of, of_model)
+
+        def details_of(i: int) -> dict[str, Any]:
+            return {"pat": float(pat[i]), "core_excess": float(excess[i])}
+
+        return Estimates(p, low, high, self.confidence, details_of, cautions)
 
     def _estimate_by_regions(
         self,
         regions: Regions,
         found: RegionEstimates,
         answers: Answers,
-        i: int,
-        n_rows: int,
-        pat: float,
-        difference: float,
-        seen: Evidence,
+        pat: np.ndarray,
+        excess: np.ndarray,
+        differences: np.ndarray,
+        seen: _SeenInCounts,
         of_model: tuple[Caution, ...],
-    ) -> Estimate:
-        decision = found.decision
-        p, gap, ratio = float(found.prevalence[i]), float(found.gap[i]), float(decision.ratio[i])
-        region = RegionBounds(
-            regions.words(int(decision.region[i])),
-            float(decision.region_share[i]),
-            float(decision.region_ratio[i]),
-            float(decision.region_low[i]),
-            float(decision.region_high[i]),
-        )
-        disagreement = (pat - p) / max(gap, np.finfo(float).tiny)
-        excess = core_excess(pat, self.n_labeled_, n_rows)
-        details = {
-            "region": region._asdict(),
-            "ratio": ratio,
-            "null_ratio": float(found.null_ratio[i]),
-            "gap": gap,
-            "uncalibrated": p,
-            "expected_error": number(answers.expected_error[i]),
-            "likely_error": number(answers.likely_error[i]),
-            "bound": max(float(answers.value[i]), min(1.0, region.high)),
-            "pat": pat,
-            "core_difference": difference,
-            "disagreement": disagreement,
-            "core_excess": excess,
-        }
-        interval = Interval(float(answers.low[i]), float(answers.high[i]), self.confidence)
-        evidence = replace(
-            seen,
-            interval=interval,
+    ) -> Estimates:
+        decision, gap = found.decision, found.gap
+        disagreement = (pat - found.prevalence) / np.maximum(gap, np.finfo(float).tiny)
+        of_regions = answers.value, pat, gap, differences, self.core_freedom_, disagreement
+
+        def evidence_of(i: int) -> Evidence:
+            estimate, pat_, gap_, difference, freedom, disagrees = (
+                float(values if isinstance(values, float) else values[i]) for values in of_regions
+            )
+            return replace(
+                self._evidence_of(seen, i),
+                interval=Interval(float(answers.low[i]), float(answers.high[i]), self.confidence),
+                gap=gap_,
+                core_excess=float(excess[i]),
+                regions=RegionEvidence(estimate, pat_, gap_, difference, freedom, disagrees),
+                unlike_experience=bool(answers.outside[i]),
+            )
+
+        samples = ManySamples(
+            width=answers.high - answers.low,
             gap=gap,
             core_excess=excess,
-            regions=RegionEvidence(
-                float(answers.value[i]), pat, gap, difference, self.core_freedom_, disagreement
-            ),
-            unlike_experience=bool(answers.outside[i]),
+            regions=RegionEvidence(*of_regions),
+            columns=seen.columns,
+            gaps=seen.gaps,
+            core_share=seen.core_shares,
+            unlike_experience=answers.outside,
         )
-        return Estimate(
-            float(answers.value[i]), details, interval, sample_cautions(evidence, of_model)
+        cautions = cautions_of_many(samples, evidence_of, of_model)
+
+        def details_of(i: int) -> dict[str, Any]:
+            region = RegionBounds(
+                regions.words(int(decision.region[i])),
+                float(decision.region_share[i]),
+                float(decision.region_ratio[i]),
+                float(decision.region_low[i]),
+                float(decision.region_high[i]),
+            )
+            return {
+                "region": region._asdict(),
+                "ratio": float(decision.ratio[i]),
+                "null_ratio": float(found.null_ratio[i]),
+                "gap": float(gap[i]),
+                "uncalibrated": float(found.prevalence[i]),
+                "expected_error": number(answers.expected_error[i]),
+                "likely_error": number(answers.likely_error[i]),
+                "bound": max(float(answers.value[i]), min(1.0, region.high)),
+                "pat": float(pat[i]),
+                "core_difference": float(differences[i]),
+                "disagreement": float(disagreement[i]),
+                "core_excess": float(excess[i]),
+            }
+
+        return Estimates(
+            answers.value,
+            answers.low,
+            answers.high,
+            self.confidence,
+            details_of,
+            cautions,
+            answers.likely_error,
         )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -15,18 +15,18 @@ from poscount import constraints, container
 from poscount.base import TABLE_CONSTRAINTS
 from poscount.checks import (
     Evidence,
-    GapEvidence,
+    ManyGapEvidence,
+    ManySamples,
     Missing,
-    gap_evidence,
+    cautions_of_many,
     model_cautions,
-    sample_cautions,
 )
 from poscount.checks.tied_scores import check_tie, largest_tie
 from poscount.counting import CountingQuantifier
 from poscount.counts import adds_up
 from poscount.errors import InputError
 from poscount.intervals import Resampler, half_width
-from poscount.prevalence import Estimate, Interval
+from poscount.prevalence import Estimate, Estimates, Interval
 from poscount.reusable.feature_ranges import add_to
 from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
 from poscount.rows import InputSupport, Rows
@@ -35,10 +35,28 @@ from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
 from poscount.validation import input_support
+from poscount.verdict import Caution
 
 MANY_GROUPS = 1000
 # The core of the positives is above this quantile of their scores.
 CORE_QUANTILE = 0.25
+
+
+class PointEstimates(NamedTuple):
+    """Prevalences of many samples, before their intervals.
+
+    Attributes
+    ----------
+    value : ndarray of shape (n_samples,)
+    details_of : callable
+        From the number of a sample to its details.
+    core_excess : ndarray of shape (n_samples,) or Missing
+        For the check "overlap".
+    """
+
+    value: np.ndarray
+    details_of: Callable[[int], dict[str, Any]]
+    core_excess: np.ndarray | Missing = Missing()
 
 
 class ScoreQuantifier(CountingQuantifier):
@@ -203,27 +221,46 @@ class ScoreQuantifier(CountingQuantifier):
         name = type(self.scorer_).__name__
         raise InputError(f"The scorer {name} cannot score these rows: {problem}")
 
-    def _gaps(self, cells: np.ndarray, n_rows: np.ndarray) -> Sequence[GapEvidence | Missing]:
+    def _gaps(self, cells: np.ndarray, n_rows: np.ndarray) -> ManyGapEvidence | Missing:
         """What the checks see of missing values and unseen words, for each sample."""
         if not hasattr(self, "columns_"):
-            return [Missing()] * len(cells)
+            return Missing()
         counted = GapCounts.of_cells(cells[:, len(self.shares_) :], self.columns_)
-        return gap_evidence(self.columns_, *counted, n_rows)
+        return ManyGapEvidence(self.columns_, *counted, n_rows)
 
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Sequence[Estimate]:
+        return self._estimate_some(cells, n_rows, len(cells))
+
+    def _estimate_some(
+        self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int
+    ) -> Sequence[Estimate]:
         gaps = self._gaps(cells, n_rows)
         cells = cells[:, : len(self.shares_)]
-        values, details = self._point_estimates(cells)
+        values, details_of, excess = self._point_estimates(cells)
         margins = half_width(values, self.n_labeled_, n_rows, self.confidence)
         low, high = values - margins, values + margins
-        if len(cells) <= MANY_GROUPS:
+        if n_groups <= MANY_GROUPS:
             generator = stream(self.seed_, "interval")
             resampler = Resampler(self._rule, self._concentration(), self.confidence, generator)
             ends = np.array([resampler.interval(row) for row in cells]).reshape(-1, 2)
             # The closed form is a lower limit, because resampling an empty cell shows no spread.
             low, high = np.minimum(low, ends[:, 0]), np.maximum(high, ends[:, 1])
         low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
-        of_model = model_cautions(
+
+        def evidence_of(i: int) -> Evidence:
+            return Evidence(
+                n_labeled=self.n_labeled_,
+                interval=Interval(float(low[i]), float(high[i]), self.confidence),
+                gaps=gaps if isinstance(gaps, Missing) else gaps[i],
+                core_excess=excess if isinstance(excess, Missing) else float(excess[i]),
+            )
+
+        samples = ManySamples(width=high - low, core_excess=excess, gaps=gaps)
+        cautions = cautions_of_many(samples, evidence_of, self._model_cautions())
+        return Estimates(values, low, high, self.confidence, details_of, cautions)
+
+    def _model_cautions(self) -> tuple[Caution, ...]:
+        return model_cautions(
             Evidence(
                 n_labeled=self.n_labeled_,
                 feature_names=self._design_names,
@@ -232,18 +269,6 @@ class ScoreQuantifier(CountingQuantifier):
                 largest_tie=self.largest_tie_,
             )
         )
-        estimates = []
-        for value, start, stop, found, gap in zip(values, low, high, details, gaps, strict=True):
-            interval = Interval(float(start), float(stop), self.confidence)
-            evidence = Evidence(
-                n_labeled=self.n_labeled_,
-                interval=interval,
-                gaps=gap,
-                core_excess=found.get("core_excess", Missing()),
-            )
-            cautions = sample_cautions(evidence, of_model)
-            estimates.append(Estimate(value, found, interval, cautions))
-        return estimates
 
     @property
     def _design_names(self) -> list[str]:
@@ -277,6 +302,6 @@ class ScoreQuantifier(CountingQuantifier):
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         """Prevalence for each row of `cells`; `shares` is one row for all, or one for each."""
 
-    def _point_estimates(self, cells: np.ndarray) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    def _point_estimates(self, cells: np.ndarray) -> PointEstimates:
         """Prevalence and details for each row of `cells`."""
-        return self._rule(cells, self.shares_), [{} for _ in cells]
+        return PointEstimates(self._rule(cells, self.shares_), lambda i: {})

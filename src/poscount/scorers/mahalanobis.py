@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from poscount.schema import (
     ascending_places,
     require,
 )
-from poscount.scorers.products import products
+from poscount.scorers.products import Multiplier, along_rows, stacks
 from poscount.threads import one_blas_thread
 
 
@@ -164,12 +164,32 @@ class Mahalanobis(BaseEstimator):
 
     def _score_block(self, X: np.ndarray) -> np.ndarray:
         kind: Any = np.float32 if self.keep_float32 and X.dtype == np.float32 else np.float64
-        location, whitening = self.location_.astype(kind), self.whitening_.astype(kind)
-        squares = np.empty(len(X), kind)
+        scores = np.empty(len(X))
+        score_stack = self.stack_scorer(kind)
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows, white in products(X, location, whitening):
-                np.square(white, out=white)
-                np.add.reduce(white, axis=0, out=squares[rows])
-        # The values are finite, so NaN can only come from an overflow: the row is far away.
-        squares[np.isnan(squares)] = np.inf
-        return -np.sqrt(squares, dtype=np.float64)
+            for rows, stack in stacks(X, kind):
+                scores[rows] = along_rows(score_stack(stack, stack), rows.stop - rows.start)
+        return scores
+
+    def stack_scorer(
+        self, kind: Any = np.float64
+    ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """Make a function that scores stacks of rows (`poscount.scorers.products`).
+
+        It takes a stack, and an array of the same shape for the centred rows, which may be the
+        stack itself. It returns scores of shape (n_chunks, n_rows_of_a_chunk). Overflow is
+        harmless, but numpy warns of it unless it is told not to.
+        """
+        location = self.location_.astype(kind)[:, np.newaxis]
+        multiply = Multiplier(self.whitening_.astype(kind))
+
+        def score_stack(stack: np.ndarray, centred: np.ndarray) -> np.ndarray:
+            np.subtract(stack, location, out=centred)
+            white = multiply(centred)
+            np.square(white, out=white)
+            squares = np.add.reduce(white, axis=1)
+            # The values are finite, so NaN can only come from an overflow: the row is far away.
+            squares[np.isnan(squares)] = np.inf
+            return -np.sqrt(squares, dtype=np.float64)
+
+        return score_stack

@@ -1,20 +1,18 @@
 """The loops of the region search, compiled by numba; `region_numpy` gives the same answers.
 
-They are written plainly (no inner functions, no slices, all memory from the caller), because numba
-then compiles them in half the time.
-
 Weights are counts of rows and of labelled rows in one integer: a row weighs 1, a labelled row
 1 + 2^32, and sums of weights hold both sums.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from poscount import compiling
 
 MAX_POPS = 500
 LABELED = 1 << 32
@@ -335,7 +333,6 @@ SIGNATURES = {
     ),
 }
 
-# With these declared, numba needs only half of its rounds of type inference.
 INTEGERS = {
     "search": (
         "n_features n_tree used n_heap n_entries pops entry last i j parent weight first stop to "
@@ -345,21 +342,6 @@ INTEGERS = {
 }
 
 
-@functools.cache
 def compiled(name: str) -> Callable[..., Any]:
-    """One of the functions above as machine code, kept on disk where that is possible."""
-    import numba
-
-    integers = dict.fromkeys(INTEGERS[name].split(), numba.int64)
-
-    def compile_(cache: bool) -> Callable[..., Any]:
-        decorate = numba.njit(
-            SIGNATURES[name], locals=integers, cache=cache, nogil=True, error_model="numpy"
-        )
-        return decorate(globals()[name])
-
-    try:
-        return compile_(cache=True)
-    except (RuntimeError, OSError):
-        # Neither the package's folder nor the home is writable: compile in each process.
-        return compile_(cache=False)
+    """One of the functions above as machine code."""
+    return compiling.compiled(globals()[name], SIGNATURES[name], INTEGERS[name])

@@ -7,7 +7,6 @@ numba, run in numpy with the same answers (`region_numpy`).
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import math
 import warnings
@@ -18,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poscount import compiling
 from poscount.transductive import region_kernels, region_numpy
 from poscount.transductive.region_kernels import MAX_POPS
 
@@ -386,7 +386,7 @@ def grower(forest: Forest) -> Callable[[np.ndarray], Tree]:
 @cache
 def can_compile() -> bool:
     """Whether numba is installed; if not, warns once that it would help."""
-    if importlib.util.find_spec("numba") is not None:
+    if compiling.can_compile():
         return True
     warnings.warn(
         "TIcE, ExTIcE and RanFocE give the same answers without numba, but are many times slower: "

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 
 from poscount import constraints
 from poscount.base import TABLE_CONSTRAINTS, Quantifier
-from poscount.checks import Evidence, gap_cautions, gap_evidence
+from poscount.checks import Evidence, ManyGapEvidence, gap_cautions
 from poscount.intervals import bootstrap_interval, estimate_from_halves
 from poscount.prevalence import Estimate, Interval, Prevalence
 from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
@@ -114,7 +114,7 @@ class TransductiveQuantifier(Quantifier):
         for block in rows.blocks():
             count_gaps(block, columns, None, cells)
         counted = GapCounts.of_cells(cells[np.newaxis], columns)
-        (gaps,) = gap_evidence(columns, *counted, np.array([len(rows)]))
+        (gaps,) = ManyGapEvidence(columns, *counted, np.array([len(rows)]))
         return gap_cautions(Evidence(n_labeled=self.n_labeled_, gaps=gaps))
 
     def _bootstrap_interval(

@@ -331,9 +331,9 @@ def _of_learned_cuts(regions: Regions, counts: RegionCounts) -> tuple[float, flo
 
 
 def _classifiers(seed: int) -> list[BaseEstimator]:
-    from sklearn.ensemble import ExtraTreesClassifier  # brings much more than itself
+    from poscount.transductive.extra_trees import ExtraTrees  # brings much more than itself
 
     return [
         LogisticRegression(max_iter=1000),
-        ExtraTreesClassifier(N_TREES, min_samples_leaf=5, random_state=seed),
+        ExtraTrees(N_TREES, min_samples_leaf=5, random_state=seed),
     ]

@@ -1,0 +1,160 @@
+"""Counting rows for RCQ: one pass over stacks of rows that fit into the cache."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from poscount import compiling
+from poscount.reusable import tally_kernel
+from poscount.reusable.tally_numpy import NumpyTally, bins_of
+from poscount.reusable.tally_plan import TallyPlan
+from poscount.scorers import Mahalanobis
+from poscount.scorers.products import Multiplier, put_rows, stacks
+
+# How much longer numpy takes for rows that have groups or weights.
+COST_OF_GROUPS = 4
+
+
+class _Tally(Protocol):
+    """A way of counting."""
+
+    def add(
+        self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray
+    ) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class RegionTally:
+    """Counts rows by score cell and bin, and what lies outside; finds the bins of single rows.
+
+    Parameters
+    ----------
+    plan : TallyPlan
+    scorer : Mahalanobis
+    directions : ndarray of shape (n_design_columns, n_clusters)
+        By which rows are multiplied to find the nearest cluster.
+    """
+
+    def __init__(self, plan: TallyPlan, scorer: Mahalanobis, directions: np.ndarray) -> None:
+        self.plan = plan
+        self.scorer = scorer
+        self.directions = directions
+
+    def add(
+        self,
+        block: np.ndarray,
+        starts: np.ndarray | None,
+        weights: np.ndarray | None,
+        flat: np.ndarray,
+    ) -> np.ndarray:
+        """Add the rows of a block to counts.
+
+        Parameters
+        ----------
+        block : ndarray of shape (n_rows, n_table_columns)
+            Codes.
+        starts : ndarray of int64, shape (n_rows,), or None
+            Where the counts of each row's group start in `flat`; None for one group.
+        weights : ndarray of int64, shape (n_rows,), or None
+            What each row counts; 1 if None.
+        flat : ndarray of int64
+            Counts, which are added to.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+            PAT cell of each row.
+        """
+        places = np.empty(len(block), np.int64)
+        work = block.size * (1 if starts is None and weights is None else COST_OF_GROUPS)
+        way = CompiledTally if compiling.worth_compiling(work) else NumpyTally
+        design = self.plan.columns.design(block)
+        # Only numbers without gaps are scored as they are.
+        complete = design is block
+        tally: _Tally = way(self.plan, starts, weights, flat, places, complete)
+        score_stack = self.scorer.stack_scorer()
+        multiply = Multiplier(self.directions)
+        memory = None
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, stack in stacks(design):
+                if memory is None:
+                    memory = np.zeros((len(stack), block.shape[1], stack.shape[2]))
+                other = memory[: len(stack)]
+                # Bins are found by what the codes are before they are centred.
+                codes, centred = (stack, other) if complete else (other, stack)
+                if not complete:
+                    put_rows(block[rows], codes)
+                scores = score_stack(stack, centred)
+                tally.add(rows, codes, scores, multiply(centred))
+        tally.finish()
+        return places
+
+    def bins(self, block: np.ndarray) -> np.ndarray:
+        """Bins of rows in all partitions: uint8, shape (n_partitions, n_rows)."""
+        design = self.plan.columns.design(block)
+        multiply = Multiplier(self.directions)
+        location = self.scorer.location_[:, np.newaxis]
+        found = [np.empty((len(self.plan.offsets), 0), np.uint8)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, stack in stacks(design):
+                stack -= location
+                nearness = multiply(stack)
+                codes = np.ascontiguousarray(block[rows].T, dtype=np.float64)
+                n_clusters, n_rows = nearness.shape[1], codes.shape[1]
+                together = nearness.transpose(1, 0, 2).reshape(n_clusters, -1)[:, :n_rows]
+                gaps = bool(np.isnan(np.sum(codes)))
+                found.append(bins_of(self.plan, codes, together, gaps))
+        return np.concatenate(found, axis=1)
+
+
+class CompiledTally:
+    """As `NumpyTally`, in machine code."""
+
+    def __init__(
+        self,
+        plan: TallyPlan,
+        starts: np.ndarray | None,
+        weights: np.ndarray | None,
+        flat: np.ndarray,
+        places: np.ndarray,
+        complete: bool,
+    ) -> None:
+        self._kernel = compiling.compiled(
+            tally_kernel.tally, tally_kernel.SIGNATURE, tally_kernel.INTEGERS
+        )
+        self._starts, self._weights = starts, weights
+        self._places, self._complete = places, complete
+        n = tally_kernel.AT_ONCE
+        kinds = (np.int64, np.uint8, np.float64, np.uint8)
+        work = tuple(np.empty(n, kind) for kind in kinds)
+        self._of_plan = plan[: TallyPlan._fields.index("columns")]
+        self._flat, self._work = flat, work
+
+    def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:
+        """Count the rows of a stack."""
+        places = self._places[rows]
+        # Whatever is not used has to be of the right type.
+        starts, weights = (
+            places if values is None else values[rows] for values in (self._starts, self._weights)
+        )
+        self._kernel(
+            codes,
+            len(places),
+            scores,
+            nearness,
+            starts,
+            self._starts is not None,
+            weights,
+            self._weights is not None,
+            self._complete,
+            *self._of_plan,
+            self._flat,
+            places,
+            *self._work,
+        )
+
+    def finish(self) -> None:
+        """Nothing is left to do."""

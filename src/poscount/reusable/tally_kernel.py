@@ -1,0 +1,242 @@
+"""RCQ's counting as one compiled loop; `tally_numpy` gives the same counts.
+
+It compares, subtracts, and adds integers, so that both agree to the last count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Rows that are looked at together: what is known of them fits into the fastest cache.
+AT_ONCE = 1024
+NO_BIN = 255
+
+
+def tally(
+    codes: np.ndarray,
+    n_rows: int,
+    scores: np.ndarray,
+    nearness: np.ndarray,
+    starts: np.ndarray,
+    grouped: int,
+    weights: np.ndarray,
+    weighted: int,
+    complete: int,
+    edges: np.ndarray,
+    score_cells: np.ndarray,
+    pat_cells: np.ndarray,
+    far: np.ndarray,
+    features: np.ndarray,
+    cuts: np.ndarray,
+    missing_bins: np.ndarray,
+    words: np.ndarray,
+    word_bins: np.ndarray,
+    clusterings: np.ndarray,
+    distances: np.ndarray,
+    offsets: np.ndarray,
+    n_columns: int,
+    numbers: np.ndarray,
+    limits: np.ndarray,
+    all_words: np.ndarray,
+    unseen: np.ndarray,
+    ends: np.ndarray,
+    flat: np.ndarray,
+    places: np.ndarray,
+    at: np.ndarray,
+    bins: np.ndarray,
+    best: np.ndarray,
+    incomplete: np.ndarray,
+) -> None:
+    """Add the rows of a stack to counts.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_chunks, n_table_columns, size)
+    n_rows : int
+        Rows of the stack, without its padding.
+    scores : ndarray of shape (n_chunks, size)
+    nearness : ndarray of shape (n_chunks, n_clusters, size)
+        How near each row is to each cluster, before `distances` is subtracted.
+    starts, weights : ndarray of int64, shape (n_rows,)
+        Where the counts of each row's group start, if the rows are grouped; and what each row
+        counts, if they are weighted.
+    complete : int
+        Whether no code is missing.
+    edges, score_cells, pat_cells, far, features, cuts, missing_bins, words, word_bins, \
+clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, ends
+        As in `poscount.reusable.tally_plan.TallyPlan`.
+    flat : ndarray of int64
+        Counts, which are added to.
+    places : ndarray of int64, shape (n_rows,)
+        Becomes the PAT cell of each row.
+    at, bins, best, incomplete : ndarray of shape (AT_ONCE,)
+        Work space.
+    """
+    n_table, size = codes.shape[1], codes.shape[2]
+    n_limits = limits.shape[1] >> 1
+    n_outside = limits.shape[1] + 1
+    for chunk in range(codes.shape[0]):
+        n_chunk = min(size, n_rows - chunk * size)
+        for begin in range(0, n_chunk, AT_ONCE):
+            n = min(AT_ONCE, n_chunk - begin)
+            row = chunk * size + begin
+
+            # The cells along the score, by a binary search without branches among 63 edges.
+            for i in range(n):
+                value = scores[chunk, begin + i]
+                k = 32 * (edges[31] < value)
+                k += 16 * (edges[k + 15] < value)
+                k += 8 * (edges[k + 7] < value)
+                k += 4 * (edges[k + 3] < value)
+                k += 2 * (edges[k + 1] < value)
+                k += edges[k] < value
+                start = starts[row + i] if grouped else 0
+                weight = weights[row + i] if weighted else 1
+                places[row + i] = pat_cells[k]
+                flat[start + ends[0] + pat_cells[k]] += weight
+                at[i] = start + score_cells[k] * n_columns
+                if k == 0:
+                    for j in range(len(far)):
+                        if value < far[j]:
+                            flat[start + ends[1] + j] += weight
+
+            # The nearest cluster of each clustering.
+            partition = len(features) + len(words)
+            cluster = 0
+            for j in range(len(clusterings)):
+                offset = offsets[partition + j]
+                for i in range(n):
+                    bins[i] = 0
+                    best[i] = nearness[chunk, cluster, begin + i] - distances[cluster]
+                for k in range(1, clusterings[j]):
+                    for i in range(n):
+                        value = nearness[chunk, cluster + k, begin + i] - distances[cluster + k]
+                        closer = value > best[i]
+                        bins[i] = k if closer else bins[i]
+                        # Nothing is nearer than what has overflowed.
+                        best[i] = value if closer | (value != value) else best[i]
+                for i in range(n):
+                    flat[at[i] + offset + bins[i]] += weights[row + i] if weighted else 1
+                cluster += clusterings[j]
+
+            # The bins of numbers.
+            for j in range(len(features)):
+                column = features[j]
+                offset = offsets[j]
+                cut_0 = cuts[j, 0]
+                cut_1 = cuts[j, 1]
+                cut_2 = cuts[j, 2]
+                cut_3 = cuts[j, 3]
+                n_gaps = 0
+                for i in range(n):
+                    value = codes[chunk, column, begin + i]
+                    bins[i] = (
+                        np.uint8(value > cut_0)
+                        + np.uint8(value > cut_1)
+                        + np.uint8(value > cut_2)
+                        + np.uint8(value > cut_3)
+                    )
+                    n_gaps += value != value
+                if n_gaps:
+                    for i in range(n):
+                        value = codes[chunk, column, begin + i]
+                        if value != value:
+                            bins[i] = missing_bins[j]
+                        if bins[i] != NO_BIN:
+                            flat[at[i] + offset + bins[i]] += weights[row + i] if weighted else 1
+                else:
+                    for i in range(n):
+                        flat[at[i] + offset + bins[i]] += weights[row + i] if weighted else 1
+
+            # The bins of categories.
+            for j in range(len(words)):
+                offset = offsets[len(features) + j]
+                for i in range(n):
+                    value = codes[chunk, words[j], begin + i]
+                    k = word_bins.shape[1] - 1
+                    if value == value:
+                        k = int(value)
+                    nearest = word_bins[j, k]
+                    if nearest != NO_BIN:
+                        flat[at[i] + offset + nearest] += weights[row + i] if weighted else 1
+
+            # Rows outside of the ranges of numbers: most rows are inside, and few are zero.
+            for j in range(len(numbers)):
+                column = numbers[j]
+                offset = ends[2] + j * n_outside
+                n_zeros = 0
+                for i in range(n):
+                    n_zeros += codes[chunk, column, begin + i] == 0.0
+                if n_zeros:
+                    for i in range(n):
+                        if codes[chunk, column, begin + i] == 0.0:
+                            start = starts[row + i] if grouped else 0
+                            weight = weights[row + i] if weighted else 1
+                            flat[start + offset + 2 * n_limits] += weight
+                for k in range(n_limits):
+                    low = limits[j, k]
+                    high = limits[j, n_limits + k]
+                    n_below = 0
+                    n_above = 0
+                    for i in range(n):
+                        value = codes[chunk, column, begin + i]
+                        n_below += value < low
+                        n_above += value > high
+                    if n_below + n_above == 0:
+                        break
+                    if grouped | weighted:
+                        for i in range(n):
+                            value = codes[chunk, column, begin + i]
+                            if value < low or value > high:
+                                start = starts[row + i] if grouped else 0
+                                weight = weights[row + i] if weighted else 1
+                                flat[start + offset + k + n_limits * (value > high)] += weight
+                    else:
+                        flat[offset + k] += n_below
+                        flat[offset + n_limits + k] += n_above
+
+            # What is missing, and words that no positive has.
+            any_gaps = 0
+            for column in range(0 if complete else n_table):
+                n_gaps = 0
+                for i in range(n):
+                    value = codes[chunk, column, begin + i]
+                    n_gaps += value != value
+                if n_gaps:
+                    if not any_gaps:
+                        for i in range(n):
+                            incomplete[i] = 0
+                    any_gaps = 1
+                    for i in range(n):
+                        value = codes[chunk, column, begin + i]
+                        if value != value:
+                            incomplete[i] = 1
+                            start = starts[row + i] if grouped else 0
+                            weight = weights[row + i] if weighted else 1
+                            flat[start + ends[3] + column] += weight
+            if any_gaps:
+                for i in range(n):
+                    if incomplete[i]:
+                        start = starts[row + i] if grouped else 0
+                        weight = weights[row + i] if weighted else 1
+                        flat[start + ends[3] + n_table] += weight
+            for j in range(len(all_words)):
+                for i in range(n):
+                    if codes[chunk, all_words[j], begin + i] == unseen[j]:
+                        start = starts[row + i] if grouped else 0
+                        weight = weights[row + i] if weighted else 1
+                        flat[start + ends[3] + n_table + 1 + j] += weight
+
+
+SIGNATURE = (
+    "void(float64[:, :, ::1], int64, float64[:, ::1], float64[:, :, ::1], int64[::1], int64,"
+    "int64[::1], int64, int64, float64[::1], int64[::1], int64[::1], float64[::1], int64[::1],"
+    "float64[:, ::1], uint8[::1], int64[::1], uint8[:, ::1], int64[::1], float64[::1],"
+    "int64[::1], int64,"
+    "int64[::1], float64[:, ::1], int64[::1], float64[::1], int64[::1], int64[::1], int64[::1],"
+    "int64[::1], uint8[::1], float64[::1], uint8[::1])"
+)
+INTEGERS = (
+    "n_table size n_limits n_outside chunk n_chunk begin n row i j k start weight partition "
+    "cluster offset nearest column n_gaps n_below n_above n_zeros any_gaps"
+)

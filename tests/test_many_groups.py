@@ -1,0 +1,98 @@
+"""Answers of many groups: as columns, in blocks, and with the warnings of each group by itself."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from poscount import PAT, RCQ, InputError, counting
+from poscount.checks import SAMPLE_CHECKS, cautions_of_many, sample_cautions
+from poscount.prevalence import as_columns
+from poscount.reusable import rcq, region_estimator, score_quantifier
+
+pytestmark = pytest.mark.usefixtures("global_generator_untouched")
+
+NAMES = list("abcde")
+
+
+def table(rng, n):
+    frame = pd.DataFrame(rng.normal(size=(n, 5)), columns=NAMES)
+    frame["site"] = rng.choice(["north", "south", "east"], n)
+    frame.loc[rng.random(n) < 0.1, "a"] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="module")
+def spoilt():
+    """Groups of all sizes, which are spoilt in ways that the checks know."""
+    rng = np.random.default_rng(1)
+    frame = table(rng, 3000)
+    group = np.sort(rng.choice(60, len(frame), p=np.arange(1, 61) / 1830))
+    kind = group % 10
+    frame.loc[kind == 1, NAMES] += 50
+    frame.loc[kind == 2, "b"] *= 1000
+    frame.loc[(kind == 3) & (rng.random(len(frame)) < 0.5), NAMES[1:]] = 0.0
+    frame.loc[(kind == 4) & (rng.random(len(frame)) < 0.3), "c"] = -9999
+    frame.loc[kind == 5, "a"] = np.nan
+    frame.loc[kind == 6, "site"] = "new"
+    frame.loc[kind == 7, NAMES] *= 0.2
+    frame.loc[kind == 8, NAMES] += 1.5
+    frame["group"] = group
+    return frame.sample(frac=1, random_state=0).reset_index(drop=True)
+
+
+@pytest.fixture(scope="module", params=[PAT, RCQ])
+def model(request):
+    return request.param(random_state=0).fit(table(np.random.default_rng(0), 200))
+
+
+def test_columns_are_those_of_single_answers(model, spoilt):
+    frame = model.quantify_by(spoilt, "group")
+    expected = as_columns(list(model.quantify_groups(spoilt, "group").values()))
+    assert list(frame.columns) == ["group", *expected]
+    for name, values in expected.items():
+        assert frame[name].tolist() == values
+    assert len(set(frame["verdict"])) > 1 or isinstance(model, PAT)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_blocks_of_groups_change_nothing(model, spoilt, monkeypatch, n_jobs):
+    expected = model.quantify_by(spoilt, "group")
+    monkeypatch.setattr(counting, "_CELLS_AT_ONCE", 7 * model._n_cells)
+    monkeypatch.setattr(rcq, "GROUPS_AT_ONCE", 5)
+    monkeypatch.setattr(counting.CountingQuantifier, "_groups_at_once", 5)
+    found = model.set_params(n_jobs=n_jobs).quantify_by(spoilt, "group")
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_a_bad_row_is_named_by_its_place(model, spoilt, monkeypatch):
+    monkeypatch.setattr(counting, "_CELLS_AT_ONCE", 7 * model._n_cells)
+    monkeypatch.setattr(counting.CountingQuantifier, "_groups_at_once", 5)
+    bad = spoilt.copy()
+    bad.loc[[1200, 2400], "d"] = np.inf
+    with pytest.raises(InputError) as caught:
+        model.quantify_by(bad, "group")
+    assert (caught.value.column, caught.value.row) == ("d", 1200)
+
+
+def test_checks_that_are_not_asked_would_not_warn(model, spoilt, monkeypatch):
+    seen = []
+
+    def watched(samples, evidence_of, of_model):
+        found = cautions_of_many(samples, evidence_of, of_model)
+        seen.extend(
+            (found[i], sample_cautions(evidence_of(i), of_model)) for i in range(len(found))
+        )
+        return found
+
+    for module in (region_estimator, score_quantifier):
+        monkeypatch.setattr(module, "cautions_of_many", watched)
+    model.quantify_by(spoilt, "group")
+    assert len(seen) == spoilt["group"].nunique()
+    for found, expected in seen:
+        assert found == expected
+    codes = {caution.code for _, expected in seen for caution in expected}
+    assert len(codes) >= (9 if isinstance(model, RCQ) else 3)
+
+
+def test_every_check_says_which_samples_concern_it():
+    assert all(check.concerns is not type(check).concerns for check in SAMPLE_CHECKS)
