@@ -134,7 +134,7 @@ def count_batches(
             yield reader.schema.empty_table()
             yield from reader
 
-    return count_sources(counter, [BatchSource(None, batches)], n_jobs=n_jobs)
+    return count_sources(counter, [BatchSource.of_batches(batches)], n_jobs=n_jobs)
 
 
 @contextlib.contextmanager
