@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from poscount.files.arrow import OnProgress, pyarrow
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import model_columns
 from poscount.files.reading import Part, read_parts
+from poscount.files.streams import size_of
 from poscount.rows import BLOCK_ROWS
 
 _BATCH_VALUES = 2**21
@@ -127,7 +127,7 @@ class _BytesRead:
 
     def __init__(self, files: Sequence[str], progress: OnProgress | None) -> None:
         self.progress = progress
-        self.sizes = {file: 0 if file == "-" else os.path.getsize(file) for file in files}
+        self.sizes = {file: size_of(file) if progress else 0 for file in files}
         self.before, self.total = 0, sum(self.sizes.values())
 
     def progress_of(self, file: str) -> OnProgress | None:

@@ -57,7 +57,7 @@ def csv_parts(
     all of their cells; it reads the same numbers as `poscount.files.text_numbers` from fewer ways
     to write them.
     """
-    source, size = source_name(path), size_of(path)
+    source, size = source_name(path), size_of(path) if progress else 0
     with unpacked(path) as (stream, raw):
         blocks = _blocks(Utf8Stream(stream, source, csv_format.encoding, _BLOCK_BYTES), source)
         names, delimiter, first = _first_line(next(blocks, None), csv_format, required, source)

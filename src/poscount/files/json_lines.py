@@ -45,7 +45,7 @@ def json_batches(
         Keys whose values must be numbers.
     """
     pa = pyarrow()
-    size = size_of(path)
+    size = size_of(path) if progress else 0
     names: dict[str, None] = {}
     for block in _blocks(path, csv_format):
         names |= dict.fromkeys(key for record in block.objects for key in record)

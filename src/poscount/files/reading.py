@@ -19,6 +19,7 @@ from poscount.files.excel import excel_batches
 from poscount.files.features import chosen_columns, is_text
 from poscount.files.json_lines import json_batches
 from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
+from poscount.files.remote import check_url, is_url, matching_urls, without_query
 from poscount.files.streams import archive_member, source_name
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import infer, numbers, without_signs, words
@@ -44,7 +45,7 @@ _TOLD_SUFFIXES = ", ".join(suffix for suffix in _ALL_SUFFIXES if suffix.count(".
 
 
 def expand(paths: Sequence[str]) -> list[str]:
-    """Turn files, globs, directories and ``-`` into a list of files without repetition.
+    """Turn files, URLs, globs, directories and ``-`` into a list of files without repetition.
 
     Parameters
     ----------
@@ -71,7 +72,8 @@ def expand(paths: Sequence[str]) -> list[str]:
     found: dict[str, str] = {}
     for path in paths:
         for file in _matches(path):
-            found.setdefault(file if file == "-" else os.path.realpath(file), file)
+            same = file if file == "-" or is_url(file) else os.path.realpath(file)
+            found.setdefault(same, file)
     return list(found.values())
 
 
@@ -177,7 +179,7 @@ def read_parts(
     path = os.fspath(path)
     file_format = _format_of(path)
     _check_file(path)
-    in_path = partition_values(path)
+    in_path = partition_values(without_query(path))
     # A feature is never taken from a path.
     partitions: dict[str, str | None] = {}
     chosen: list[str] | None = None if columns is None else [*columns]
@@ -211,7 +213,7 @@ def read_parts(
         return [batch.slice(start, batch_rows) for start in starts]
 
     source = source_name(path)
-    csv_format = csv_format.checked(path)
+    csv_format = csv_format.checked(without_query(path))
     if file_format == "CSV":
         pieces = csv_parts(path, choose, required, numeric or (), csv_format, progress)
     elif file_format == "JSON lines":
@@ -347,16 +349,27 @@ def _different_types(
 
 
 def _matches(path: str) -> list[str]:
+    if is_url(path):
+        files = matching_urls(path, _is_supported)
+        if not files:
+            raise InputError(f"no file there matches, or ends in {_TOLD_SUFFIXES}.", file=path)
+        return files
     if path == "-" or os.path.isfile(path):
         return [path]
     if os.path.isdir(path):
         return _supported_below(path)
     if not glob.has_magic(path):
         raise InputError("there is no such file or directory.", file=path)
-    files = [_matches(match) for match in sorted(glob.glob(path, recursive=True))]
-    if not files:
+    found = [_matches(match) for match in sorted(glob.glob(path, recursive=True))]
+    if not found:
         raise InputError("no file matches this pattern.", file=path)
-    return list(chain.from_iterable(files))
+    return list(chain.from_iterable(found))
+
+
+def _is_supported(below: str) -> bool:
+    """Tell by its path below a directory whether a file is to be read with all others there."""
+    hidden = any(part.startswith((".", "_")) for part in below.split("/"))
+    return below.lower().endswith(_ALL_SUFFIXES) and not hidden
 
 
 def _supported_below(directory: str) -> list[str]:
@@ -376,11 +389,12 @@ def _supported_below(directory: str) -> list[str]:
 def _format_of(path: str) -> str:
     if path == "-":
         return "CSV"
+    name = without_query(path).lower()
     for file_format, suffixes in _SUFFIXES.items():
-        if path.lower().endswith(suffixes):
+        if name.endswith(suffixes):
             return file_format
     inside = ""
-    if path.lower().endswith(".zip"):
+    if name.endswith(".zip"):
         _check_file(path)
         inside = archive_member(path)
         for file_format in ("CSV", "JSON lines"):
@@ -395,6 +409,9 @@ def _format_of(path: str) -> str:
 
 def _check_file(path: str) -> None:
     if path == "-":
+        return
+    if is_url(path):
+        check_url(path)
         return
     if os.path.isdir(path):
         raise InputError("this is a directory, not a file.", file=path)
