@@ -16,6 +16,7 @@ ROOMS = [
     "container",
     "weights",
     "counts",
+    "scikit",
     "constraints",
     "projection",
     "gap_filling",

@@ -1,8 +1,5 @@
-"""What a parameter may be: scikit-learn's declarations.
+"""What a parameter may be: scikit-learn's declarations, which are private there."""
 
-They are private there, so that this is the one file to change when they do.
-"""
-
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from poscount.scikit import HasMethods, Interval, StrOptions
 
 __all__ = ["HasMethods", "Interval", "StrOptions"]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import BaseEstimator
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 RandomState = int | np.integer | np.random.RandomState | np.random.Generator | None
 
