@@ -16,6 +16,11 @@ from poscount.words import DATES, Words, words_of, words_of_values
 
 BLOCK_ROWS = 65536
 _WIDE_VALUES = 2**23
+# Types of pyarrow whose memory numpy can use as it is.
+_SHARED = (
+    *("float", "double", "int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64"),
+)
 
 
 class InputSupport(NamedTuple):
@@ -237,13 +242,13 @@ def _put_arrow(values: np.ndarray, column: Any) -> None:
     start = 0
     for chunk in column.chunks:
         stop = start + len(chunk)
-        try:
-            if chunk.null_count and values.dtype.kind == "f":
-                chunk = chunk.cast(str(values.dtype), safe=False).fill_null(np.nan)
+        if not chunk.null_count and str(chunk.type) in _SHARED:
             # Not to_numpy, which imports pandas.
             values[start:stop] = np.from_dlpack(chunk)
-        except (TypeError, ValueError, NotImplementedError):
-            # Booleans and decimals.
+        elif str(chunk.type) in (*_SHARED, "bool"):
+            numbers = chunk.cast(str(values.dtype), safe=False).fill_null(np.nan)
+            values[start:stop] = np.from_dlpack(numbers)
+        else:
             values[start:stop] = chunk.to_numpy(zero_copy_only=False)
         start = stop
 
