@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import functools
 import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 
 import psutil
 
-from engines import fitted, make_files
+from engines import fitted, make_files, spark_session
 from watch import Figure, Pair
 from watched_files import DATA, parquet_folder
 
@@ -54,23 +53,9 @@ def start_dask() -> None:
     atexit.register(client.close)
 
 
-def start_spark() -> Any:
+def start_spark() -> None:
     """A session on two cores."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.memory", "2g")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "65536")
-        .getOrCreate()
-    )
-    atexit.register(session.stop)
-    return session
+    atexit.register(spark_session().stop)
 
 
 def frame_of(cluster: str, folder: Path) -> Any:
