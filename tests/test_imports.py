@@ -4,15 +4,9 @@ import json
 import subprocess
 import sys
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
 import pytest
-from sklearn.base import BaseEstimator
 
 import poscount
-from poscount import registry
 
 
 def modules_after(statement):
@@ -105,92 +99,3 @@ def test_the_names_of_the_package_come_from_files_and_the_registry_alone():
 def test_an_unknown_name_is_an_ordinary_error():
     with pytest.raises(AttributeError, match="no attribute 'Pat'"):
         poscount.Pat  # noqa: B018
-
-
-# Commands that only count
-
-
-COUNTING = [name for name, place in registry.METHODS.items() if ".reusable." in place]
-QUANTIFY = """
-import contextlib, io, sys
-sys.argv = {arguments!r}
-from poscount.cli import main
-out = io.StringIO()
-with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
-    main()
-"""
-SHOW = "\nprint(out.getvalue())"
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    """Tables with numbers, words and gaps, and models that were fitted on them."""
-    rng = np.random.default_rng(0)
-    folder = tmp_path_factory.mktemp("saved")
-
-    def table(n):
-        size = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n))
-        words = {"size": size, "site": rng.choice(["north", "south"], n)}
-        return pa.table({**words, "times": rng.integers(0, 3, n), "big": rng.normal(size=n)})
-
-    positives, sample = table(300), table(500)
-    pq.write_table(sample, folder / "trap.parquet")
-    pyarrow.csv.write_csv(sample, folder / "trap.csv")
-    for name in COUNTING:
-        model = registry.method(name)(random_state=0).fit(positives, features=["size", "big"])
-        model.save(folder / f"{name}.poscount")
-    mixed = poscount.RCQ(random_state=0).fit(positives, features=["size", "site", "big"])
-    mixed.save(folder / "mixed.poscount")
-    wide = {f"x{j}": rng.normal(size=300) for j in range(250)}
-    poscount.RCQ(random_state=0).fit(pa.table(wide)).save(folder / "wide.poscount")
-    pq.write_table(pa.table(wide), folder / "wide.parquet")
-    return folder
-
-
-COMMANDS = {
-    **{name: [f"{name}.poscount", "trap.parquet"] for name in COUNTING},
-    "csv": ["rcq.poscount", "trap.csv"],
-    "groups": ["rcq.poscount", "trap.parquet", "--by", "site"],
-    "weights": ["pat.poscount", "trap.csv", "--weights", "times", "--by", "site"],
-    "words": ["mixed.poscount", "trap.csv"],
-    "wide": ["wide.poscount", "wide.parquet"],
-}
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_to_count_with_a_model_from_a_file_takes_no_scikit_learn(saved, name):
-    model, data, *options = COMMANDS[name]
-    arguments = [str(saved / model), str(saved / data), *options, "--format", "json"]
-    command = ["poscount", "quantify", *arguments]
-    light = modules_after(QUANTIFY.format(arguments=command))
-    assert not {"sklearn", "pandas", "scipy.stats", "numba"} & light
-    # The same answers, to the last digit, as with scikit-learn.
-    shown = [
-        subprocess.run(
-            [sys.executable, "-c", start + QUANTIFY.format(arguments=command) + SHOW],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for start in ("", "import sklearn.base\n")
-    ]
-    assert shown[0] == shown[1]
-    assert "prevalence" in shown[0]
-
-
-def test_other_models_bring_what_they_need(saved, tmp_path):
-    pytest.importorskip("skops")
-    rows = pq.read_table(saved / "trap.parquet").select(["big", "times"])
-    foreign = poscount.PAT(scorer=registry.scorer("isolation-forest"), random_state=0)
-    foreign.fit(rows).save(tmp_path / "foreign.poscount")
-    poscount.BBE(random_state=0).fit(rows).save(tmp_path / "bbe.poscount")
-    for name in ("foreign", "bbe"):
-        model = str(tmp_path / f"{name}.poscount")
-        command = ["poscount", "quantify", model, str(saved / "trap.parquet")]
-        assert "sklearn" in modules_after(QUANTIFY.format(arguments=command))
-
-
-def test_who_has_scikit_learn_keeps_it(saved):
-    model = registry.load_to_count(saved / "rcq.poscount")
-    assert isinstance(model, BaseEstimator)
-    assert model.hash_ == poscount.load(saved / "rcq.poscount").hash_

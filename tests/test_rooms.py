@@ -16,7 +16,6 @@ ROOMS = [
     "container",
     "weights",
     "counts",
-    "scikit",
     "constraints",
     "projection",
     "gap_filling",

@@ -9,6 +9,8 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from poscount import constraints, persistence
 from poscount.columns import Columns
@@ -16,7 +18,6 @@ from poscount.errors import InputError, require_rows
 from poscount.grouping import group_codes, group_keys, require_grouping
 from poscount.prevalence import Estimate, Prevalence, as_columns
 from poscount.rows import InputSupport, Rows
-from poscount.scikit import BaseEstimator, check_is_fitted
 from poscount.seeds import seed_of
 from poscount.validation import (
     as_frame,
@@ -102,8 +103,6 @@ class Quantifier(BaseEstimator):
         """Same as `quantify`, for pipelines; as strict about column names as scikit-learn."""
         check_is_fitted(self)
         if as_frame(X) is not None:
-            from sklearn.utils.validation import validate_data
-
             validate_data(self, X, reset=False, skip_check_array=True)
         return self.quantify(X)
 

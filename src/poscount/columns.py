@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from poscount.errors import join_names
 from poscount.gap_filling import GapFilling, learn_filling
-from poscount.scikit import BaseEstimator
 from poscount.words import Words
 
 # Positives that have a category, for it to be told apart from the other rare ones.

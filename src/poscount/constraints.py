@@ -1,5 +1,8 @@
-"""What a parameter may be: scikit-learn's declarations, which are private there."""
+"""What a parameter may be: scikit-learn's declarations.
 
-from poscount.scikit import HasMethods, Interval, StrOptions
+They are private there, so that this is the one file to change when they do.
+"""
+
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 __all__ = ["HasMethods", "Interval", "StrOptions"]

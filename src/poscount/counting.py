@@ -9,6 +9,7 @@ from typing import Any, cast
 import narwhals as nw
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.utils.validation import check_is_fitted
 
 from poscount.base import Quantifier
 from poscount.counts import Counts, GroupedCounts, Skipped
@@ -16,7 +17,6 @@ from poscount.errors import InputError, join_names, require_rows
 from poscount.grouping import column_names, group_codes, group_keys, require_grouping
 from poscount.prevalence import Estimate, Prevalence
 from poscount.rows import BLOCK_ROWS, Rows
-from poscount.scikit import check_is_fitted
 from poscount.threads import sum_over_blocks
 from poscount.validation import as_frame, as_frame_with_names, sample_rows
 from poscount.verdict import Caution

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
 
 from poscount import container
 from poscount.calibration.calibration import Calibration
 from poscount.errors import FileError
-from poscount.scikit import BaseEstimator, clone
 
 FindClass = Callable[[str], type[BaseEstimator]]
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from poscount.errors import InputError
-from poscount.scikit import BaseEstimator
 from poscount.seeds import stream
 
 # From more columns than this on, tables are to be projected.

@@ -127,34 +127,6 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     return persistence.load(path, _class_named, trusted)
 
 
-def load_to_count(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
-    """Load a model as `load` does, in a process that does nothing but count with it.
-
-    If the model needs nothing of scikit-learn to count, it is not imported, which takes longer than
-    to count a million rows; such a model cannot be fitted again.
-    """
-    from poscount import container, scikit
-
-    description = container.read(path, "model")[0].get("model")
-    counts = (place for place in METHODS.values() if place.startswith("poscount.reusable."))
-    ours = {place.partition(":")[2] for place in (*counts, *_PARTS, SCORERS["mahalanobis"][0])}
-    if _classes_in(description) <= ours:
-        scikit.do_without()
-    return load(path, trusted=trusted)
-
-
-def _classes_in(description: Any) -> set[Any]:
-    """Names of the classes that a model file describes; None stands for other libraries'."""
-    if isinstance(description, list):
-        return set().union(*map(_classes_in, description))
-    if not isinstance(description, dict):
-        return set()
-    found: set[Any] = {None} if "skops" in description else set()
-    if "class" in description:
-        found.add(str(description["class"]))
-    return found.union(*map(_classes_in, description.values()))
-
-
 def _class_named(name: str) -> type[BaseEstimator]:
     places = [*METHODS.values(), *(place for place, _ in SCORERS.values()), *_PARTS]
     for place in places:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator
 
 RandomState = int | np.integer | np.random.RandomState | np.random.Generator | None
 

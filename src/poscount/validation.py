@@ -11,12 +11,14 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.validation import validate_data
 
 from poscount.columns import Columns, looks_like_identifier
 from poscount.errors import InputError, ask_about_similar, join_names
 from poscount.projection import MOST_COLUMNS, learn_projection
 from poscount.rows import InputSupport, Rows, holds_numbers
-from poscount.scikit import BaseEstimator
 from poscount.words import (
     CATEGORIES,
     DATES,
@@ -46,10 +48,6 @@ def input_support(scorer: BaseEstimator) -> InputSupport:
     >>> support.nan, support.text, support.sparse
     (True, False, True)
     """
-    if hasattr(scorer, "_input_support"):
-        return scorer._input_support()
-    from sklearn.base import OneToOneFeatureMixin
-
     supports = []
     for step in _steps(scorer):
         supports.append(_support_of_step(step))
@@ -67,8 +65,6 @@ def _steps(scorer: BaseEstimator) -> list[BaseEstimator]:
 
 
 def _support_of_step(step: BaseEstimator) -> InputSupport:
-    from sklearn.utils import get_tags
-
     if hasattr(step, "transformer_list") or hasattr(step, "transformers"):
         # A column transformer or union gives columns to its parts, which check them themselves.
         return InputSupport(nan=True, text=True)
@@ -151,8 +147,6 @@ def learn_rows(
         rows = _frame_rows(frame, names, accepts, learning=True)
         if len(rows) == 0:
             raise InputError("The positives have no rows (0 sample(s)): at least one is needed.")
-        from sklearn.utils.validation import validate_data
-
         validate_data(estimator, nw.to_native(rows.data), reset=True, skip_check_array=True)
     if accepts.coded:
         rows.columns = estimator.columns_ = _learn_columns(rows, left_out)
@@ -303,9 +297,6 @@ def _array_rows(
 ) -> Rows:
     if sparse.issparse(data) and not accepts.sparse:
         raise InputError(f"{type(estimator).__name__} takes no sparse matrix; RCQ and TRCQ do.")
-    from sklearn.utils import check_array
-    from sklearn.utils.validation import validate_data
-
     array = check_array(
         data,
         accept_sparse="csr" if accepts.sparse else False,

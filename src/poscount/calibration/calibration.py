@@ -7,10 +7,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtri
+from sklearn.base import BaseEstimator
 
 from poscount.calibration.blend import blend
 from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
-from poscount.scikit import BaseEstimator
 
 # Quantiles of the truth that are learned: the median, and the ends of 80 and 95 % intervals.
 QUANTILES = (0.025, 0.1, 0.5, 0.9, 0.975)

@@ -153,10 +153,8 @@ def quantify(
     csv_format: CsvFormat,
 ) -> None:
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
-    # Before anything else, because it decides what is imported.
-    loaded = registry.load_to_count(model, trusted=names(trust) or [])
     results = workflows.quantify(
-        loaded,
+        registry.load(model, trusted=names(trust) or []),
         data,
         by=grouping(by),
         by_file=by_file,
@@ -241,9 +239,8 @@ def count(
     csv_format: CsvFormat,
 ) -> None:
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
-    loaded = registry.load_to_count(model, trusted=names(trust) or [])
     counts = workflows.count(
-        loaded,
+        registry.load(model, trusted=names(trust) or []),
         data,
         weights=weights,
         csv_format=csv_format,

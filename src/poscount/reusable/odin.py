@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from poscount.reusable.score_quantifier import ScoreQuantifier
 from poscount.rows import Rows
-from poscount.scikit import BaseEstimator
 from poscount.scorers import own_if_tied
 from poscount.seeds import stream
 

@@ -6,11 +6,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from poscount import constraints
 from poscount.checks.overlap import core_excess
 from poscount.reusable.score_quantifier import ScoreQuantifier
-from poscount.scikit import BaseEstimator
 
 __all__ = ["PAT"]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from poscount import constraints, container
 from poscount.base import TABLE_CONSTRAINTS
@@ -28,7 +29,6 @@ from poscount.prevalence import Estimate, Interval
 from poscount.reusable.feature_ranges import add_to
 from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
 from poscount.rows import InputSupport, Rows
-from poscount.scikit import BaseEstimator
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
 
 from poscount.errors import InputError
-from poscount.scikit import BaseEstimator, clone
 from poscount.scorers.mahalanobis import Mahalanobis
 
 
@@ -26,10 +26,6 @@ def as_scorer(scorer: BaseEstimator | None) -> BaseEstimator:
     """
     if scorer is None:
         return Mahalanobis()
-    if isinstance(scorer, Mahalanobis):
-        return clone(scorer)
-    from sklearn.base import is_classifier
-
     if isinstance(scorer, type) or not hasattr(scorer, "fit") or is_classifier(scorer):
         raise TypeError(
             f"scorer must be a one-class detector or a pipeline that ends in one, got {scorer!r}."

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy import linalg
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from poscount.constraints import StrOptions
-from poscount.rows import InputSupport
-from poscount.scikit import BaseEstimator, check_is_fitted
 from poscount.scorers.products import products
 from poscount.threads import one_blas_thread
 
@@ -75,9 +76,6 @@ class Mahalanobis(BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the mean and the covariance of the positives; `y` is ignored."""
-        from scipy import linalg
-        from sklearn.utils.validation import validate_data
-
         self._validate_params()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         n_rows, n_features = X.shape
@@ -120,13 +118,8 @@ class Mahalanobis(BaseEstimator):
         inflate = n_rows / (n_rows - 1)
         return ledoit_wolf(standardised * np.sqrt(inflate), assume_centered=True)[0]
 
-    def _input_support(self) -> InputSupport:
-        return InputSupport()
-
     def score_samples(self, X: Any) -> np.ndarray:
         """Minus the distance of each row; a higher score means more like a positive."""
-        from sklearn.utils.validation import validate_data
-
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         with one_blas_thread():

@@ -6,10 +6,11 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing
 
 from poscount.errors import InputError
 from poscount.rows import Rows
-from poscount.scikit import BaseEstimator
 from poscount.scorers.detector import as_scorer, score
 from poscount.scorers.mahalanobis import Mahalanobis
 from poscount.seeds import own_global_generator, seed_scorer, stream
@@ -36,8 +37,6 @@ def fit_scorer(
     training_scores : ndarray
         Out-of-fold score of each positive.
     """
-    from sklearn.utils import _safe_indexing
-
     n_rows = len(positives)
     if n_rows < N_FOLDS:
         raise ValueError(
@@ -84,8 +83,6 @@ def own_if_tied(scorer: BaseEstimator, design: np.ndarray, out_of_fold: np.ndarr
 
 
 def _check_rows_are_scored_one_by_one(scorer: BaseEstimator, block: Any) -> None:
-    from sklearn.utils import _safe_indexing
-
     try:
         alone = score(scorer, _safe_indexing(block, [0]))[0]
     except (IndexError, InputError) as error:
