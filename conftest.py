@@ -18,6 +18,7 @@ BEYOND_CORE = (
     "tests/test_porch.py",
     "tests/test_project.py",
     "tests/test_quapy_and_mlquantify.py",
+    "tests/test_remote.py",
     "tests/test_score_sql.py",
     "tests/test_spark.py",
     "tests/test_web_api.py",

@@ -86,19 +86,25 @@ def with_dask(model: Any, folder: Path) -> Any:
         return count(model, dd.read_parquet(str(folder)))
 
 
-def with_spark(model: Any, folder: Path) -> Any:
+def spark_session() -> Any:
+    """A session on two cores of this machine."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
+    return (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "2g")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "65536")
         .getOrCreate()
     )
+
+
+def with_spark(model: Any, folder: Path) -> Any:
+    session = spark_session()
     counts = count(model, session.read.parquet(str(folder)))
     session.stop()
     return counts

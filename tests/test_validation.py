@@ -1,6 +1,7 @@
 import pickle
 from datetime import datetime, timedelta
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -20,7 +21,7 @@ from sklearn.svm import OneClassSVM
 
 from answers import assert_same_answer
 from poscount import PAT, InputError, Mahalanobis, ODIn
-from poscount.rows import InputSupport
+from poscount.rows import InputSupport, Rows
 from poscount.validation import input_support
 
 WRONG = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf}
@@ -572,3 +573,45 @@ def test_error_survives_a_process_boundary():
         "b",
         "a.csv",
     )
+
+
+# From frames to blocks
+
+
+KINDS = {
+    "single": pa.float32(),
+    "double": pa.float64(),
+    "small": pa.int8(),
+    "large": pa.int64(),
+    "unsigned": pa.uint64(),
+    "yes or no": pa.bool_(),
+    "decimal": pa.decimal128(5, 2),
+}
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "all"])
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_numbers_of_every_type_become_the_same_block(kind, gaps, chunks):
+    rng = np.random.default_rng(0)
+    whole = rng.integers(0, 2, size=(90, 3)).astype(float)
+    kinds = list(KINDS.values())[:3] if kind == "all" else [KINDS[kind]] * 3
+    there = np.where(rng.random(whole.shape) < 0.2, np.nan, whole) if gaps else whole
+    columns = {
+        name: pa.chunked_array(
+            [
+                pa.array([None if np.isnan(v) else v for v in part]).cast(arrow, safe=False)
+                for part in np.array_split(values, chunks)
+            ]
+        )
+        for name, values, arrow in zip("abc", there.T, kinds, strict=True)
+    }
+    table = pa.table(columns)
+    frames = [table, table.to_pandas(), pl.from_arrow(table)]
+    # The other two have objects for gaps among these.
+    for frame in frames[:1] if kind in ("yes or no", "decimal") else frames:
+        rows = Rows(nw.from_native(frame), ("a", "b", "c"), InputSupport(nan=True, coded=True))
+        for start, stop in ((0, 90), (25, 70)):
+            block = rows.block(start, stop)
+            assert block.dtype == (np.float32 if kind == "single" else np.float64)
+            np.testing.assert_array_equal(block, there[start:stop])

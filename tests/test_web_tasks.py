@@ -176,13 +176,13 @@ def test_tasks_go_to_a_worker_unchanged():
 def reads(monkeypatch):
     """How often each file has been read."""
     reads = Counter()
-    csv_batches = reading.csv_batches
+    csv_parts = reading.csv_parts
 
     def counted(path, *arguments):
         reads[path] += 1
-        return csv_batches(path, *arguments)
+        return csv_parts(path, *arguments)
 
-    monkeypatch.setattr(reading, "csv_batches", counted)
+    monkeypatch.setattr(reading, "csv_parts", counted)
     return reads
 
 

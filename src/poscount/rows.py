@@ -16,6 +16,11 @@ from poscount.words import DATES, Words, words_of, words_of_values
 
 BLOCK_ROWS = 65536
 _WIDE_VALUES = 2**23
+# Types of pyarrow whose memory numpy can use as it is.
+_SHARED = (
+    *("float", "double", "int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64"),
+)
 
 
 class InputSupport(NamedTuple):
@@ -181,10 +186,16 @@ class Rows:
         if part.implementation.is_pyarrow() and not any(
             dtype in DATES or not holds_numbers(dtype) for dtype in self.schema.values()
         ):
-            # pyarrow turns null into NaN, and wrapping columns would cost more than copying them.
+            # Wrapping columns would cost more than copying them.
             for values, column in zip(block, part.to_native().columns, strict=True):
-                values[:] = column.to_numpy()
+                _put_arrow(values, column)
             return block.T
+        if part.implementation.is_pandas() and len(set(part.to_native().dtypes)) == 1:
+            # One by one, columns cost more than to count them.
+            whole = part.to_native().to_numpy()
+            if whole.dtype.kind in "fiu":
+                block.T[:] = whole
+                return block.T
         for values, column in zip(block, part.iter_columns(), strict=True):
             _put_numbers(values, column)
         return block.T
@@ -228,6 +239,22 @@ class Rows:
             message = f"{what}: every value must be a finite number here; remove or impute it."
         name = self.names[column] if self.names else str(column)
         return InputError(message, column=name, row=int(row))
+
+
+def _put_arrow(values: np.ndarray, column: Any) -> None:
+    """Write a column of pyarrow into an array, null as NaN."""
+    start = 0
+    for chunk in column.chunks:
+        stop = start + len(chunk)
+        if not chunk.null_count and str(chunk.type) in _SHARED:
+            # Not to_numpy, which imports pandas.
+            values[start:stop] = np.from_dlpack(chunk)
+        elif str(chunk.type) in (*_SHARED, "bool"):
+            numbers = chunk.cast(str(values.dtype), safe=False).fill_null(np.nan)
+            values[start:stop] = np.from_dlpack(numbers)
+        else:
+            values[start:stop] = chunk.to_numpy(zero_copy_only=False)
+        start = stop
 
 
 def _put_numbers(values: np.ndarray, column: nw.Series) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -22,10 +23,19 @@ _BYTES_AT_ONCE = 2**27
 
 
 class BatchSource(NamedTuple):
-    """A file, or anything else that yields batches; `name` is None if it has none."""
+    """A file, or anything else that has rows; `name` is None if it has none.
+
+    `parts` reads it piece by piece, and each of its pieces is a function that any thread may call
+    for the batches in it.
+    """
 
     name: str | None
-    batches: Callable[[], Iterator[Any]]
+    parts: Callable[[], Iterator[Callable[[], list[Any]]]]
+
+    @classmethod
+    def of_batches(cls, batches: Callable[[], Iterator[Any]]) -> BatchSource:
+        """Make a source of an iterator over batches."""
+        return cls(None, lambda: (functools.partial(list, [batch]) for batch in batches()))
 
 
 def add_up(parts: Sequence[AnyCounts]) -> AnyCounts:
@@ -66,29 +76,26 @@ def count_sources(
 ) -> AnyCounts:
     """Count all rows of all sources.
 
-    One thread at a time reads the next batch, while the others count theirs. If several batches
-    have errors, the first one in the order of the rows is raised, whichever thread found it. With
-    `skip`, a source with an error is left out as a whole and listed in the result.
+    One thread at a time reads the next piece, while the others parse and count theirs. So there are
+    never more pieces in memory than threads. If several batches have errors, the first one in the
+    order of the rows is raised, whichever thread found it. With `skip`, a source with an error is
+    left out as a whole and listed in the result.
     """
     ledger = _Ledger(skip)
     lock = threading.Lock()
-    parts = ledger.read(sources)
+    tasks = ledger.read(sources)
 
     def work(_: int) -> None:
         try:
             while True:
                 with lock:
-                    part = None if ledger.stopped else next(parts, None)
-                if part is None:
+                    task = None if ledger.stopped else next(tasks, None)
+                if task is None:
                     return
-                account, first_row, batch = part
-                counts = error = None
-                try:
-                    counts = counter.count(batch)
-                except InputError as met:
-                    error = met.at(file=account.name, first_row=first_row)
+                account, number, part = task
+                counted = _counted(counter, part)
                 with lock:
-                    ledger.book(account, first_row, counts, error)
+                    ledger.book(account, number, counted)
         except BaseException:
             ledger.stopped = True
             raise
@@ -98,8 +105,30 @@ def count_sources(
         # One more, because one of them is reading.
         run_in_threads(work, n_workers + (n_workers > 1))
     finally:
-        parts.close()
+        tasks.close()
     return ledger.result()
+
+
+class _Counted(NamedTuple):
+    """Counts of the batches of a part, its number of rows, and the error that ended it."""
+
+    counts: list[AnyCounts]
+    n_rows: int = 0
+    error: InputError | None = None
+
+
+def _counted(counter: BatchCounter, part: Callable[[], list[Any]]) -> _Counted:
+    counts, n_rows = [], 0
+    try:
+        for batch in part():
+            try:
+                counts.append(counter.count(batch))
+            except InputError as error:
+                raise error.at(first_row=n_rows) from error
+            n_rows += batch.shape[0] if hasattr(batch, "shape") else len(batch)
+    except InputError as error:
+        return _Counted(counts, n_rows, error)
+    return _Counted(counts, n_rows)
 
 
 class RunningSum:
@@ -123,10 +152,18 @@ class _Account:
         self.name, self.number = name, number
         self.sum = RunningSum()
         self.open_tasks = 0
-        self.errors: list[tuple[int, InputError]] = []
+        # Of each part that has been counted.
+        self.n_rows: dict[int, int] = {}
+        self.errors: dict[int, InputError] = {}
 
     def first_error(self) -> InputError:
-        return min(self.errors, key=lambda pair: pair[0])[1]
+        """The error in the first part that has one; all parts before it have been counted."""
+        first = min(self.errors)
+        error = self.errors[first]
+        before = sum(n_rows for number, n_rows in self.n_rows.items() if number < first)
+        return error.at(
+            file=error.file or self.name, first_row=before if first in self.n_rows else 0
+        )
 
 
 class _Ledger:
@@ -140,37 +177,42 @@ class _Ledger:
 
     def read(
         self, sources: Iterable[BatchSource]
-    ) -> Generator[tuple[_Account, int, Any], None, None]:
-        """Yield one batch after another; called by one thread at a time."""
+    ) -> Generator[tuple[_Account, int, Callable[[], list[Any]]], None, None]:
+        """Yield one part after another with its number; called by one thread at a time."""
         for number, source in enumerate(sources):
             account = _Account(source.name, number)
-            # Reading a source is a task, like counting one of its batches.
+            # Reading a source is a task, like counting one of its parts.
             account.open_tasks += 1
-            first_row = 0
-            error = None
+            n_parts = 0
             try:
-                for batch in source.batches():
+                for part in source.parts():
                     account.open_tasks += 1
-                    yield account, first_row, batch
-                    first_row += batch.shape[0] if hasattr(batch, "shape") else len(batch)
+                    yield account, n_parts, part
+                    n_parts += 1
                     if account.errors:
                         break
-            except InputError as met:
-                error = met
-            self.book(account, first_row, None, error)
+            except InputError as error:
+                # It has the row in the source already.
+                self._note(account, n_parts, error)
+            self._close_task(account)
 
-    def book(
-        self, account: _Account, first_row: int, counts: AnyCounts | None, error: InputError | None
-    ) -> None:
-        """Note the end of a task; called by one thread at a time."""
+    def book(self, account: _Account, number: int, counted: _Counted) -> None:
+        """Note what became of a part; called by one thread at a time."""
+        account.n_rows[number] = counted.n_rows
+        if counted.error is not None:
+            self._note(account, number, counted.error)
+        else:
+            (account.sum if self.skip else self.total).add(*counted.counts)
+        self._close_task(account)
+
+    def _note(self, account: _Account, number: int, error: InputError) -> None:
+        if not account.errors:
+            self.failed.append(account)
+        account.errors[number] = error
+        self.stopped = not self.skip
+
+    def _close_task(self, account: _Account) -> None:
         account.open_tasks -= 1
-        if error is not None:
-            if not account.errors:
-                self.failed.append(account)
-            account.errors.append((first_row if error.row is None else error.row, error))
-            self.stopped = not self.skip
-        elif counts is not None:
-            (account.sum if self.skip else self.total).add(counts)
         if not account.open_tasks and not account.errors:
             self.total.add(*account.sum.parts)
 

@@ -12,7 +12,7 @@ from poscount.errors import InputError, join_names
 from poscount.files.arrow import OnProgress, pyarrow
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import model_columns
-from poscount.files.reading import read_batches
+from poscount.files.reading import Part, read_parts
 from poscount.files.streams import size_of
 from poscount.rows import BLOCK_ROWS
 
@@ -67,8 +67,8 @@ def count_files(
     batch_rows = min(4 * BLOCK_ROWS, max(1024, values // (len(columns) + len(counter.by))))
     group_kinds: dict[str, tuple[str, str]] = {}
 
-    def batches(file: str) -> Iterator[Any]:
-        found = read_batches(
+    def parts(file: str) -> Iterator[Part]:
+        found = read_parts(
             file,
             columns=columns,
             numeric=counter.numeric_columns,
@@ -77,13 +77,16 @@ def count_files(
             progress=read_so_far.progress_of(file),
             csv_format=csv_format,
         )
-        for number, batch in enumerate(found):
-            if number == 0:
-                _check_group_kinds(group_kinds, batch.schema, counter.by, file)
-            yield batch
+        for number, part in enumerate(found):
+            if number == 0 and counter.by:
+                # In the order of the files, so that the error does not depend on the threads.
+                batches = part()
+                _check_group_kinds(group_kinds, batches[0].schema, counter.by, file)
+                part = functools.partial(list, batches)
+            yield part
         read_so_far.finish(file)
 
-    sources = (BatchSource(file, functools.partial(batches, file)) for file in files)
+    sources = (BatchSource(file, functools.partial(parts, file)) for file in files)
     return count_sources(counter, sources, skip=skip, n_jobs=n_jobs)
 
 
@@ -124,7 +127,7 @@ class BytesRead:
 
     def __init__(self, files: Sequence[str], progress: OnProgress | None) -> None:
         self.progress = progress
-        self.sizes = {file: size_of(file) for file in files}
+        self.sizes = {file: size_of(file) if progress else 0 for file in files}
         self.before, self.total = 0, sum(self.sizes.values())
 
     def progress_of(self, file: str) -> OnProgress | None:

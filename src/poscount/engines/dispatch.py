@@ -176,7 +176,7 @@ def count(
         return count_frame(counter, source, explain=explain)
     if explain:
         return "poscount counts the batches itself."
-    batches = BatchSource(None, lambda: iter(_batches(source)))
+    batches = BatchSource.of_batches(lambda: iter(_batches(source)))
     return count_sources(counter, [batches], n_jobs=n_jobs)
 
 

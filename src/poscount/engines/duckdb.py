@@ -20,6 +20,7 @@ from poscount.files.added_columns import partition_values
 from poscount.files.arrow import pyarrow
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import chosen_columns, model_columns, wanted_columns
+from poscount.files.remote import is_url
 from poscount.grouping import period_of
 from poscount.rows import BLOCK_ROWS
 
@@ -79,8 +80,9 @@ def count_parquet(
             option="engine",
             leave_out=True,
         )
-    # Dates in text, and signs of missing values, are read here.
-    plain = not csv_format.na and not any(map(period_of, counter.by))
+    # Dates in text, signs of missing values, and URLs, for which DuckDB would fetch an extension,
+    # are read here.
+    plain = not (csv_format.na or any(map(period_of, counter.by)) or any(map(is_url, files)))
     with duckdb().connect(config={"threads": effective_n_jobs(n_jobs)}) as connection:
         wanted = wanted_columns(counter.model, counter.other_columns)
         if plain and _have_same_columns(files, wanted):
@@ -134,7 +136,7 @@ def count_batches(
             yield reader.schema.empty_table()
             yield from reader
 
-    return count_sources(counter, [BatchSource(None, batches)], n_jobs=n_jobs)
+    return count_sources(counter, [BatchSource.of_batches(batches)], n_jobs=n_jobs)
 
 
 @contextlib.contextmanager

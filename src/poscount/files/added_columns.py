@@ -6,7 +6,7 @@ Hive, Spark and Dask write values into paths: ``traps/night=3/part-0.parquet``.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -34,16 +34,13 @@ def partition_values(path: str) -> dict[str, str | None]:
     return values
 
 
-def with_partitions(
-    batches: Iterable[Any], wanted: bool, partitions: dict[str, str | None]
-) -> Iterator[Any]:
-    """Add the wanted columns that are in the path and not in the batches."""
-    for batch in batches:
-        for name, text in partitions.items():
-            if wanted and name not in batch.schema.names:
-                value = pyarrow().scalar(text, pyarrow().string())
-                batch = batch.append_column(name, pyarrow().repeat(value, batch.num_rows))
-        yield batch
+def with_partitions(batch: Any, partitions: dict[str, str | None]) -> Any:
+    """Add the columns that are in the path and not in the batch."""
+    for name, text in partitions.items():
+        if name not in batch.schema.names:
+            value = pyarrow().scalar(text, pyarrow().string())
+            batch = batch.append_column(name, pyarrow().repeat(value, batch.num_rows))
+    return batch
 
 
 def with_periods(
@@ -52,7 +49,6 @@ def with_periods(
     chosen: list[str] | None,
     day_first: bool | None,
     source: str,
-    first_row: int,
 ) -> Any:
     """Add the groups that are periods of time, and take the chosen columns in their order."""
     wanted = batch.schema.names if chosen is None else list(chosen)
@@ -62,7 +58,7 @@ def with_periods(
         try:
             labels = _periods_in_text(batch[group.column], group, day_first)
         except InputError as error:
-            raise error.at(file=source, first_row=first_row) from error
+            raise error.at(file=source) from error
         batch = batch.append_column(group.label, labels)
         wanted.append(group.label)
     return batch.select(wanted)

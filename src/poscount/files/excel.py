@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from poscount.errors import InputError, join_names
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
 from poscount.files.csv_format import CsvFormat
+from poscount.files.remote import is_url
+from poscount.files.streams import opened
 
 _SHEETS_SHOWN = 20
 
@@ -49,7 +52,11 @@ def calamine() -> Any:
 def _cells(path: str, sheet: str | None) -> list[list[Any]]:
     module = calamine()
     try:
-        workbook = module.CalamineWorkbook.from_path(path)
+        if is_url(path):
+            with opened(path) as file:
+                workbook = module.CalamineWorkbook.from_filelike(io.BytesIO(file.read()))
+        else:
+            workbook = module.CalamineWorkbook.from_path(path)
         if sheet is not None:
             if sheet not in workbook.sheet_names:
                 raise InputError(

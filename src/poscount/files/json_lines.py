@@ -57,7 +57,7 @@ def json_batches(
         because a stream cannot be read twice.
     """
     pa = pyarrow()
-    size, source = size_of(path), source_name(path)
+    size, source = size_of(path) if progress else 0, source_name(path)
     names: dict[str, None] = {}
     blocks = _blocks(path, csv_format, live)
     first = None

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
 import stat
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
 from poscount.files.added_columns import partition_values, with_partitions, with_periods
 from poscount.files.arrow import OnProgress, pyarrow
-from poscount.files.csv import csv_batches
+from poscount.files.csv import csv_parts
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.excel import excel_batches
 from poscount.files.features import chosen_columns, is_text
 from poscount.files.json_lines import json_batches
 from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
+from poscount.files.remote import check_url, is_url, matching_urls, without_query
 from poscount.files.streams import archive_member, begins_with_object, source_name
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import infer, numbers, without_signs, words
 from poscount.grouping import group_columns
+
+# Makes the batches of a piece of a file, in any thread.
+Part = Callable[[], list[Any]]
 
 _PACKED = ("", ".gz", ".zst", ".zip")
 EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
@@ -41,7 +46,7 @@ _TOLD_SUFFIXES = ", ".join(suffix for suffix in _ALL_SUFFIXES if suffix.count(".
 
 
 def expand(paths: Sequence[str]) -> list[str]:
-    """Turn files, globs, directories and ``-`` into a list of files without repetition.
+    """Turn files, URLs, globs, directories and ``-`` into a list of files without repetition.
 
     Parameters
     ----------
@@ -68,7 +73,8 @@ def expand(paths: Sequence[str]) -> list[str]:
     found: dict[str, str] = {}
     for path in paths:
         for file in _matches(path):
-            found.setdefault(file if file == "-" else os.path.realpath(file), file)
+            same = file if file == "-" or is_url(file) else os.path.realpath(file)
+            found.setdefault(same, file)
     return list(found.values())
 
 
@@ -131,10 +137,55 @@ def read_batches(
     night: string
     wingbeat_hz: double
     """
+    row = 0
+    for part in read_parts(
+        path,
+        columns=columns,
+        numeric=numeric,
+        by=by,
+        csv_format=csv_format,
+        batch_rows=batch_rows,
+        progress=progress,
+        live=live,
+    ):
+        try:
+            batches = part()
+        except InputError as error:
+            raise error.at(first_row=row) from error
+        for batch in batches:
+            yield batch
+            row += batch.num_rows
+
+
+def read_parts(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    numeric: Sequence[str] | None = None,
+    by: Sequence[str] = (),
+    csv_format: CsvFormat = DEFAULT_CSV,
+    batch_rows: int = 65536,
+    progress: OnProgress | None = None,
+    live: bool = False,
+) -> Iterator[Part]:
+    """Read a file for several threads: yield functions that do the work which needs no order.
+
+    The parameters are those of `read_batches`. One thread at a time asks for the next function, for
+    which a piece of the file is read, and any thread may call it, once: it parses the piece and
+    returns its batches. If it raises an `InputError`, the row in it counts from the beginning of
+    the piece; an error in reading a piece has the row in the file.
+
+    Examples
+    --------
+    >>> from poscount.datasets import example_path
+    >>> parts = read_parts(example_path("trap.csv.gz"), columns=["night"])
+    >>> [batch.num_rows for part in parts for batch in part()]
+    [8070]
+    """
     pyarrow()
     path = os.fspath(path)
     file_format = "JSON lines" if live and begins_with_object(path) else _format_of(path)
-    in_path = partition_values(path)
+    in_path = partition_values(without_query(path))
     # A feature is never taken from a path.
     partitions: dict[str, str | None] = {}
     chosen: list[str] | None = None if columns is None else [*columns]
@@ -155,50 +206,48 @@ def read_batches(
         chosen = list(dict.fromkeys([*chosen, *keys]))
         return chosen_columns(names, [name for name in chosen if name in inside], inside, source)
 
+    def finished(piece: Any) -> list[Any]:
+        batch = piece() if file_format == "CSV" else piece
+        if file_format in _UNTYPED:
+            batch = _typed(batch, numeric or (), csv_format, source)
+        elif csv_format.na:
+            batch = _without_signs(batch, csv_format.na)
+        if chosen is not None:
+            batch = with_partitions(batch, partitions)
+        batch = with_periods(batch, by, chosen, csv_format.day_first, source)
+        starts = range(0, max(batch.num_rows, 1), batch_rows)
+        return [batch.slice(start, batch_rows) for start in starts]
+
     source = source_name(path)
-    csv_format = csv_format.checked(path)
+    csv_format = csv_format.checked(without_query(path))
     if file_format == "CSV":
-        batches = csv_batches(path, choose, required, csv_format, progress, live)
+        pieces = csv_parts(path, choose, required, numeric or (), csv_format, progress, live)
     elif file_format == "JSON lines":
         needed = None if columns is None or by else required
-        batches = json_batches(path, choose, needed, numeric or (), csv_format, progress, live)
+        pieces = json_batches(path, choose, needed, numeric or (), csv_format, progress, live)
     elif file_format == "Excel":
-        batches = excel_batches(path, choose, csv_format, progress)
+        pieces = excel_batches(path, choose, csv_format, progress)
     elif file_format == "Parquet":
-        batches = undamaged(parquet_batches(path, choose, batch_rows, progress), path, file_format)
+        pieces = undamaged(parquet_batches(path, choose, batch_rows, progress), path, file_format)
     else:
-        batches = undamaged(arrow_batches(path, choose, progress), path, file_format)
-    if file_format in _UNTYPED:
-        batches = _typed(batches, numeric or (), csv_format, source)
-    elif csv_format.na:
-        batches = (_without_signs(batch, csv_format.na) for batch in batches)
-    row = 0
-    for batch in with_partitions(batches, chosen is not None, partitions):
-        batch = with_periods(batch, by, chosen, csv_format.day_first, source, row)
-        row += batch.num_rows
-        for start in range(0, max(batch.num_rows, 1), batch_rows):
-            yield batch.slice(start, batch_rows)
+        pieces = undamaged(arrow_batches(path, choose, progress), path, file_format)
+    return (functools.partial(finished, piece) for piece in pieces)
 
 
-def _typed(
-    batches: Iterable[Any], numeric: Sequence[str], csv_format: CsvFormat, source: str
-) -> Iterator[Any]:
+def _typed(batch: Any, numeric: Sequence[str], csv_format: CsvFormat, source: str) -> Any:
     """Make numbers of the text of numeric columns, and take away what means a missing value."""
-    row = 0
-    for batch in batches:
-        arrays = []
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if not is_text(column.type):
-                arrays.append(without_signs(column, csv_format.na))
-            elif name in numeric:
-                try:
-                    arrays.append(numbers(column, name, csv_format))
-                except InputError as error:
-                    raise error.at(file=source, first_row=row) from error
-            else:
-                arrays.append(words(column, csv_format))
-        yield pyarrow().RecordBatch.from_arrays(arrays, names=batch.schema.names)
-        row += batch.num_rows
+    arrays = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if not is_text(column.type):
+            arrays.append(without_signs(column, csv_format.na))
+        elif name in numeric:
+            try:
+                arrays.append(numbers(column, name, csv_format))
+            except InputError as error:
+                raise error.at(file=source) from error
+        else:
+            arrays.append(words(column, csv_format))
+    return pyarrow().RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
 def _without_signs(batch: Any, na: tuple[str, ...]) -> Any:
@@ -306,16 +355,27 @@ def _different_types(
 
 
 def _matches(path: str) -> list[str]:
+    if is_url(path):
+        files = matching_urls(path, _is_supported)
+        if not files:
+            raise InputError(f"no file there matches, or ends in {_TOLD_SUFFIXES}.", file=path)
+        return files
     if os.path.isdir(path):
         return _supported_below(path)
     if path == "-" or os.path.exists(path):
         return [path]
     if not glob.has_magic(path):
         raise InputError("there is no such file or directory.", file=path)
-    files = [_matches(match) for match in sorted(glob.glob(path, recursive=True))]
-    if not files:
+    found = [_matches(match) for match in sorted(glob.glob(path, recursive=True))]
+    if not found:
         raise InputError("no file matches this pattern.", file=path)
-    return list(chain.from_iterable(files))
+    return list(chain.from_iterable(found))
+
+
+def _is_supported(below: str) -> bool:
+    """Tell by its path below a directory whether a file is to be read with all others there."""
+    hidden = any(part.startswith((".", "_")) for part in below.split("/"))
+    return below.lower().endswith(_ALL_SUFFIXES) and not hidden
 
 
 def _supported_below(directory: str) -> list[str]:
@@ -336,8 +396,9 @@ def _format_of(path: str) -> str:
     if path == "-":
         return "CSV"
     _check_file(path)
+    name = without_query(path).lower()
     for file_format, suffixes in _SUFFIXES.items():
-        if path.lower().endswith(suffixes):
+        if name.endswith(suffixes):
             if _is_pipe(path) and file_format != "CSV":
                 raise InputError(
                     f"{file_format} cannot be read from a pipe; write it to a file first.",
@@ -347,7 +408,7 @@ def _format_of(path: str) -> str:
     if _is_pipe(path):
         return "CSV"  # such as /dev/fd/63, by which shells pass on the output of a command
     inside = ""
-    if path.lower().endswith(".zip"):
+    if name.endswith(".zip"):
         inside = archive_member(path)
         for file_format in ("CSV", "JSON lines"):
             if inside.lower().endswith(_SUFFIXES[file_format]):
@@ -360,6 +421,9 @@ def _format_of(path: str) -> str:
 
 
 def _check_file(path: str) -> None:
+    if is_url(path):
+        check_url(path)
+        return
     if os.path.isdir(path):
         raise InputError("this is a directory, not a file.", file=path)
     if not os.path.exists(path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
+import io
 import os
 import sys
 import zipfile
@@ -14,6 +15,7 @@ from typing import Any
 
 from poscount.errors import InputError, join_names
 from poscount.files.arrow import pyarrow
+from poscount.files.remote import is_url, open_url, size_of_url, unreachable
 
 _BLOCK_BYTES = 1 << 22
 # Bytes of a line, or of a record of several: what has more is no table of text.
@@ -49,10 +51,18 @@ def archive_member(path: str) -> str:
     A folder of its own that macOS adds, and hidden files, do not count.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with opened(path) as file, zipfile.ZipFile(file) as archive:
             return _only_member(archive, path)
     except _DAMAGED as error:
         raise _damaged(path) from error
+
+
+def opened(path: str) -> Any:
+    """Open a file or a URL for reading bytes."""
+    if is_url(path):
+        # Every read from a server takes a round trip.
+        return io.BufferedReader(open_url(path), _BLOCK_BYTES)
+    return open(path, "rb")
 
 
 @contextlib.contextmanager
@@ -64,11 +74,12 @@ def unpacked(path: str) -> Iterator[tuple[Any, Any]]:
     """
     source = source_name(path)
     with contextlib.ExitStack() as stack:
-        raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
+        raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(opened(path))
         try:
             first = raw.peek(4)[:4]
         except OSError as error:
-            raise _unreadable(error, source) from error
+            known = unreachable(error, source) if is_url(source) else None
+            raise known or _unreadable(error, source) from error
         stream: Any = raw
         if first.startswith(_GZIP):
             stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
@@ -178,7 +189,12 @@ class Utf8Stream:
             return self._take(self.block_bytes)
         except _DAMAGED as error:
             raise _damaged(self.source) from error
-        except OSError as error:
+        except Exception as error:
+            known = unreachable(error, self.source) if is_url(self.source) else None
+            if known:
+                raise known from error
+            if not isinstance(error, OSError):
+                raise
             # pyarrow has no error of its own for a damaged stream, and gives it no number.
             if error.errno is None:
                 raise _damaged(self.source) from error
@@ -198,6 +214,8 @@ def not_utf8(line: int, source: str) -> InputError:
 
 def size_of(path: str) -> int:
     """Size in bytes; zero means unknown, as for standard input and a named pipe."""
+    if is_url(path):
+        return size_of_url(path)
     return os.path.getsize(path) if os.path.isfile(path) else 0
 
 
