@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from poscount import container
 from poscount.auditing.batches import Batch, Source
 from poscount.auditing.drawing import draw
 from poscount.auditing.label_table import (
@@ -28,6 +26,7 @@ from poscount.files.arrow import pyarrow
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import model_columns
 from poscount.files.reading import expand, read_batches, read_table
+from poscount.output_files import csv_writer, write_whole
 from poscount.seeds import RandomState, seed_of
 from poscount.validation import as_frame_with_names
 from poscount.workflows.estimates import COUNTS_SUFFIX, Watch, unwatched
@@ -186,11 +185,11 @@ def write_rows(table: Any, path: str | os.PathLike[str]) -> None:
             "rows are written as CSV; give the file a name that ends in .csv.", file=os.fspath(path)
         )
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv_writer(text)
     writer.writerow(table.column_names)
     for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
         writer.writerow([_plain(value) for value in row])
-    container.write_whole(path, text.getvalue().encode())
+    write_whole(path, text.getvalue().encode())
 
 
 def _plain(value: Any) -> Any:
