@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -19,15 +18,15 @@ from starlette.exceptions import HTTPException
 from poscount import __version__, registry
 from poscount.web import schemas
 from poscount.web.clients import Clients, client_of_request
+from poscount.web.dependencies import AService, ASession
+from poscount.web.described import estimate_info, problem_told, session_info
 from poscount.web.file_settings import CHOICES, TEXTS
+from poscount.web.follow_ups import add_follow_ups
 from poscount.web.guard import Guard, Hosts
 from poscount.web.intake import Intake
-from poscount.web.jobs import Job
 from poscount.web.limits import Limits
-from poscount.web.matching import match_columns
 from poscount.web.refusals import RefusedError
 from poscount.web.service import Service
-from poscount.web.sessions import Estimate, Session, Upload
 
 _STATIC = Path(__file__).with_name("static")
 _STATUSES = (400, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431, 503, 507)
@@ -118,18 +117,6 @@ async def _page() -> FileResponse:
     return FileResponse(_STATIC / "index.html", media_type="text/html; charset=utf-8")
 
 
-def _service(request: Request) -> Service:
-    return request.app.state.service
-
-
-def _session(request: Request, session: str) -> Session:
-    return _service(request).sessions.find(session)
-
-
-AService = Annotated[Service, Depends(_service)]
-ASession = Annotated[Session, Depends(_session)]
-
-
 def _add_api(app: FastAPI, limits: Limits) -> None:
     api: dict[str, Any] = {"responses": _REFUSALS}
 
@@ -147,12 +134,12 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     @app.post("/api/sessions", status_code=201, **api)
     async def open_session(service: AService, request: Request) -> schemas.SessionInfo:
         """Begin a session. Anyone who knows its name can use it; there is no other key."""
-        return _session_info(service.sessions.open(client_of_request(request.scope)), limits)
+        return session_info(service.sessions.open(client_of_request(request.scope)), limits)
 
     @app.get("/api/sessions/{session}", **api)
     async def see_session(session: ASession) -> schemas.SessionInfo:
         """List the files of a session, how their columns match, and its last estimate."""
-        return _session_info(session, limits)
+        return session_info(session, limits)
 
     @app.delete("/api/sessions/{session}", status_code=204, **api)
     async def close_session(service: AService, session: ASession) -> Response:
@@ -170,7 +157,7 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
         """Replace all files by the embedded example: nine nights of a mosquito trap."""
         await service.add_example(session)
-        return _session_info(session, limits)
+        return session_info(session, limits)
 
     @app.post("/api/sessions/{session}/files", status_code=201, openapi_extra=_UPLOAD_FORM, **api)
     async def add_file(
@@ -178,13 +165,13 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     ) -> schemas.SessionInfo:
         """Send a file. It is read at once, and refused if it cannot be used."""
         await service.add_file(session, request)
-        return _session_info(session, limits)
+        return session_info(session, limits)
 
     @app.delete("/api/sessions/{session}/files/{file}", **api)
     async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
         """Delete a file."""
         await service.remove_file(session, session.upload(file))
-        return _session_info(session, limits)
+        return session_info(session, limits)
 
     @app.get("/api/sessions/{session}/files/{file}", response_class=FileResponse, **api)
     async def get_file(session: ASession, file: str) -> FileResponse:
@@ -200,21 +187,21 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
     ) -> schemas.SessionInfo:
         """Read a file again with other settings: the fields of the form that it came with."""
         await service.change_settings(session, session.upload(file), settings)
-        return _session_info(session, limits)
+        return session_info(session, limits)
 
     @app.post("/api/sessions/{session}/estimates", status_code=202, **api)
     async def start_estimate(
         service: AService, session: ASession, wanted: schemas.EstimateRequest
     ) -> schemas.EstimateInfo:
         """Queue an estimate for all unlabeled files of the session; poll it until it is done."""
-        return _estimate_info(service, session, await service.start_estimate(session, wanted))
+        return estimate_info(service, session, await service.start_estimate(session, wanted))
 
     @app.get("/api/sessions/{session}/estimates/{estimate}", **api)
     async def see_estimate(
         service: AService, session: ASession, estimate: str
     ) -> schemas.EstimateInfo:
         """Get the state of an estimate and, when it is done, the answer."""
-        return _estimate_info(service, session, session.estimate(estimate))
+        return estimate_info(service, session, session.estimate(estimate))
 
     @app.delete("/api/sessions/{session}/estimates/{estimate}", status_code=204, **api)
     async def remove_estimate(service: AService, session: ASession, estimate: str) -> Response:
@@ -230,25 +217,7 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
         await service.write_report(session.estimate(estimate), wanted)
         return Response(status_code=204)
 
-    diagnosis = "/api/sessions/{session}/estimates/{estimate}/diagnosis"
-
-    @app.post(diagnosis, status_code=202, **api)
-    async def start_diagnosis(
-        service: AService, session: ASession, estimate: str
-    ) -> schemas.DiagnosisInfo:
-        """Queue a check of an estimate's assumptions; any change of the session cancels it."""
-        found = session.estimate(estimate)
-        return _diagnosis_info(service, session, found, service.start_diagnosis(session, found))
-
-    @app.get(diagnosis, **api)
-    async def see_diagnosis(
-        service: AService, session: ASession, estimate: str
-    ) -> schemas.DiagnosisInfo:
-        """Get the state of the check and, when it is done, the findings."""
-        found = session.estimate(estimate)
-        if found.diagnosis is None:
-            raise RefusedError(404, "This check has not been requested yet.")
-        return _diagnosis_info(service, session, found, found.diagnosis)
+    add_follow_ups(app, api)
 
     @app.get(
         "/api/sessions/{session}/estimates/{estimate}/{download}",
@@ -266,83 +235,12 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
         return FileResponse(path, media_type=kind, filename=f"poscount-{download.value}")
 
 
-# What clients are told
-
-
-def _session_info(session: Session, limits: Limits) -> schemas.SessionInfo:
-    """Describe a session."""
-    last = session.last
-    return schemas.SessionInfo(
-        session=session.id,
-        expires_after_seconds=limits.idle_seconds,
-        example=session.example,
-        files=[_file_info(upload) for upload in session.uploads.values()],
-        columns=match_columns(session, limits.groups),
-        estimate=schemas.LastEstimate(id=last.id, wanted=last.wanted) if last else None,
-    )
-
-
-def _file_info(upload: Upload) -> schemas.FileInfo:
-    about = {
-        "id": upload.id,
-        "name": upload.name,
-        "role": upload.role,
-        "size": upload.size,
-        "settings": upload.settings,
-    }
-    return schemas.FileInfo.model_validate(about | upload.content.model_dump())
-
-
-def _estimate_info(service: Service, session: Session, estimate: Estimate) -> schemas.EstimateInfo:
-    """Describe an estimate."""
-    answer = None
-    if estimate.job.state == "done":
-        answer = json.loads((estimate.directory / schemas.Download.json).read_text("utf-8"))
-    job = _job_info(service, session, estimate, estimate.job)
-    return schemas.EstimateInfo.model_validate({"id": estimate.id, "answer": answer, **job})
-
-
-def _diagnosis_info(
-    service: Service, session: Session, estimate: Estimate, job: Job
-) -> schemas.DiagnosisInfo:
-    """Describe the check of an estimate's assumptions."""
-    diagnosis = job.future.result() if job.state == "done" else None
-    told = _job_info(service, session, estimate, job)
-    return schemas.DiagnosisInfo.model_validate({"diagnosis": diagnosis, **told})
-
-
-def _job_info(service: Service, session: Session, estimate: Estimate, job: Job) -> dict[str, Any]:
-    downloads = []
-    if job.state == "done":
-        service.sessions.update_disk_usage(session, estimate)
-        downloads = [name for name in schemas.Download if (estimate.directory / name).exists()]
-    error = job.error
-    return {
-        "state": job.state,
-        "step": job.step,
-        "fraction": job.fraction,
-        "position": job.position,
-        "seconds": round(job.seconds, 2),
-        "error": _told(error) if error else None,
-        "downloads": downloads,
-    }
-
-
-def _told(problem: RefusedError) -> dict[str, Any]:
-    return {
-        "message": problem.message,
-        "field": problem.field,
-        "choices": list(problem.choices),
-        "mends": list(problem.mends),
-    }
-
-
 async def _refuse(request: Request, problem: Any) -> JSONResponse:
     headers = {"retry-after": "60"} if problem.status in (429, 503) else {}
     if problem.status in (408, 413, 507):
         # The server does not wait for the rest of the request.
         headers["connection"] = "close"
-    return JSONResponse(_told(problem), problem.status, headers=headers)
+    return JSONResponse(problem_told(problem), problem.status, headers=headers)
 
 
 async def _refuse_invalid(request: Request, error: Any) -> JSONResponse:

@@ -371,6 +371,48 @@ class DiagnosisInfo(JobInfo):
     diagnosis: Diagnosis | None
 
 
+class TrendRequest(BaseModel):
+    """By what to group rows that follow each other in time, and what to compare groups with."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    by: Name
+    baseline: Annotated[int, Field(ge=0, le=10_000)] = 0
+    smooth: bool = False
+
+
+class AuditRequest(BaseModel):
+    """How many rows to label."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    n: Annotated[int, Field(ge=1, le=2000)] = 50
+
+
+class SettlementRequest(AuditRequest):
+    """Labels of the rows that an audit of the same number has chosen, by their audit_id."""
+
+    labels: Annotated[dict[Name, bool], Field(max_length=2000)]
+
+
+class FollowUpKind(StrEnum):
+    """Further work on an estimate, besides the check of its assumptions."""
+
+    trend = "trend"
+    audit = "audit"
+    settlement = "settlement"
+
+
+class FollowUpInfo(JobInfo):
+    """Further work on an estimate and, when it is done, its result.
+
+    That is what `poscount.Trend.to_dict` and `poscount.Settlement.to_dict` give, or of an audit the
+    names of `columns` and the cells of `rows`.
+    """
+
+    result: dict[str, Any] | None
+
+
 class Download(StrEnum):
     """Files that an estimate writes."""
 

@@ -26,8 +26,10 @@ from poscount.web.tasks import (
     AVAILABLE_METHODS,
     DiagnoseTask,
     EstimateTask,
+    FollowUp,
     InspectTask,
     MethodsTask,
+    TrendTask,
 )
 from poscount.workflows import CsvFormat
 
@@ -215,15 +217,37 @@ class Service:
 
     def start_diagnosis(self, session: Session, estimate: Estimate) -> Job:
         """Queue the check of an estimate's assumptions, unless it is queued, running or done."""
+        job = estimate.follow_ups.get("diagnosis")
+        if job is None or job.state in ("failed", "cancelled"):
+            return self.start_follow_up(session, estimate, "diagnosis", DiagnoseTask(estimate.task))
+        return job
+
+    def start_trend(
+        self, session: Session, estimate: Estimate, wanted: schemas.TrendRequest
+    ) -> Job:
+        """Queue a look for changes between groups."""
+        columns = match_columns(session, self.limits.groups)
+        groupings = {grouping.by for match in columns for grouping in match.groupings}
+        if wanted.by not in groupings:
+            sentence = why_no_group(session, wanted.by, False, self.limits.groups)
+            raise RefusedError(422, sentence, "trend")
+        task = TrendTask(estimate.task, wanted.by, wanted.baseline, wanted.smooth)
+        return self.start_follow_up(session, estimate, "trend", task)
+
+    def start_follow_up(
+        self, session: Session, estimate: Estimate, kind: str, task: FollowUp
+    ) -> Job:
+        """Queue further work on an estimate that is done; earlier work of its kind is stopped."""
         if estimate.job.state != "done":
             raise RefusedError(409, "The estimate is not done; wait for it.")
         kept = {upload.sent for upload in session.uploads.values()}
         if not kept.issuperset(estimate.task.files):
             raise RefusedError(409, "The files of this estimate have been removed.")
-        if estimate.diagnosis is None or estimate.diagnosis.state in ("failed", "cancelled"):
-            task = DiagnoseTask(estimate.task)
-            estimate.diagnosis = self.diagnoses.submit(task, session.owner)
-        return estimate.diagnosis
+        if kind in estimate.follow_ups:
+            estimate.follow_ups[kind].cancel()
+        job = self.diagnoses.submit(task, session.owner)
+        estimate.follow_ups[kind] = job
+        return job
 
     async def write_report(self, estimate: Estimate, wanted: schemas.ReportRequest) -> None:
         """Write the report of an estimate again, with what somebody adds to it."""
@@ -301,10 +325,9 @@ class Service:
         session.uploads[upload.id] = upload
 
     async def _cancel(self, estimate: Estimate) -> None:
-        for job in (estimate.job, estimate.diagnosis):
-            if job is not None:
-                job.cancel()
-                await asyncio.wrap_future(job.future)
+        for job in (estimate.job, *estimate.follow_ups.values()):
+            job.cancel()
+            await asyncio.wrap_future(job.future)
 
     async def _make_way(self, session: Session) -> None:
         """Refuse to disturb an estimate; stop a check of assumptions, which is now out of date."""

@@ -62,7 +62,10 @@ class Upload:
 
 @dataclass
 class Estimate:
-    """A job, the files it was made from, the folder with its results, and a check of it."""
+    """A job, the files it was made from, the folder with its results, and what followed it.
+
+    `follow_ups` are the newest jobs of each kind: the check of its assumptions, and so on.
+    """
 
     id: str
     directory: Path
@@ -70,7 +73,7 @@ class Estimate:
     wanted: EstimateRequest
     uploads: tuple[Upload, ...]
     job: Job
-    diagnosis: Job | None = None
+    follow_ups: dict[str, Job] = field(default_factory=dict)
     size: int = 0
 
 

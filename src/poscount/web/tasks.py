@@ -116,8 +116,8 @@ class EstimateTask:
 
 
 @dataclass(frozen=True)
-class DiagnoseTask:
-    """Check the assumptions of an estimate that is done."""
+class FollowUp:
+    """Further work on an estimate that is done, by its model file and its files."""
 
     estimate: EstimateTask
 
@@ -127,4 +127,54 @@ class DiagnoseTask:
         return self.estimate.files
 
 
-Task = MethodsTask | InspectTask | EstimateTask | DiagnoseTask
+@dataclass(frozen=True)
+class DiagnoseTask(FollowUp):
+    """Check the assumptions of an estimate."""
+
+
+@dataclass(frozen=True)
+class TrendTask(FollowUp):
+    """Look for changes between groups that follow each other.
+
+    Attributes
+    ----------
+    by : str
+        The grouping.
+    baseline : int
+        Number of groups at the beginning to compare the others with; 0 for none.
+    smooth : bool
+        Whether small groups borrow strength from the others.
+    """
+
+    by: str
+    baseline: int
+    smooth: bool
+
+
+@dataclass(frozen=True)
+class AuditTask(FollowUp):
+    """Choose rows to be labelled by hand.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    """
+
+    n: int
+
+
+@dataclass(frozen=True)
+class SettleTask(AuditTask):
+    """Turn labels of such rows into a prevalence.
+
+    Attributes
+    ----------
+    labels : dict
+        Whether a row is positive, by its name.
+    """
+
+    labels: dict[str, bool]
+
+
+Task = MethodsTask | InspectTask | EstimateTask | FollowUp

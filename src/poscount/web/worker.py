@@ -34,18 +34,24 @@ from poscount.web.report import write_report
 from poscount.web.schemas import UsedFile
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
+    AuditTask,
     DiagnoseTask,
     EstimateTask,
+    FollowUp,
     InspectTask,
     MethodsTask,
+    SettleTask,
     Task,
+    TrendTask,
 )
 from poscount.workflows import (
     FileLimits,
+    ListedRows,
     OnProgress,
     Result,
     ScorePicture,
     Watch,
+    audit,
     diagnose,
     draw,
     fewest_positives,
@@ -54,7 +60,9 @@ from poscount.workflows import (
     is_reusable,
     quantify,
     score_picture,
+    settle,
     sheet_names,
+    trend,
     write_csv,
 )
 
@@ -67,6 +75,8 @@ _CLASSES = {name: registry.method(name) for name in AVAILABLE_METHODS}
 
 _OPTIONS = ("scorer", "confidence", "bootstrap")
 _MOST_DRAWN = 300
+# Of intervals by labels, for which the page says how many labels they need.
+_WANTED_WIDTHS = (0.1, 0.05)
 # Rows in the picture of scores.
 _MOST_SCORED = 20_000
 _DPI = 110
@@ -115,6 +125,12 @@ def _do(task: Task, report_step: ReportStep) -> Any:
             return _estimate(task, report_step)
         case DiagnoseTask():
             return _diagnose(task.estimate, report_step)
+        case TrendTask():
+            return _trend(task, report_step)
+        case SettleTask():
+            return _settle(task, report_step)
+        case AuditTask():
+            return _audited(task, report_step).record()
     raise AssertionError(f"there is no such task: {task!r}")
 
 
@@ -362,3 +378,43 @@ def _diagnose(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]:
         ],
         "command": reproduction_code.diagnose_command(task),
     }
+
+
+# Further work on an estimate
+
+
+def _model_and_files(task: FollowUp) -> tuple[Any, list[str]]:
+    model = registry.load(Path(task.estimate.directory) / "model.poscount")
+    return model, [file.path for file in task.estimate.unlabeled]
+
+
+def _trend(task: TrendTask, report_step: ReportStep) -> dict[str, Any]:
+    report_step("counting the groups", None)
+    model, files = _model_and_files(task)
+    found = trend(
+        model,
+        files,
+        task.by,
+        baseline=task.baseline or None,
+        smooth=task.smooth,
+        csv_format=task.estimate.csv_format,
+    )
+    return found.to_dict()
+
+
+def _audited(task: AuditTask, report_step: ReportStep) -> ListedRows:
+    report_step("choosing rows to label", None)
+    model, files = _model_and_files(task)
+    chosen = audit(model, files, task.n, random_state=0, csv_format=task.estimate.csv_format)
+    names = {file.path: file.name for file in task.estimate.unlabeled}
+    return chosen.with_file_names(names)
+
+
+def _settle(task: SettleTask, report_step: ReportStep) -> dict[str, Any]:
+    chosen = _audited(task, report_step)
+    report_step("reading the labels", None)
+    model, files = _model_and_files(task)
+    labels = {row: "yes" if positive else "no" for row, positive in task.labels.items()}
+    settled = settle(model, files, chosen.with_labels(labels), csv_format=task.estimate.csv_format)
+    widths = {f"{width:g}": settled.labels_needed(width) for width in _WANTED_WIDTHS}
+    return {**settled.to_dict(), "labels_needed": widths}

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from poscount.auditing.batches import Batch, Source
 from poscount.auditing.drawing import draw
 from poscount.auditing.label_table import (
+    FILE,
     ID,
     LABEL,
     earlier_labels,
@@ -49,6 +50,13 @@ class ListedRows(NamedTuple):
         columns = [[_plain(value) for value in column.to_pylist()] for column in self.table.columns]
         rows = [list(row) for row in zip(*columns, strict=True)]
         return {"columns": self.table.column_names, "rows": rows, "n_rows": self.n_rows}
+
+    def with_file_names(self, names: Mapping[str, str]) -> ListedRows:
+        """The same rows, whose files are called otherwise."""
+        at = self.table.column_names.index(FILE)
+        files = [names.get(file, file) for file in self.table[FILE].to_pylist()]
+        column = pyarrow().array(files, pyarrow().string())
+        return self._replace(table=self.table.set_column(at, FILE, column))
 
     def with_labels(self, labels: Mapping[str, str | bool | None]) -> ListedRows:
         """The same rows with labels, given by the values of their column audit_id.

@@ -1,6 +1,8 @@
 // The page: what to count on the left, the answer on the right.
 
 import { ask, pause } from "./api.js";
+import { forgetAudit, startAudit } from "./audit.js";
+import { forgetChange, offerChange, startChange } from "./change.js";
 import {
   choices,
   forgetChoices,
@@ -32,7 +34,7 @@ import { offer, pack, unpack } from "./saved_session.js";
 import { offerTabs, openTab, startTabs } from "./tabs.js";
 
 const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
-const OF_AN_ANSWER = ["answer", "belief", "compare", "report", "code"];
+const OF_AN_ANSWER = ["answer", "belief", "compare", "change", "audit", "report", "code"];
 
 let methods = [];
 let cancelled = false; // whether to stop the estimate that is running
@@ -47,7 +49,9 @@ async function start() {
     () => ({ base: `sessions/${currentSession().session}/estimates`, wanted: wanted() }),
     () => methods,
   );
-  startReport(() => answered.path);
+  for (const begin of [startReport, startChange, startAudit]) {
+    begin(() => answered.path);
+  }
   for (const id of ["example", "try-example"]) {
     byId(id).addEventListener("click", runExample);
   }
@@ -163,6 +167,7 @@ function showSession(session) {
   }
   clearErrors(...FIELDS, "general");
   showColumns(session);
+  offerChange(session?.columns ?? []);
   const unlabeled = files.filter((file) => file.role === "unlabeled");
   byId("by-file-choice").hidden = unlabeled.length < 2;
   byId("by_file").checked = unlabeled.length > 1;
@@ -190,7 +195,13 @@ function forgetAnswer() {
     byId(`panel-${name}`).hidden = true;
   }
   forgetDiagnosis();
+  forgetFollowUps();
+}
+
+function forgetFollowUps() {
   forgetComparison();
+  forgetChange();
+  forgetAudit();
 }
 
 // The button works when an estimate can be made; until then, what is lacking stands beside it.
@@ -287,7 +298,7 @@ async function follow(path, request) {
 
 function showAnswer({ answer, downloads, seconds }, path, request) {
   answered = { path, request, gone: false };
-  forgetComparison();
+  forgetFollowUps();
   offerTabs(["data", ...OF_AN_ANSWER]);
   openTab("answer");
   showResult(answer, downloads, `/api/${path}`);

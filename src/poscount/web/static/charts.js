@@ -157,25 +157,30 @@ function labelsBelow(svg, width, entries, x) {
 const across = (width, n) => (i) => MARGIN.left + ((width - MARGIN.left - MARGIN.right) * (i + 0.5)) / n;
 
 // Shares of positives with their intervals: dots, joined by a line where the groups are a series.
-// An entry has label, share, low, high, lines (what to say about it), truth and doubtful.
+// An entry has label, share, low, high, lines (what to say about it), truth and doubtful; changed and
+// smoothed in a series that was compared. A share of null is a gap.
 export function shareChart(box, entries, { title, series }) {
   responsive(box, entries, title, (svg, width, shown) => {
-    const y = frame(svg, width, percentAxis(Math.max(0.02, ...shown.map((e) => e.high ?? e.share))));
+    const y = frame(svg, width, percentAxis(Math.max(0.02, ...shown.map((e) => e.high ?? e.share ?? 0))));
     const x = across(width, shown.length);
     const many = shown.length > 60;
     if (series && shown.length > 1) {
-      const there = shown.map((entry, i) => ({ ...entry, i })).filter((entry) => entry.low !== null);
-      const upper = there.map((entry) => `${x(entry.i)} ${y(entry.high)}`);
-      const lower = there.map((entry) => `${x(entry.i)} ${y(entry.low)}`).reverse();
+      const known = shown.map((entry, i) => ({ ...entry, i })).filter((entry) => entry.low !== null);
+      const upper = known.map((entry) => `${x(entry.i)} ${y(entry.high)}`);
+      const lower = known.map((entry) => `${x(entry.i)} ${y(entry.low)}`).reverse();
       shape("path", { class: "band", d: `M${[...upper, ...lower].join("L")}Z` }, svg);
-      const line = shown.map((entry, i) => `${x(i)} ${y(entry.share)}`);
-      shape("path", { class: "line", d: `M${line.join("L")}` }, svg);
+      path(svg, "line", shown.map((entry, i) => [x(i), entry.share]), y);
+      path(svg, "smoothed", shown.map((entry, i) => [x(i), entry.smoothed ?? null]), y);
     }
-    const places = shown.map((entry, i) => {
+    const there = shown.map((entry, i) => [entry, i]).filter(([entry]) => entry.share !== null);
+    const places = there.map(([entry, i]) => {
       if (entry.low !== null && !(series && many)) {
         shape("line", { class: "whisker", x1: x(i), x2: x(i), y1: y(entry.low), y2: y(entry.high) }, svg);
       }
       const mark = shape("circle", { class: "dot", cx: x(i), cy: y(entry.share), r: many ? 2 : 4.5 }, svg);
+      if (entry.changed) {
+        shape("circle", { class: "changed", cx: x(i), cy: y(entry.share), r: 11 }, svg);
+      }
       if (entry.doubtful) {
         shape("circle", { class: "doubt", cx: x(i), cy: y(entry.share), r: 8 }, svg);
       }
@@ -188,6 +193,19 @@ export function shareChart(box, entries, { title, series }) {
     labelsBelow(svg, width, shown, x);
     return places;
   });
+}
+
+// A line through points that may have gaps.
+function path(svg, name, points, y) {
+  let d = "";
+  let pen = "M";
+  for (const [x, value] of points) {
+    d += value === null ? "" : `${pen}${x} ${y(value)}`;
+    pen = value === null ? "M" : "L";
+  }
+  if (d) {
+    shape("path", { class: name, d }, svg);
+  }
 }
 
 // Shares of several targets, one on top of the other. An entry has label and parts: name, share.
