@@ -175,7 +175,7 @@ def _print(found: list[Audited], parts: dict[str, list[Audited]], first: str) ->
         for n in SIZES
         for at in [[x for x in part if x.n == n]]
     ]
-    print_rows(rows, [first, "labels", "audits", *METHODS])
+    print_rows(rows, [first, "number", "audits", *METHODS])
 
 
 def report(found: list[Audited]) -> None:

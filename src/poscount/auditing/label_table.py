@@ -76,8 +76,8 @@ def audit(
     >>> to_label = poscount.audit(model, trap, n=50)
     >>> to_label[["wingbeat_hz", "audit_row", "audit_stratum", "audit_stratum_rows"]].head(2)
        wingbeat_hz  audit_row  audit_stratum  audit_stratum_rows
-    0        195.8       5371              3                 930
-    1        506.2       7205              7                1174
+    0        195.8       6899              3                1860
+    1        506.2       5445              7                1174
     """
     seed = seed_of(random_state)
     drawn = draw(model, in_memory(frame), n, seed)

@@ -23,7 +23,11 @@ from poscount.errors import InputError
 from poscount.grouping import column_names, group_codes, group_keys
 
 PROBABILITY, FILE, ROW = "probability", "source_file", "source_row"
-# Rows that wait to be compared with the best so far.
+# By what rows are sorted; both the probability and the score have their sign turned.
+_KEY = np.dtype(
+    [("group", "i8"), ("unlikely", "f8"), ("far", "f8"), ("content", "u8"), ("row", "i8")]
+)
+# How many times as many rows as are asked for wait until the best of them are chosen.
 _WAITING = 4
 
 
@@ -99,19 +103,14 @@ class _Best:
         self.probability = np.array([model.cell_posterior(part).probability for part in parts])
         self.frames: list[nw.DataFrame] = []
         self.files: list[str | None] = []
-        # Of each row kept: group, probability, score, hash, and row.
-        self.keys: list[np.ndarray] = [np.empty(0, self._KEY)]
-
-    _KEY = np.dtype(
-        [("group", "i8"), ("unlikely", "f8"), ("far", "f8"), ("content", "u8"), ("row", "i8")]
-    )
+        self.keys: list[np.ndarray] = [np.empty(0, _KEY)]
 
     def look_at(self, batch: Batch) -> None:
         """Keep the rows of a batch that are among the best."""
         frame = batch.frame
         if not len(frame):
             return
-        keys = np.empty(len(frame), self._KEY)
+        keys = np.empty(len(frame), _KEY)
         keys["group"] = self._groups_of(frame)
         cells = self.model.posterior_places(frame)
         keys["unlikely"] = -self.probability[keys["group"], cells]

@@ -82,12 +82,7 @@ class Settlement:
         return sum(stratum.drawn for stratum in self.strata)
 
     def labels_needed(self, width: float) -> int:
-        """Labels in all for an interval of the labels alone that is this wide.
-
-        Examples
-        --------
-        See `poscount.settle`.
-        """
+        """Labels in all, not in addition, for an interval of the labels alone of this width."""
         if not 0 < width < 1:
             raise InputError(
                 f"The width of an interval is between 0 and 1, such as 0.05, not {width}.",

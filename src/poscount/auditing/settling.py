@@ -60,7 +60,7 @@ def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:
     >>> settled.prevalence
     Prevalence(0.236, 95% interval [0.200, 0.275], n=2000, labels)
     >>> settled.agreement, settled.labels_needed(width=0.05)
-    ('agree', 276)
+    ('agree', 251)
     """
     table = read_label_table(as_frame_with_names(labelled), model)
     return settle_drawn(draw(model, in_memory(frame), table.size, table.seed), table)
