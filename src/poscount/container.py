@@ -138,7 +138,8 @@ def _read_regular(path: str | os.PathLike[str], kind: str) -> bytes:
         return handle
 
     with open(path, "rb", opener=regular) as file:
-        return file.read(LARGEST_FILE)
+        # As much as it has now, because reading up to a limit takes the memory of the limit.
+        return file.read(os.fstat(file.fileno()).st_size)
 
 
 def _unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
