@@ -77,26 +77,28 @@ def run(
     reader: bool = True,
 ) -> Ended:
     """Run a command in a fork of this process, and send it a signal after some seconds."""
-    said = folder / "stderr"
+    # A pipe, because a file would be small, too.
+    ours, theirs = os.pipe()
     started = time.perf_counter()
     pid = os.fork()
     if pid == 0:
-        _child(command, folder, said, limit, reader)
+        _child(command, folder, theirs, limit, reader)
     if number is not None:
         time.sleep(moment)
         os.kill(pid, number)
     _, status = os.waitpid(pid, 0)
     seconds = time.perf_counter() - started
-    text = said.read_text() if said.exists() else ""
-    said.unlink(missing_ok=True)
-    return Ended(os.waitstatus_to_exitcode(status), text, seconds)
+    os.set_blocking(ours, False)
+    os.close(theirs)
+    with open(ours, "rb") as pipe:
+        said = (pipe.read() or b"").decode()
+    return Ended(os.waitstatus_to_exitcode(status), said, seconds)
 
 
-def _child(command: str, folder: Path, said: Path, limit: int | None, reader: bool) -> None:
+def _child(command: str, folder: Path, errors: int, limit: int | None, reader: bool) -> None:
     status = 1
     try:
         os.chdir(folder)
-        errors = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         ours, theirs = os.pipe()
         os.dup2(os.open(os.devnull, os.O_WRONLY) if reader else theirs, 1)
         os.dup2(errors, 2)
@@ -306,10 +308,11 @@ def interrupt(names: list[str], troubles: list[str], moments: int, seed: int) ->
             table[name, trouble] += 1
             bad[name, trouble] += bool(found)
             every += [f"{name}, {trouble}, moment {i}: {each}" for each in found]
-    print(f"{'command':16}" + "".join(f"{trouble:>12}" for trouble in troubles))
+    print("| | " + " | ".join(troubles) + " |")
+    print("|---" + "|---:" * len(troubles) + "|")
     for name in names:
         cells = (f"{table[name, t] - bad[name, t]} of {table[name, t]}" for t in troubles)
-        print(f"{name:16}" + "".join(f"{cell:>12}" for cell in cells))
+        print(f"| {name} | " + " | ".join(cells) + " |")
     print(f"{moments} moments, {sum(bad.values())} with problems (cells: in order, of tries)")
     return every
 
