@@ -27,7 +27,8 @@ class ServerDirectory:
     """
 
     def __init__(self) -> None:
-        remove_abandoned()
+        self._neighbours = Path(tempfile.gettempdir())
+        self.remove_abandoned()
         # Readable by nobody else: mkdtemp gives it mode 0700.
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         # Locked before it has its name, so that nobody sees it without its lock.
@@ -36,18 +37,23 @@ class ServerDirectory:
         _acquire(self._lock)
         unnamed.rename(self.path / _LOCK)
 
+    def keep_temporary_files(self) -> None:
+        """Have everything temporary of this process, and of processes it starts, kept in here."""
+        inner = self.path / "temporary"
+        inner.mkdir(mode=0o700)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(inner)
+
     def remove(self) -> None:
         """Delete the directory with everything in it."""
         self._lock.close()
         shutil.rmtree(self.path, ignore_errors=True)
 
-
-def remove_abandoned() -> None:
-    """Delete the directories of this user's servers that run no more."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if _is_private(path) and _is_abandoned(path):
-                shutil.rmtree(path, ignore_errors=True)
+    def remove_abandoned(self) -> None:
+        """Delete the directories of this user's servers that run no more."""
+        for path in self._neighbours.glob(f"{PREFIX}*"):
+            with contextlib.suppress(OSError):
+                if _is_private(path) and _is_abandoned(path):
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_private(path: Path) -> bool:

@@ -20,7 +20,7 @@ from poscount.web.limits import Limits
 from poscount.web.matching import is_taken, match_columns, too_many_groups, why_no_group
 from poscount.web.multipart import receive
 from poscount.web.refusals import RefusedError, refusal_of, size
-from poscount.web.server_directory import remove_abandoned
+from poscount.web.server_directory import ServerDirectory
 from poscount.web.sessions import Estimate, Session, Sessions, Upload
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
@@ -44,9 +44,9 @@ class Service:
     stands back when there is not enough processor time for all.
     """
 
-    def __init__(self, limits: Limits, clients: Clients) -> None:
+    def __init__(self, limits: Limits, clients: Clients, home: ServerDirectory) -> None:
         self.limits, self.clients = limits, clients
-        self.sessions = Sessions(limits)
+        self.sessions = Sessions(limits, home)
         few = max(1, limits.workers // 2)
         self.inspections = self._queue(limits.workers, max(1, limits.seconds // 5), 0)
         self.estimates = self._queue(limits.workers, limits.seconds, 0)
@@ -243,7 +243,7 @@ class Service:
             await asyncio.sleep(min(_SWEEP_SECONDS, shortest / 2))
             for session in self.sessions.expired():
                 await self.close_session(session)
-            await asyncio.to_thread(remove_abandoned)
+            await asyncio.to_thread(self.sessions.home.remove_abandoned)
 
     def close(self) -> None:
         """Stop all work and delete everything."""
