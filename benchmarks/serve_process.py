@@ -29,6 +29,10 @@ class ServeProcess:
         own = sizes.pop(self.process.pid, 0.0)
         return {"server": own, "all": own + sum(sizes.values())}
 
+    def workers(self) -> list[int]:
+        """Processes that are at work."""
+        return workers_of(self.process.pid)
+
     def temporary_files(self) -> tuple[int, float]:
         """Number of files that it keeps, and their megabytes."""
         sizes = []
@@ -64,13 +68,25 @@ def serve_process(*options: str) -> Iterator[ServeProcess]:
         assert not left, f"the server left {left}"
 
 
-def _descendants(pid: int) -> list[int]:
+def workers_of(pid: int) -> list[int]:
+    """Processes that work for a server: those that its fork server has started."""
+    children = _children()
+    return [worker for helper in children.get(pid, []) for worker in children.get(helper, [])]
+
+
+def _children() -> dict[int, list[int]]:
+    """Processes by their parents."""
     children: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):
         with contextlib.suppress(OSError, ValueError):
             status = Path(f"/proc/{int(entry)}/stat").read_text()
             parent = int(status.rpartition(")")[2].split()[1])
             children.setdefault(parent, []).append(int(entry))
+    return children
+
+
+def _descendants(pid: int) -> list[int]:
+    children = _children()
     found, waiting = [], [pid]
     while waiting:
         found.append(waiting.pop())

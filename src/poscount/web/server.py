@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 import webbrowser
@@ -103,6 +104,11 @@ class _Server(uvicorn.Server):
         print(end="", flush=True)
         if self.open_browser:
             webbrowser.open(address)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # First, because requests that wait for work would otherwise be cancelled, and log that.
+        await asyncio.to_thread(self.config.app.state.service.stop_work)  # type: ignore[union-attr]
+        await super().shutdown(sockets)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -245,10 +245,14 @@ class Service:
                 await self.close_session(session)
             await asyncio.to_thread(self.sessions.home.remove_abandoned)
 
-    def close(self) -> None:
-        """Stop all work and delete everything."""
+    def stop_work(self) -> None:
+        """Stop all work; requests that wait for it are answered."""
         for queue in (self.inspections, self.estimates, self.long_estimates, self.diagnoses):
             queue.close()
+
+    def close(self) -> None:
+        """Stop all work and delete everything."""
+        self.stop_work()
         self.sessions.close_all()
 
     def _queue(self, slots: int, seconds: int, niceness: int) -> JobQueue:
@@ -291,7 +295,7 @@ class Service:
         for job in (estimate.job, estimate.diagnosis):
             if job is not None:
                 job.cancel()
-                await asyncio.wrap_future(job.future)
+                await _ended(job)
 
     async def _make_way(self, session: Session) -> None:
         """Refuse to disturb an estimate; stop a check of assumptions, which is now out of date."""
@@ -326,8 +330,13 @@ def _formats(positives: Upload, unlabeled: list[Upload]) -> tuple[CsvFormat, Csv
     return csv_format, csv_format
 
 
+async def _ended(job: Job) -> Any:
+    """Wait for a job. If the request that waits is cancelled, the job's own future is not."""
+    return await asyncio.shield(asyncio.wrap_future(job.future))
+
+
 async def _outcome(job: Job) -> Any:
-    outcome = await asyncio.wrap_future(job.future)
+    outcome = await _ended(job)
     if job.error is not None:
         error = job.error
         raise RefusedError(error.status, error.message, error.field, error.choices)
