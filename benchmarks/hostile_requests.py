@@ -194,7 +194,8 @@ class Attacker:
 
     def file(self) -> tuple[str, bytes]:
         """A small file of some kind, damaged or with a name that does not fit."""
-        rows = POSITIVES[: self.random.choice((0, 40, 500, 5000))]
+        lines = POSITIVES.splitlines(keepends=True)
+        rows = b"".join(lines[: self.random.choice((0, 1, 2, 20, 200))])
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(self.random.choice(("a.csv", "../a.csv", "a", "b/a.jsonl")), rows)
@@ -209,7 +210,7 @@ class Attacker:
                 ("a.csv", b"a,b\n" + bytes(self.random.choices(range(256), k=300))),
             )
         )
-        if self.random.random() < 0.5:
+        if self.random.random() < 0.3:
             content = self.damaged(content)
         if self.random.random() < 0.2:
             name = self.random.choice(("a.txt", "a.xls", "a", *ODD_TEXT)).replace('"', "")

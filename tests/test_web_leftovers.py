@@ -1,5 +1,6 @@
 """What a server leaves behind when it is killed, and who removes it."""
 
+import contextlib
 import os
 import re
 import signal
@@ -27,11 +28,17 @@ def temporary(tmp_path, monkeypatch):
     return tmp_path
 
 
-def start(directory):
+@contextlib.contextmanager
+def started(directory):
+    """A server with this directory for temporary files; killed at the end if it still runs."""
     command = [sys.executable, "-m", "poscount", "serve", "--port", "0"]
     environment = {**os.environ, "TMPDIR": str(directory)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    return process, re.search(r"http://[\d.:]+/", process.stdout.readline())[0]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            yield process, re.search(r"http://[\d.:]+/", process.stdout.readline())[0]
+            process.wait(timeout=60)
+        finally:
+            process.kill()
 
 
 def gone(path, seconds=20):
@@ -41,36 +48,42 @@ def gone(path, seconds=20):
     return not path.exists()
 
 
-def test_a_killed_server_leaves_its_files_only_until_the_next_start(tmp_path):
-    killed, address = start(tmp_path)
-    with killed, httpx.Client(base_url=address, trust_env=False, timeout=60) as http:
+@pytest.fixture
+def short_path():
+    """Paths of sockets cannot be long."""
+    with tempfile.TemporaryDirectory(prefix="p") as path:
+        yield Path(path)
+
+
+def test_a_killed_server_leaves_its_files_only_until_the_next_start(short_path):
+    with (
+        started(short_path) as (killed, address),
+        httpx.Client(base_url=address, trust_env=False, timeout=60) as http,
+    ):
         session = http.post("/api/sessions").json()["session"]
         http.post(f"/api/sessions/{session}/example")
         wanted = {"method": "extice", "bootstrap": 1000, "by": ["night"]}
         told = http.post(f"/api/sessions/{session}/estimates", json=wanted).json()
         path = f"/api/sessions/{session}/estimates/{told['id']}"
-        while http.get(path).json()["state"] == "waiting":
+        while not (workers := workers_of(killed.pid)):
+            assert http.get(path).json()["state"] in ("waiting", "running")
             time.sleep(0.05)
-        workers = workers_of(killed.pid)
-        assert workers
         killed.kill()
     # Its workers notice, although nobody can tell them.
     assert all(gone(Path(f"/proc/{pid}")) for pid in workers)
-    (left,) = tmp_path.iterdir()
+    (left,) = short_path.iterdir()
     assert [path for path in left.rglob("*.csv*") if path.is_file()]
-    running, address = start(tmp_path)
-    with running:
-        (mine,) = tmp_path.iterdir()
+    with started(short_path) as (running, address):
+        (mine,) = short_path.iterdir()
         assert mine != left
         # A third one leaves alone what belongs to the second.
-        other, _ = start(tmp_path)
-        with other:
+        with started(short_path) as (other, _):
             assert mine.exists()
-            assert len(list(tmp_path.iterdir())) == 2
+            assert len(list(short_path.iterdir())) == 2
             other.send_signal(signal.SIGTERM)
         assert httpx.post(f"{address}api/sessions", trust_env=False).status_code == 201
         running.send_signal(signal.SIGTERM)
-    assert list(tmp_path.iterdir()) == []
+    assert list(short_path.iterdir()) == []
 
 
 def test_only_what_is_abandoned_is_removed(temporary):

@@ -14,6 +14,8 @@ from typing import IO
 
 PREFIX = "poscount-serve-"
 _LOCK = "lock"
+# The path of a socket can have 104 to 108 bytes, and multiprocessing adds 33 to this one.
+_LONGEST_PATH = 70
 # A directory without a lock belongs to a server that was killed, or that is just starting.
 _ABANDONED_SECONDS = 3600.0
 
@@ -39,9 +41,9 @@ class ServerDirectory:
 
     def keep_temporary_files(self) -> None:
         """Have everything temporary of this process, and of processes it starts, kept in here."""
-        inner = self.path / "temporary"
-        inner.mkdir(mode=0o700)
-        os.environ["TMPDIR"] = tempfile.tempdir = str(inner)
+        os.environ["TMPDIR"] = str(self.path)
+        if len(str(self.path)) <= _LONGEST_PATH:
+            tempfile.tempdir = str(self.path)
 
     def remove(self) -> None:
         """Delete the directory with everything in it."""
