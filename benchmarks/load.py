@@ -162,12 +162,12 @@ def _trickle(port: int, stop: Any) -> None:
         f"POST /api/sessions/{session}/files HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         f"Content-Type: {FORM}\r\nContent-Length: 100000000\r\n\r\n"
     )
-    _drip(port, stop, head.encode() + form("unlabeled", b"a,b\n"), 20)
+    _drip(port, stop, head.encode() + form("unlabeled", b"a,b\n"), 5)
 
 
 def _half_open(port: int, stop: Any) -> None:
     while not stop.is_set():
-        _drip(port, stop, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", 100)
+        _drip(port, stop, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", 15)
 
 
 def _drip(port: int, stop: Any, start: bytes, n: int) -> None:
