@@ -36,12 +36,12 @@ def started(directory):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             yield process, re.search(r"http://[\d.:]+/", process.stdout.readline())[0]
-            process.wait(timeout=60)
+            process.wait(timeout=120)
         finally:
             process.kill()
 
 
-def gone(path, seconds=20):
+def gone(path, seconds=60):
     deadline = time.monotonic() + seconds
     while path.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -58,7 +58,7 @@ def short_path():
 def test_a_killed_server_leaves_its_files_only_until_the_next_start(short_path):
     with (
         started(short_path) as (killed, address),
-        httpx.Client(base_url=address, trust_env=False, timeout=60) as http,
+        httpx.Client(base_url=address, trust_env=False, timeout=300) as http,
     ):
         session = http.post("/api/sessions").json()["session"]
         http.post(f"/api/sessions/{session}/example")
@@ -81,7 +81,7 @@ def test_a_killed_server_leaves_its_files_only_until_the_next_start(short_path):
             assert mine.exists()
             assert len(list(short_path.iterdir())) == 2
             other.send_signal(signal.SIGTERM)
-        assert httpx.post(f"{address}api/sessions", trust_env=False).status_code == 201
+        assert httpx.post(f"{address}api/sessions", trust_env=False, timeout=60).status_code == 201
         running.send_signal(signal.SIGTERM)
     assert list(short_path.iterdir()) == []
 
