@@ -1,5 +1,6 @@
 """What 300 mixed requests, kills and cancels leave behind in a server: nothing."""
 
+import contextlib
 import os
 import random
 import signal
@@ -33,7 +34,9 @@ def act(visit, server, chance):
     elif what < 0.6:
         visit.http.post(f"{base}/estimates", content=chance.randbytes(50_000))
     elif what < 0.65:
-        visit.http.post(f"{base}/estimates", content=b" " * 2_000_000)
+        # It may hang up before it has read everything.
+        with contextlib.suppress(httpx.TransportError):
+            visit.http.post(f"{base}/estimates", content=b" " * 2_000_000)
     elif what < 0.7:
         visit.http.post(f"{base}/estimates", json=LONG)
     elif what < 0.75:
