@@ -19,7 +19,8 @@ class Web:
 
     def __init__(self, address, app):
         self.address, self.app = address, app
-        self.http = httpx.Client(base_url=address, timeout=300, trust_env=False)
+        self.clients = contextlib.ExitStack()
+        self.http = self.client("127.0.0.1")
 
     @property
     def service(self):
@@ -34,8 +35,17 @@ class Web:
         children = multiprocessing.active_children()
         return [child for child in children if not type(child).__name__.startswith("Loky")]
 
-    def visit(self):
-        return Visit(self.http, self.http.post("/api/sessions").json()["session"])
+    def client(self, here):
+        """Somebody at an address of this machine."""
+        transport = httpx.HTTPTransport(local_address=here)
+        client = httpx.Client(
+            base_url=self.address, timeout=300, trust_env=False, transport=transport
+        )
+        return self.clients.enter_context(client)
+
+    def visit(self, here=None):
+        http = self.client(here) if here else self.http
+        return Visit(http, http.post("/api/sessions").json()["session"])
 
     def is_up(self):
         return self.http.get("/").status_code == 200
@@ -115,7 +125,7 @@ def served(trusted_proxies=(), **changed):
     try:
         yield web
     finally:
-        web.http.close()
+        web.clients.close()
         server.should_exit = True
         thread.join()
         listener.close()

@@ -26,6 +26,7 @@ from poscount.web.guard import Guard, Hosts
 from poscount.web.intake import Intake
 from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError
+from poscount.web.server_directory import ServerDirectory
 from poscount.web.service import Service
 
 _STATIC = Path(__file__).with_name("static")
@@ -61,6 +62,8 @@ _UPLOAD_FORM = {
         },
     }
 }
+# The name of a field that nobody knows may be as long as the request.
+_LONGEST_FIELD = 60
 _MEDIA_TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".json": "application/json",
@@ -71,7 +74,9 @@ _MEDIA_TYPES = {
 }
 
 
-def make_app(limits: Limits | None = None, hosts: Hosts | None = None) -> FastAPI:
+def make_app(
+    limits: Limits | None = None, hosts: Hosts | None = None, home: ServerDirectory | None = None
+) -> FastAPI:
     """Make the application.
 
     Parameters
@@ -79,13 +84,15 @@ def make_app(limits: Limits | None = None, hosts: Hosts | None = None) -> FastAP
     limits : Limits, optional
     hosts : Hosts, optional
         Host names that requests may use for the server; those of loopback by default.
+    home : ServerDirectory, optional
+        Where to keep files; a new one by default. It is deleted when the application ends.
     """
     limits = limits or Limits()
     clients = Clients(limits)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.service = Service(limits, clients)
+        app.state.service = Service(limits, clients, home or ServerDirectory())
         sweeper = asyncio.create_task(app.state.service.sweep())
         try:
             yield
@@ -245,8 +252,10 @@ async def _refuse(request: Request, problem: Any) -> JSONResponse:
 
 async def _refuse_invalid(request: Request, error: Any) -> JSONResponse:
     first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return await _refuse(request, RefusedError(422, "The request is not valid JSON."))
     places = [str(part) for part in first["loc"] if part != "body"]
-    field = places[0] if places else None
+    field = places[0][:_LONGEST_FIELD] if places else None
     reason = first["msg"][:1].lower() + first["msg"][1:]
     return await _refuse(request, RefusedError(422, f"{field or 'The request'}: {reason}.", field))
 

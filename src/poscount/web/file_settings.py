@@ -40,7 +40,7 @@ def read_fields(fields: dict[str, str]) -> tuple[str, CsvFormat]:
     """
     for name, value in fields.items():
         if name not in TEXTS and name not in CHOICES:
-            raise RefusedError(422, f"The form has an unknown field {name!r}.")
+            raise RefusedError(422, f"The form has an unknown field {name[:60]!r}.")
         if name in CHOICES and value not in CHOICES[name]:
             raise RefusedError(422, f"{name} must be one of {' '.join(CHOICES[name])}.", name)
     if "role" not in fields:

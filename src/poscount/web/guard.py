@@ -67,7 +67,8 @@ async def send_refusal(
 ) -> None:
     """Refuse a request before the application has seen it."""
     body = json.dumps({"message": sentence, "field": None, "choices": []}).encode()
-    headers = [(b"content-type", b"application/json"), *headers]
+    length = (b"content-length", str(len(body)).encode())
+    headers = [(b"content-type", b"application/json"), length, *headers]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

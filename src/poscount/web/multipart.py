@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
@@ -14,6 +15,8 @@ from starlette.requests import ClientDisconnect, Request
 from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError
 
+# It writes a warning for every form that is malformed, and anybody can send those.
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
 # Bytes of everything in a form except the file.
 _OVERHEAD = 64_000
 _LONGEST_FIELD = 1_000

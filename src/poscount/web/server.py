@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 import webbrowser
@@ -15,6 +16,7 @@ from poscount.web.app import make_app
 from poscount.web.connections import limited_protocol
 from poscount.web.guard import LOOPBACK, Hosts
 from poscount.web.limits import Limits
+from poscount.web.server_directory import ServerDirectory
 
 
 def serve(
@@ -40,9 +42,18 @@ def serve(
     trusted_proxies : sequence of str
         Addresses of proxies; they say in X-Forwarded-For who their client is.
     """
-    app = make_app(limits, Hosts(host, allow_hosts))
-    config = configure(app, limits, trusted_proxies)
+    for address in trusted_proxies:
+        try:
+            ipaddress.ip_address(address)
+        except ValueError as error:
+            sentence = f"{address!r} is not the address of a proxy, such as 10.0.0.2."
+            raise InputError(sentence, option="trust_proxy") from error
     with _listen(host, port) as listener:
+        home = ServerDirectory()
+        # Whatever workers leave behind when they are stopped goes with it, too.
+        home.keep_temporary_files()
+        app = make_app(limits, Hosts(host, allow_hosts), home)
+        config = configure(app, limits, trusted_proxies)
         _Server(config, host, open_browser).run(sockets=[listener])
 
 
@@ -56,12 +67,6 @@ def configure(app: FastAPI, limits: Limits, trusted_proxies: Sequence[str] = ())
     trusted_proxies : sequence of str
         As for `serve`.
     """
-    for address in trusted_proxies:
-        try:
-            ipaddress.ip_address(address)
-        except ValueError as error:
-            sentence = f"{address!r} is not the address of a proxy, such as 10.0.0.2."
-            raise InputError(sentence, option="trust_proxy") from error
     return uvicorn.Config(
         app,
         http=limited_protocol(limits, trusted_proxies),
@@ -99,6 +104,11 @@ class _Server(uvicorn.Server):
         print(end="", flush=True)
         if self.open_browser:
             webbrowser.open(address)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # First, because requests that wait for work would otherwise be cancelled, and log that.
+        await asyncio.to_thread(self.config.app.state.service.stop_work)  # type: ignore[union-attr]
+        await super().shutdown(sockets)
 
 
 def _listen(host: str, port: int) -> socket.socket:

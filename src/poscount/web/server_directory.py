@@ -14,6 +14,8 @@ from typing import IO
 
 PREFIX = "poscount-serve-"
 _LOCK = "lock"
+# The path of a socket can have 104 to 108 bytes, and multiprocessing adds 33 to this one.
+_LONGEST_PATH = 70
 # A directory without a lock belongs to a server that was killed, or that is just starting.
 _ABANDONED_SECONDS = 3600.0
 
@@ -27,7 +29,8 @@ class ServerDirectory:
     """
 
     def __init__(self) -> None:
-        remove_abandoned()
+        self._neighbours = Path(tempfile.gettempdir())
+        self.remove_abandoned()
         # Readable by nobody else: mkdtemp gives it mode 0700.
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         # Locked before it has its name, so that nobody sees it without its lock.
@@ -36,18 +39,23 @@ class ServerDirectory:
         _acquire(self._lock)
         unnamed.rename(self.path / _LOCK)
 
+    def keep_temporary_files(self) -> None:
+        """Have everything temporary of this process, and of processes it starts, kept in here."""
+        os.environ["TMPDIR"] = str(self.path)
+        if len(str(self.path)) <= _LONGEST_PATH:
+            tempfile.tempdir = str(self.path)
+
     def remove(self) -> None:
         """Delete the directory with everything in it."""
         self._lock.close()
         shutil.rmtree(self.path, ignore_errors=True)
 
-
-def remove_abandoned() -> None:
-    """Delete the directories of this user's servers that run no more."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if _is_private(path) and _is_abandoned(path):
-                shutil.rmtree(path, ignore_errors=True)
+    def remove_abandoned(self) -> None:
+        """Delete the directories of this user's servers that run no more."""
+        for path in self._neighbours.glob(f"{PREFIX}*"):
+            with contextlib.suppress(OSError):
+                if _is_private(path) and _is_abandoned(path):
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_private(path: Path) -> bool:

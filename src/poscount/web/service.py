@@ -20,7 +20,7 @@ from poscount.web.limits import Limits
 from poscount.web.matching import is_taken, match_columns, too_many_groups, why_no_group
 from poscount.web.multipart import receive
 from poscount.web.refusals import RefusedError, refusal_of, size
-from poscount.web.server_directory import remove_abandoned
+from poscount.web.server_directory import ServerDirectory
 from poscount.web.sessions import Estimate, Session, Sessions, Upload
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
@@ -46,9 +46,9 @@ class Service:
     stands back when there is not enough processor time for all.
     """
 
-    def __init__(self, limits: Limits, clients: Clients) -> None:
+    def __init__(self, limits: Limits, clients: Clients, home: ServerDirectory) -> None:
         self.limits, self.clients = limits, clients
-        self.sessions = Sessions(limits)
+        self.sessions = Sessions(limits, home)
         few = max(1, limits.workers // 2)
         self.inspections = self._queue(limits.workers, max(1, limits.seconds // 5), 0)
         self.estimates = self._queue(limits.workers, limits.seconds, 0)
@@ -277,12 +277,16 @@ class Service:
             await asyncio.sleep(min(_SWEEP_SECONDS, shortest / 2))
             for session in self.sessions.expired():
                 await self.close_session(session)
-            await asyncio.to_thread(remove_abandoned)
+            await asyncio.to_thread(self.sessions.home.remove_abandoned)
+
+    def stop_work(self) -> None:
+        """Stop all work; requests that wait for it are answered."""
+        for queue in (self.inspections, self.estimates, self.long_estimates, self.diagnoses):
+            queue.close()
 
     def close(self) -> None:
         """Stop all work and delete everything."""
-        for queue in (self.inspections, self.estimates, self.long_estimates, self.diagnoses):
-            queue.close()
+        self.stop_work()
         self.sessions.close_all()
 
     def _queue(self, slots: int, seconds: int, niceness: int) -> JobQueue:
@@ -327,7 +331,7 @@ class Service:
     async def _cancel(self, estimate: Estimate) -> None:
         for job in (estimate.job, *estimate.follow_ups.values()):
             job.cancel()
-            await asyncio.wrap_future(job.future)
+            await _ended(job)
 
     async def _make_way(self, session: Session) -> None:
         """Refuse to disturb an estimate; stop a check of assumptions, which is now out of date."""
@@ -362,8 +366,13 @@ def _formats(positives: Upload, unlabeled: list[Upload]) -> tuple[CsvFormat, Csv
     return csv_format, csv_format
 
 
+async def _ended(job: Job) -> Any:
+    """Wait for a job. If the request that waits is cancelled, the job's own future is not."""
+    return await asyncio.shield(asyncio.wrap_future(job.future))
+
+
 async def _outcome(job: Job) -> Any:
-    outcome = await asyncio.wrap_future(job.future)
+    outcome = await _ended(job)
     if job.error is not None:
         error = job.error
         raise RefusedError(error.status, error.message, error.field, error.choices, error.mends)

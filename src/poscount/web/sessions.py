@@ -143,10 +143,9 @@ class Session:
 class Sessions:
     """All sessions, in a private directory that is deleted with the last of them."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self._home = ServerDirectory()
-        self.root = self._home.path / "sessions"
+    def __init__(self, limits: Limits, home: ServerDirectory) -> None:
+        self.limits, self.home = limits, home
+        self.root = home.path / "sessions"
         self.root.mkdir(mode=0o700)
         # Bytes on the disk, by client.
         self.disk: Counter[str] = Counter()
@@ -268,7 +267,7 @@ class Sessions:
         """Delete everything."""
         for session in list(self._sessions.values()):
             self.close(session)
-        self._home.remove()
+        self.home.remove()
 
     def _expired(self, session: Session) -> bool:
         now, limits = time.monotonic(), self.limits

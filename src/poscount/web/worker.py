@@ -157,12 +157,17 @@ def _inspect(task: InspectTask) -> dict[str, Any]:
     path, limits = task.file.path, task.limits
     if task.example:
         shutil.copyfile(example_path(task.example), path)
-    found = inspect_file(
-        path,
-        positives=task.file.role == "positives",
-        limits=FileLimits(limits.rows, limits.columns, limits.unpacked_bytes, limits.groups),
-        csv_format=task.csv_format,
-    )
+    try:
+        found = inspect_file(
+            path,
+            positives=task.file.role == "positives",
+            limits=FileLimits(limits.rows, limits.columns, limits.unpacked_bytes, limits.groups),
+            csv_format=task.csv_format,
+        )
+    except UnicodeError as error:
+        # Python has encodings that are not meant for files, such as idna, with errors of their own.
+        sentence = f"it cannot be read with the encoding {task.csv_format.encoding!r}."
+        raise InputError(sentence, file=path, option="encoding") from error
     columns = [
         {
             **column._asdict(),

@@ -1,0 +1,127 @@
+"""What a server leaves behind when it is killed, and who removes it."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+httpx = pytest.importorskip("httpx")
+
+from poscount.web.server_directory import PREFIX, ServerDirectory  # noqa: E402 (as above)
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+from serve_process import workers_of  # noqa: E402 (its place is known only now)
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """A directory for temporary files in which nobody else has any."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@contextlib.contextmanager
+def started(directory):
+    """A server with this directory for temporary files; killed at the end if it still runs."""
+    command = [sys.executable, "-m", "poscount", "serve", "--port", "0"]
+    environment = {**os.environ, "TMPDIR": str(directory)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            yield process, re.search(r"http://[\d.:]+/", process.stdout.readline())[0]
+            process.wait(timeout=120)
+        finally:
+            process.kill()
+
+
+def gone(path, seconds=60):
+    deadline = time.monotonic() + seconds
+    while path.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not path.exists()
+
+
+@pytest.fixture
+def short_path():
+    """Paths of sockets cannot be long."""
+    with tempfile.TemporaryDirectory(prefix="p") as path:
+        yield Path(path)
+
+
+def test_a_killed_server_leaves_its_files_only_until_the_next_start(short_path):
+    with (
+        started(short_path) as (killed, address),
+        httpx.Client(base_url=address, trust_env=False, timeout=300) as http,
+    ):
+        session = http.post("/api/sessions").json()["session"]
+        http.post(f"/api/sessions/{session}/example")
+        wanted = {"method": "extice", "bootstrap": 1000, "by": ["night"]}
+        told = http.post(f"/api/sessions/{session}/estimates", json=wanted).json()
+        path = f"/api/sessions/{session}/estimates/{told['id']}"
+        while not (workers := workers_of(killed.pid)):
+            assert http.get(path).json()["state"] in ("waiting", "running")
+            time.sleep(0.05)
+        killed.kill()
+    # Its workers notice, although nobody can tell them.
+    assert all(gone(Path(f"/proc/{pid}")) for pid in workers)
+    (left,) = short_path.iterdir()
+    assert [path for path in left.rglob("*.csv*") if path.is_file()]
+    with started(short_path) as (running, address):
+        (mine,) = short_path.iterdir()
+        assert mine != left
+        # A third one leaves alone what belongs to the second.
+        with started(short_path) as (other, _):
+            assert mine.exists()
+            assert len(list(short_path.iterdir())) == 2
+            other.send_signal(signal.SIGTERM)
+        assert httpx.post(f"{address}api/sessions", trust_env=False, timeout=60).status_code == 201
+        running.send_signal(signal.SIGTERM)
+    assert list(short_path.iterdir()) == []
+
+
+def test_only_what_is_abandoned_is_removed(temporary):
+    running, abandoned = ServerDirectory(), ServerDirectory()
+    abandoned._lock.close()  # as the system does when a process ends
+    (abandoned.path / "u.csv").write_text("a\n1\n")
+    kept = {running.path}
+
+    def directory(name, mode=0o700):
+        path = temporary / name
+        path.mkdir()
+        path.chmod(mode)
+        return path
+
+    kept.add(directory(f"{PREFIX}starting"))
+    kept.add(directory("poscount-of-somebody"))
+    kept.add(directory(f"{PREFIX}open-to-all", 0o755))
+    outside = directory("outside")
+    (outside / "lock").touch()
+    (temporary / f"{PREFIX}link").symlink_to(outside)
+    (temporary / f"{PREFIX}file").touch()
+    kept |= {outside, temporary / f"{PREFIX}link", temporary / f"{PREFIX}file"}
+    old = directory(f"{PREFIX}old")
+    os.utime(old, (time.time() - 7200,) * 2)
+    new = ServerDirectory()
+    assert set(temporary.iterdir()) == kept | {new.path}
+    assert (outside / "lock").exists()
+    # A server that runs looks again from time to time.
+    new._lock.close()
+    running.remove_abandoned()
+    assert set(temporary.iterdir()) == kept
+    running.remove()
+    assert not running.path.exists()
+
+
+def test_a_directory_of_somebody_else_is_not_touched(temporary, monkeypatch):
+    other = ServerDirectory()
+    other._lock.close()
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    ServerDirectory().remove()
+    assert other.path.exists()
