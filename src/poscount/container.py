@@ -120,8 +120,8 @@ def read(
         raise refused(f"this is not a poscount {kind} file: it has no version.")
     if meta["version"] > VERSION:
         raise refused(
-            f"a newer poscount wrote this file (version {meta['version']:.6g} of the format, and "
-            f"this poscount reads up to version {VERSION}): upgrade poscount to read it."
+            f"a newer poscount wrote this file (version {printable(str(meta['version']), 9)} of the "
+            f"format, and this poscount reads up to version {VERSION}): upgrade poscount to read it."
         )
     return meta, arrays
 
