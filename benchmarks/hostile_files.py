@@ -267,9 +267,10 @@ def counts_cases(name: str, content: bytes, random: Random) -> Iterator[Case]:
             made = pack(spoilt, {"cells": changed})
         except (TypeError, ValueError, OverflowError):
             continue
-        # Other cells that add up are those of another sample; and a file that was left out is named
-        # in a warning, as it should be.
-        yield Case("counts", what, name, made, chosen=what.partition(":")[0] not in ("n", "model"))
+        # Other cells that add up are those of another sample, and so are other weights, or other
+        # numbers of rows that can have them. A file that was left out is named in a warning.
+        decided = what.startswith("model:") or (what.startswith("n:") and "weights" not in meta)
+        yield Case("counts", what, name, made, chosen=not decided)
 
 
 def calibration_cases(name: str, content: bytes, random: Random) -> Iterator[Case]:
