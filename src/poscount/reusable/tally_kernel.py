@@ -82,8 +82,9 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
             row = chunk * size + begin
 
             # The cells along the score, by a binary search without branches among 63 edges.
+            values = scores[chunk, begin : begin + n]
             for i in range(n):
-                value = scores[chunk, begin + i]
+                value = values[i]
                 k = 32 * (edges[31] < value)
                 k += 16 * (edges[k + 15] < value)
                 k += 8 * (edges[k + 7] < value)
