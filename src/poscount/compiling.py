@@ -48,8 +48,9 @@ def compiled(
     Parameters
     ----------
     function : callable
-        A function at the top of its module, written plainly: no inner functions, no slices, all
-        memory from the caller. Numba then compiles it in half the time.
+        A function at the top of its module, written plainly: no inner functions, all memory from
+        the caller, and slices only where a loop along one of them is to be vectorised. Numba then
+        compiles it in half the time.
     signature : str
         Types of the result and of the arguments, in numba's words.
     integers : str

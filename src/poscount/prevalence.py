@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 from poscount.verdict import Caution, Grade, Verdict, verdict
 
 if TYPE_CHECKING:
     import numpy as np
+
+T = TypeVar("T")
 
 
 def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: float) -> float:
@@ -141,6 +144,24 @@ class Estimate(NamedTuple):
     warnings: tuple[Caution, ...] = ()
 
 
+class MadeOnDemand(Sequence[T]):
+    """A sequence whose items are made when they are asked for, by `_make`."""
+
+    @overload
+    def __getitem__(self, i: int) -> T: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[T]: ...
+
+    def __getitem__(self, i: int | slice) -> T | list[T]:
+        if isinstance(i, slice):
+            return [self._make(j) for j in range(len(self))[i]]
+        return self._make(range(len(self))[i])
+
+    @abstractmethod
+    def _make(self, i: int) -> T: ...
+
+
 class CautionsOfSamples(Protocol):
     """Warnings of many samples (`poscount.checks.ManyCautions`)."""
 
@@ -151,7 +172,7 @@ class CautionsOfSamples(Protocol):
         """Grades and codes of all samples."""
 
 
-class Estimates(Sequence[Estimate]):
+class Estimates(MadeOnDemand[Estimate]):
     """What a method computes for many samples; a single `Estimate` is made when it is asked for.
 
     Parameters
@@ -185,15 +206,7 @@ class Estimates(Sequence[Estimate]):
     def __len__(self) -> int:
         return len(self.value)
 
-    @overload
-    def __getitem__(self, i: int) -> Estimate: ...
-
-    @overload
-    def __getitem__(self, i: slice) -> list[Estimate]: ...
-
-    def __getitem__(self, i: int | slice) -> Estimate | list[Estimate]:
-        if isinstance(i, slice):
-            return [self[j] for j in range(len(self))[i]]
+    def _make(self, i: int) -> Estimate:
         interval = Interval(float(self.low[i]), float(self.high[i]), self._level)
         return Estimate(float(self.value[i]), self._details_of(i), interval, self._warnings[i])
 

@@ -6,10 +6,11 @@ each sample, and at its columns only if there is something to say about them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
+
+from poscount.prevalence import MadeOnDemand
 
 # If more of the positives have one value, or lie in one bin, a column has no scale of its own.
 MOST_ALIKE = 0.9
@@ -109,7 +110,7 @@ class ColumnEvidence(NamedTuple):
     end: int
 
 
-class ManyColumnEvidence(Sequence[ColumnEvidence]):
+class ManyColumnEvidence(MadeOnDemand[ColumnEvidence]):
     """What the columns of many samples say; that of a single one is made when it is asked for.
 
     The arguments and attributes are those of `ColumnEvidence`, with an axis for the samples.
@@ -138,15 +139,7 @@ class ManyColumnEvidence(Sequence[ColumnEvidence]):
     def __len__(self) -> int:
         return len(self.inside)
 
-    @overload
-    def __getitem__(self, i: int) -> ColumnEvidence: ...
-
-    @overload
-    def __getitem__(self, i: slice) -> list[ColumnEvidence]: ...
-
-    def __getitem__(self, i: int | slice) -> ColumnEvidence | list[ColumnEvidence]:
-        if isinstance(i, slice):
-            return [self[j] for j in range(len(self))[i]]
+    def _make(self, i: int) -> ColumnEvidence:
         return ColumnEvidence(
             self.positives,
             self.inside[i],

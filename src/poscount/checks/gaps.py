@@ -7,12 +7,12 @@ were labelled; and then true positives are taken for negatives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 
 from poscount.columns import Columns
+from poscount.prevalence import MadeOnDemand
 
 
 class GapEvidence(NamedTuple):
@@ -41,7 +41,7 @@ class GapEvidence(NamedTuple):
     absent: np.ndarray
 
 
-class ManyGapEvidence(Sequence[GapEvidence]):
+class ManyGapEvidence(MadeOnDemand[GapEvidence]):
     """Gaps and words of many samples; those of a single one are made when they are asked for.
 
     The arguments are those of `GapEvidence`, with an axis for the samples.
@@ -64,15 +64,7 @@ class ManyGapEvidence(Sequence[GapEvidence]):
     def __len__(self) -> int:
         return len(self.missing)
 
-    @overload
-    def __getitem__(self, i: int) -> GapEvidence: ...
-
-    @overload
-    def __getitem__(self, i: slice) -> list[GapEvidence]: ...
-
-    def __getitem__(self, i: int | slice) -> GapEvidence | list[GapEvidence]:
-        if isinstance(i, slice):
-            return [self[j] for j in range(len(self))[i]]
+    def _make(self, i: int) -> GapEvidence:
         return GapEvidence(
             self.columns,
             self.missing[i],

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import overload
 
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, ManySamples
+from poscount.prevalence import MadeOnDemand
 from poscount.verdict import Caution, Grade, Severity, grade_of
 
 
-class ManyCautions(Sequence[tuple[Caution, ...]]):
+class ManyCautions(MadeOnDemand[tuple[Caution, ...]]):
     """The warnings of each of many samples, made when they are asked for.
 
     Parameters
@@ -44,15 +44,7 @@ class ManyCautions(Sequence[tuple[Caution, ...]]):
     def __len__(self) -> int:
         return len(self._concerned)
 
-    @overload
-    def __getitem__(self, i: int) -> tuple[Caution, ...]: ...
-
-    @overload
-    def __getitem__(self, i: slice) -> list[tuple[Caution, ...]]: ...
-
-    def __getitem__(self, i: int | slice) -> tuple[Caution, ...] | list[tuple[Caution, ...]]:
-        if isinstance(i, slice):
-            return [self[j] for j in range(len(self))[i]]
+    def _make(self, i: int) -> tuple[Caution, ...]:
         concerned = np.flatnonzero(self._concerned[i]).tolist()
         if not concerned:
             return (*self._first, *self._last)

@@ -9,7 +9,7 @@ import numpy as np
 from poscount import compiling
 from poscount.reusable import tally_kernel
 from poscount.reusable.tally_numpy import NumpyTally, bins_of
-from poscount.reusable.tally_plan import TallyPlan
+from poscount.reusable.tally_plan import TallyPlan, TallyTarget
 from poscount.scorers import Mahalanobis
 from poscount.scorers.products import Multiplier, put_rows, stacks
 
@@ -74,7 +74,8 @@ class RegionTally:
         design = self.plan.columns.design(block)
         # Only numbers without gaps are scored as they are.
         complete = design is block
-        tally: _Tally = way(self.plan, starts, weights, flat, places, complete)
+        target = TallyTarget(starts, weights, flat, places, complete)
+        tally: _Tally = way(self.plan, target)
         score_stack = self.scorer.stack_scorer()
         multiply = Multiplier(self.directions)
         memory = None
@@ -113,45 +114,32 @@ class RegionTally:
 class CompiledTally:
     """As `NumpyTally`, in machine code."""
 
-    def __init__(
-        self,
-        plan: TallyPlan,
-        starts: np.ndarray | None,
-        weights: np.ndarray | None,
-        flat: np.ndarray,
-        places: np.ndarray,
-        complete: bool,
-    ) -> None:
+    def __init__(self, plan: TallyPlan, target: TallyTarget) -> None:
         self._kernel = compiling.compiled(
             tally_kernel.tally, tally_kernel.SIGNATURE, tally_kernel.INTEGERS
         )
-        self._starts, self._weights = starts, weights
-        self._places, self._complete = places, complete
-        n = tally_kernel.AT_ONCE
-        kinds = (np.int64, np.uint8, np.float64, np.uint8)
-        work = tuple(np.empty(n, kind) for kind in kinds)
+        self._target = target
         self._of_plan = plan[: TallyPlan._fields.index("columns")]
-        self._flat, self._work = flat, work
+        kinds = (np.int64, np.uint8, np.float64, np.uint8)
+        self._work = tuple(np.empty(tally_kernel.AT_ONCE, kind) for kind in kinds)
 
     def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:
         """Count the rows of a stack."""
-        places = self._places[rows]
-        # Whatever is not used has to be of the right type.
-        starts, weights = (
-            places if values is None else values[rows] for values in (self._starts, self._weights)
-        )
+        starts, weights, flat, all_places, complete = self._target
+        places = all_places[rows]
         self._kernel(
             codes,
             len(places),
             scores,
             nearness,
-            starts,
-            self._starts is not None,
-            weights,
-            self._weights is not None,
-            self._complete,
+            # Whatever is not used has to be of the right type.
+            places if starts is None else starts[rows],
+            starts is not None,
+            places if weights is None else weights[rows],
+            weights is not None,
+            complete,
             *self._of_plan,
-            self._flat,
+            flat,
             places,
             *self._work,
         )

@@ -82,8 +82,9 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
             row = chunk * size + begin
 
             # The cells along the score, by a binary search without branches among 63 edges.
+            values = scores[chunk, begin : begin + n]
             for i in range(n):
-                value = scores[chunk, begin + i]
+                value = values[i]
                 k = 32 * (edges[31] < value)
                 k += 16 * (edges[k + 15] < value)
                 k += 8 * (edges[k + 7] < value)
@@ -105,12 +106,14 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
             cluster = 0
             for j in range(len(clusterings)):
                 offset = offsets[partition + j]
+                values = nearness[chunk, cluster, begin : begin + n]
                 for i in range(n):
                     bins[i] = 0
-                    best[i] = nearness[chunk, cluster, begin + i] - distances[cluster]
+                    best[i] = values[i] - distances[cluster]
                 for k in range(1, clusterings[j]):
+                    values = nearness[chunk, cluster + k, begin : begin + n]
                     for i in range(n):
-                        value = nearness[chunk, cluster + k, begin + i] - distances[cluster + k]
+                        value = values[i] - distances[cluster + k]
                         closer = value > best[i]
                         bins[i] = k if closer else bins[i]
                         # Nothing is nearer than what has overflowed.
@@ -128,8 +131,9 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                 cut_2 = cuts[j, 2]
                 cut_3 = cuts[j, 3]
                 n_gaps = 0
+                values = codes[chunk, column, begin : begin + n]
                 for i in range(n):
-                    value = codes[chunk, column, begin + i]
+                    value = values[i]
                     bins[i] = (
                         np.uint8(value > cut_0)
                         + np.uint8(value > cut_1)
@@ -139,7 +143,7 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                     n_gaps += value != value
                 if n_gaps:
                     for i in range(n):
-                        value = codes[chunk, column, begin + i]
+                        value = values[i]
                         if value != value:
                             bins[i] = missing_bins[j]
                         if bins[i] != NO_BIN:
@@ -164,12 +168,13 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
             for j in range(len(numbers)):
                 column = numbers[j]
                 offset = ends[2] + j * n_outside
+                values = codes[chunk, column, begin : begin + n]
                 n_zeros = 0
                 for i in range(n):
-                    n_zeros += codes[chunk, column, begin + i] == 0.0
+                    n_zeros += values[i] == 0.0
                 if n_zeros:
                     for i in range(n):
-                        if codes[chunk, column, begin + i] == 0.0:
+                        if values[i] == 0.0:
                             start = starts[row + i] if grouped else 0
                             weight = weights[row + i] if weighted else 1
                             flat[start + offset + 2 * n_limits] += weight
@@ -179,14 +184,13 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                     n_below = 0
                     n_above = 0
                     for i in range(n):
-                        value = codes[chunk, column, begin + i]
-                        n_below += value < low
-                        n_above += value > high
+                        n_below += values[i] < low
+                        n_above += values[i] > high
                     if n_below + n_above == 0:
                         break
                     if grouped | weighted:
                         for i in range(n):
-                            value = codes[chunk, column, begin + i]
+                            value = values[i]
                             if value < low or value > high:
                                 start = starts[row + i] if grouped else 0
                                 weight = weights[row + i] if weighted else 1

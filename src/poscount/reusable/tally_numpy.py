@@ -7,7 +7,7 @@ import numpy as np
 from poscount.reusable.feature_ranges import add_to, count_outside
 from poscount.reusable.gap_counts import count_gaps
 from poscount.reusable.region_layout import NO_BIN
-from poscount.reusable.tally_plan import TallyPlan
+from poscount.reusable.tally_plan import TallyPlan, TallyTarget
 
 
 class NumpyTally:
@@ -19,33 +19,16 @@ class NumpyTally:
     Parameters
     ----------
     plan : TallyPlan
-    starts : ndarray of int64, shape (n_rows,), or None
-        Where the counts of each row's group start; None for one group.
-    weights : ndarray of int64, shape (n_rows,), or None
-        What each row counts; 1 if None.
-    flat : ndarray of int64
-        Counts, which are added to.
-    places : ndarray of int64, shape (n_rows,)
-        Becomes the PAT cell of each row.
-    complete : bool
-        Whether all codes are numbers, and none is missing.
+    target : TallyTarget
     """
 
-    def __init__(
-        self,
-        plan: TallyPlan,
-        starts: np.ndarray | None,
-        weights: np.ndarray | None,
-        flat: np.ndarray,
-        places: np.ndarray,
-        complete: bool,
-    ) -> None:
-        if starts is None and weights is not None:
-            starts = np.zeros(len(weights), np.int64)
-        self.plan, self.flat, self.places = plan, flat, places
-        self.starts, self.weights, self.complete = starts, weights, complete
+    def __init__(self, plan: TallyPlan, target: TallyTarget) -> None:
+        self.plan = plan
+        self.starts, self.weights, self.flat, self.places, self.complete = target
+        if self.starts is None and self.weights is not None:
+            self.starts = np.zeros(len(self.weights), np.int64)
         self.joint = (
-            [np.zeros(cells, np.int64) for _, cells in plan.together] if starts is None else []
+            [np.zeros(cells, np.int64) for _, cells in plan.together] if self.starts is None else []
         )
 
     def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:

@@ -83,6 +83,30 @@ class TallyPlan(NamedTuple):
     together: tuple[tuple[tuple[int, ...], int], ...]
 
 
+class TallyTarget(NamedTuple):
+    """The rows of a block, and where they are counted.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_rows,), or None
+        Where the counts of each row's group start; None for one group.
+    weights : ndarray of int64, shape (n_rows,), or None
+        What each row counts; 1 if None.
+    flat : ndarray of int64
+        Counts, which are added to.
+    places : ndarray of int64, shape (n_rows,)
+        Becomes the PAT cell of each row.
+    complete : bool
+        Whether all codes are numbers, and none is missing.
+    """
+
+    starts: np.ndarray | None
+    weights: np.ndarray | None
+    flat: np.ndarray
+    places: np.ndarray
+    complete: bool
+
+
 def counted_together(
     widths: tuple[int, ...], n_score_cells: int
 ) -> tuple[tuple[tuple[int, ...], int], ...]:
