@@ -92,9 +92,8 @@ def read(
     if type(meta.get("version")) is not int or meta["version"] < 1:
         raise refused(f"this is not a poscount {kind} file: it has no version.")
     if meta["version"] > VERSION:
-        version = printable(str(meta["version"]), 9)
         raise refused(
-            f"a newer poscount wrote this file (version {version} of the format, and this "
+            f"a newer poscount wrote this file (version {meta['version']} of the format, and this "
             f"poscount reads up to version {VERSION}): upgrade poscount to read it."
         )
     return meta, arrays
