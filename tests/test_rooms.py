@@ -11,6 +11,7 @@ ROOMS = [
     "errors",
     "verdict",
     "prevalence",
+    "target_shares",
     "seeds",
     "threads",
     "container",

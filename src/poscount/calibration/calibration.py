@@ -27,10 +27,10 @@ SMALLEST_DISTANCE = 0.005
 NEAR_END, HALF = 0.05, 0.5
 SMALLEST_BOUND = 1e-6
 LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 10.0
-# Columns that are no ratios; so are logarithms and differences.
+# How the names of columns begin that are no ratios; so are logarithms and differences.
 NO_RATIOS = (
     *("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance"),
-    *("null_ratio_of_kinds", "told"),
+    "told",
 )
 # Of the region with the smallest upper bound.
 OF_REGION = ("region_share", "region_ratio", "region_low")
@@ -81,7 +81,7 @@ class Calibration(BaseEstimator):
     Attributes
     ----------
     method_ : str
-        "RCQ", "TRCQ" or "RCQ-kinds".
+        "RCQ", "TRCQ", "RCQ-kinds", "RCQ-groups" or "RCQ-other".
     columns_ : list of str
         Columns of the lines that it takes.
     feature_, threshold_, missing_right_, leaf_ : ndarray
@@ -314,7 +314,7 @@ def as_features(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
             # Without any bound, no region is the one with the smallest.
             lines[np.isnan(lines[:, names.index(bound)]), i] = np.nan
     as_it_is = [
-        name in NO_RATIOS or name in AS_THEY_ARE or name.startswith("log_") or "difference" in name
+        name.startswith((*NO_RATIOS, "log_")) or name in AS_THEY_ARE or "difference" in name
         for name in columns
     ]
     ratio = [name in AS_THEY_ARE or not kept for name, kept in zip(columns, as_it_is, strict=True)]

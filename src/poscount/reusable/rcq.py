@@ -11,7 +11,7 @@ import numpy as np
 from poscount import constraints, container
 from poscount.base import TABLE_CONSTRAINTS, Quantifier
 from poscount.calibration.calibration import Calibration
-from poscount.calibration.files import chosen_calibration, chosen_calibrations_with_kinds
+from poscount.calibration.files import chosen_calibration, chosen_calibrations
 from poscount.counts import Counts
 from poscount.errors import InputError
 from poscount.prevalence import Estimate
@@ -231,7 +231,7 @@ class RCQ(RegionEstimator):
         if self.subtypes is None:
             self.calibration_ = chosen_calibration(self.calibration, "RCQ")
             return
-        both = chosen_calibrations_with_kinds(self.calibration)
+        both = chosen_calibrations(self.calibration, "RCQ", "RCQ-kinds")
         self.calibration_, self.kinds_calibration_ = both
         block = np.asarray(rows.whole(), np.float64)
         design = np.ascontiguousarray(self.block_columns.design(block))
