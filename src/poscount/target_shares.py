@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -81,7 +81,7 @@ class TargetShares(Mapping[str, Prevalence]):
         """Everything but the details of each share, in types that JSON knows."""
         return {name: p.to_dict() for name, p in self.items()}
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """One row for each target and for "other".
 
         Parameters

@@ -178,7 +178,8 @@ class Calibration(BaseEstimator):
         predicted = self.trees.predict(as_features(lines, self.columns_))
         learned = LearnedQuantiles(predicted, lines, self.columns_)
         low, high = learned.interval(level, self.levels_, self.below_, self.above_)
-        expected_error = learned.widths @ self.error_
+        # A sum along each row, not a matrix product, so that a group gets the bits it gets alone.
+        expected_error = (learned.widths * self.error_).sum(axis=1)
         value = learned.value_or_end(expected_error)
         ends = learned.interval(LIKELY, self.levels_, self.below_, self.above_)
         likely_error = np.max([np.abs(value - end) for end in ends], axis=0)

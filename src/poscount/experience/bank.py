@@ -61,8 +61,8 @@ LIMITS = {
     "TRCQ": Limits(n_labeled=2_000, n_rows=MOST_ROWS, n_samples=1),
     # A dozen models are learned for each task.
     "RCQ-kinds": Limits(n_labeled=3_000, n_rows=3_000, n_samples=3, drift=True),
-    # A model for each of up to ten groups.
-    "RCQ-groups": Limits(n_labeled=1_000, n_rows=3_000, n_samples=2),
+    # A model for each of up to ten groups, so that learning takes longer than many samples.
+    "RCQ-groups": Limits(n_labeled=500, n_rows=3_000, n_samples=6),
 }
 # What is said about "other" is in the bank of the groups.
 BANK_OF = {"RCQ-other": "RCQ-groups"}
@@ -303,7 +303,7 @@ def read_bank(files: Sequence[Path], method: str | None = None) -> Bank:
         meta, arrays = container.read(path, "bank")
         if method in BANK_OF:
             meta |= {"method": method, "columns": COLUMNS[method]}
-            arrays = {name: arrays.get(f"other {name}") for name in ("lines", "truth", "task")}
+            arrays = {name: arrays[f"other {name}"] for name in ("lines", "truth", "task")}
         n = len(arrays["truth"])
         names = (np.full(n, meta[key]) for key in ("source", "kin"))
         parts.append((arrays["lines"], arrays["truth"], *names, arrays["task"]))

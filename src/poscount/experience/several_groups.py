@@ -57,7 +57,9 @@ class GroupsSample(NamedTuple):
 
 def draw_groups(source: Source | str, rng: np.random.Generator, limits: Limits) -> GroupsTask:
     """A task from labelled rows; or, if the source is a name, from clusters."""
-    return _of_clusters(rng, limits) if isinstance(source, str) else _of_classes(source, rng, limits)
+    return (
+        _of_clusters(rng, limits) if isinstance(source, str) else _of_classes(source, rng, limits)
+    )
 
 
 def _of_classes(source: Source, rng: np.random.Generator, limits: Limits) -> GroupsTask:

@@ -87,10 +87,10 @@ class PrevalenceDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
-        _check_lengths(prevalences, labels, truth)
+        check_lengths(prevalences, labels, truth)
         display = cls._on(ax, (min(16.0, 3.2 + 0.62 * len(prevalences)), 4.2))
         ax = display.ax_
-        places = _place_on_axis(ax, labels)
+        places = place_on_axis(ax, labels)
         values = 100 * np.array([float(p) for p in prevalences])
         ends = [(p.interval.low, p.interval.high) if p.interval else (p, p) for p in prevalences]
         low, high = 100 * np.array(ends, dtype=float).T
@@ -130,9 +130,10 @@ def group_label(values: Iterable[Any]) -> Label:
     return ", ".join("missing" if value is None else str(value) for value in values)
 
 
-def _check_lengths(
-    prevalences: Sequence[Prevalence], labels: Sequence[Label], truth: Sequence[float] | None
+def check_lengths(
+    prevalences: Sequence[Any], labels: Sequence[Label], truth: Sequence[float] | None
 ) -> None:
+    """Refuse nothing to draw, and lists of different lengths."""
     n = len(prevalences)
     if n == 0:
         raise ValueError("There is no prevalence to draw.")
@@ -143,7 +144,7 @@ def _check_lengths(
             )
 
 
-def _place_on_axis(ax: Any, labels: Sequence[Label]) -> np.ndarray:
+def place_on_axis(ax: Any, labels: Sequence[Label]) -> np.ndarray:
     """Places of the groups on the axis, which gets their labels."""
     if len(set(labels)) > 1 and all(isinstance(label, datetime.date) for label in labels):
         # Only half of its functions are annotated: imported this way, all of them are Any.

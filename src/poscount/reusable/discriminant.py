@@ -21,6 +21,8 @@ from poscount.scorers.products import products
 from poscount.threads import one_blas_thread
 
 N_FOLDS = 5
+# Of the rows of a group that are different, for equal ones to be copies.
+FINE = 0.5
 # Beyond these odds rows are no longer told apart.
 LARGEST_LOG_ODDS = 50.0
 # Standardised rows are rounded to this, because the last bits depend on the machine.
@@ -85,9 +87,7 @@ class Discriminant(BaseEstimator):
             self._solve(own, groups, n_groups, order)
         return found
 
-    def _solve(
-        self, rows: np.ndarray, groups: np.ndarray, n_groups: int, order: OwnOrder
-    ) -> Self:
+    def _solve(self, rows: np.ndarray, groups: np.ndarray, n_groups: int, order: OwnOrder) -> Self:
         from sklearn.covariance import ledoit_wolf  # half a second to import
 
         # The columns in an order of their own, so that the caller's does not change last bits.
@@ -131,9 +131,15 @@ def _against_others(values: np.ndarray, k: int) -> np.ndarray:
 
 
 def _folds(keys: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Fold of each row; equal rows, which have equal keys, share one, so that no copy tells."""
+    """Fold of each row.
+
+    Equal rows, which have equal keys, share one, so that no copy tells; unless most rows have equal
+    ones, because values are coarse.
+    """
     folds = np.empty(len(keys), np.intp)
     for k in np.unique(groups):
-        here = groups == k
-        folds[here] = np.unique(keys[here], return_inverse=True)[1] % N_FOLDS
+        here = np.flatnonzero(groups == k)
+        distinct, places = np.unique(keys[here], return_inverse=True)
+        coarse = len(distinct) < FINE * len(here)
+        folds[here] = (np.arange(len(here)) if coarse else places) % N_FOLDS
     return folds

@@ -149,6 +149,9 @@ class JointRegions(BaseEstimator):
         self.names_ = list(names)
         n = len(names)
         rows = np.asarray(rows, np.float64)
+        for k, name in enumerate(names):
+            if not (rows[codes == k] != rows[codes == k][0]).any():
+                raise _too_much_alike(name, int(np.count_nonzero(codes == k)), option)
         design = np.ascontiguousarray(columns.design(rows))
         self.discriminant_ = Discriminant()
         odds = self.discriminant_.learn(design, codes, n, seed)
@@ -159,11 +162,7 @@ class JointRegions(BaseEstimator):
         for name, part, group in zip(names, self.parts_, groups, strict=True):
             part.learn(derived, n, group, seed)
             if not part.regions.enough_positives:
-                raise InputError(
-                    f"The {len(group)} labelled rows of {name!r} are too much alike: at least "
-                    f"{FEWEST_POSITIVES} different ones are needed.",
-                    option=option,
-                )
+                raise _too_much_alike(name, len(group), option)
         placed = [
             [part.binned_ if k == j else part.place(group) for j, group in enumerate(groups)]
             for k, part in enumerate(self.parts_)
@@ -341,3 +340,11 @@ class JointRegions(BaseEstimator):
             # The whole space is a region, too, so it tells how many rows a table has.
             kept[k] = in_cuts / in_cuts[:, :1, :1]
         return kept[k]
+
+
+def _too_much_alike(name: str, n_rows: int, option: str) -> InputError:
+    return InputError(
+        f"The {n_rows} labelled rows of {name!r} are too much alike to be told from others: at "
+        f"least {FEWEST_POSITIVES} different ones are needed.",
+        option=option,
+    )

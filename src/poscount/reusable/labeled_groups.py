@@ -114,7 +114,7 @@ def _stack_arrays(tables: dict[str, Any], frames: dict[str, Any], noun: str) -> 
 def _stack_frames(
     frames: dict[str, nw.DataFrame], features: Sequence[str] | None, noun: str
 ) -> Any:
-    (first, model), *rest = frames.items()
+    first, model = next(iter(frames.items()))
     chosen = [features] if isinstance(features, str) else features
     columns = list(model.columns if chosen is None else chosen)
     for name, frame in frames.items():
@@ -158,8 +158,7 @@ def _stack_frames(
                 column=column,
             )
         parts = {
-            name: part.with_columns(nw.col(column).cast(nw.String))
-            for name, part in parts.items()
+            name: part.with_columns(nw.col(column).cast(nw.String)) for name, part in parts.items()
         }
     return nw.concat(list(parts.values())).to_native()
 

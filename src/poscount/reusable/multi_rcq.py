@@ -68,7 +68,7 @@ class MultiRCQ(CountingQuantifier):
         Names of the targets, in the caller's order.
     joint_ : JointRegions
         What was learned about them.
-    group_calibration_, other_calibration_ : Calibration or None
+    groups_calibration_, other_calibration_ : Calibration or None
         The calibrations of a target's share and of "other"; None for "null".
     n_labeled_ : int
         Positives of all targets together.
@@ -159,7 +159,7 @@ class MultiRCQ(CountingQuantifier):
         rows = learn_rows(self, groups.rows, features, self._input_support())
         self.targets_ = groups.names
         self.n_labeled_ = len(rows)
-        self.group_calibration_, self.other_calibration_ = chosen_calibrations(
+        self.groups_calibration_, self.other_calibration_ = chosen_calibrations(
             self.calibration, "RCQ-groups", "RCQ-other"
         )
         self._learn_groups(rows, groups)
@@ -282,15 +282,20 @@ class MultiRCQ(CountingQuantifier):
         wrap, cells, rows = self._wrapping(cells, n_rows, weights)
         place = [*(self.joint_.names_.index(name) for name in self.targets_), -1]
         names = [*self.targets_, OTHER]
+        # "other" is what remains of all labelled rows.
+        sizes = [*self.joint_.sizes_.tolist(), self.n_labeled_]
         answers = []
         for i, estimates in enumerate(self._estimates(cells, rows)):
-            ordered = [estimates[k] for k in place]
-            shares = {n: wrap(i, e) for n, e in zip(names, ordered, strict=True)}
+            shares = {}
+            for name, k in zip(names, place, strict=True):
+                details = {"target": name, **estimates[k].details}
+                share = wrap(i, estimates[k]._replace(details=details))
+                shares[name] = share.replace(n_labeled=sizes[k])
             answers.append(TargetShares(shares))
         return answers
 
     def _estimates(self, cells: np.ndarray, n_rows: np.ndarray) -> list[list[Estimate]]:
-        calibrations = GroupCalibrations(self.group_calibration_, self.other_calibration_)
+        calibrations = GroupCalibrations(self.groups_calibration_, self.other_calibration_)
         n_features = len(self.block_columns.kinds_)
         found = []
         for start in range(0, len(cells), GROUPS_AT_ONCE):

@@ -294,9 +294,7 @@ class Regions:
         """Ratio, lower and upper bound of every region for each sample, as in `bounds`."""
         n_rows = counts.n_rows[:, np.newaxis]
         used = self._used(counts.in_cuts)
-        return bounds(
-            used, n_rows, self.in_positives, len(self.binned), self._used_noise(counts)
-        )
+        return bounds(used, n_rows, self.in_positives, len(self.binned), self._used_noise(counts))
 
     def spread(self, weights: np.ndarray) -> float:
         """Variance of the weight that a positive carries, over the square of its mean.

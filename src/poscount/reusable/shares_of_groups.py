@@ -16,6 +16,11 @@ from poscount.reusable.joint_regions import JointCounts, JointRegions
 from poscount.reusable.region_estimator import null_answers, number
 from poscount.target_shares import exact_shares
 
+ABOUT_COLUMNS = {
+    *("other-units", "missing-code", "added-zeros", "exchanged-columns", "shifted-columns"),
+    *("only-columns-fit", "nothing-like-positives"),
+}
+
 
 class GroupCalibrations(NamedTuple):
     """Calibrations of the share of a group, and of what belongs to none; None for "null"."""
@@ -65,10 +70,22 @@ def estimate_groups(
             for k in range(len(of_groups))
         ]
         evidence = Evidence(n_labeled=int(joint.sizes_.sum()))
-        estimates.append(
-            [*of_sample, _estimate(sample[-1], of_other, i, lines.other[i], evidence, (), level)]
-        )
+        of_rest = _estimate(sample[-1], of_other, i, lines.other[i], evidence, (), level)
+        estimates.append([*_common_warnings(of_sample), of_rest])
     return estimates
+
+
+def _common_warnings(estimates: list[Estimate]) -> list[Estimate]:
+    """Keep warnings about the columns of the sample only if all groups have them.
+
+    Where a group is absent, the sample may well be in none of its ranges.
+    """
+    codes = [{caution.code for caution in estimate.warnings} for estimate in estimates]
+    single = ABOUT_COLUMNS - set.intersection(*codes)
+    return [
+        estimate._replace(warnings=tuple(c for c in estimate.warnings if c.code not in single))
+        for estimate in estimates
+    ]
 
 
 def combined(values: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -119,7 +136,5 @@ def _estimate(
     }
     if columns is GROUP_PROFILE:
         details["alone"] = float(line[columns.index("alone")])
-    evidence = replace(
-        seen, interval=interval, gap=gap, unlike_experience=bool(answers.outside[i])
-    )
+    evidence = replace(seen, interval=interval, gap=gap, unlike_experience=bool(answers.outside[i]))
     return Estimate(value, details, interval, sample_cautions(evidence, of_model))

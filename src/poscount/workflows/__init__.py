@@ -21,10 +21,12 @@ _PLACES = {
     "Watch": "poscount.workflows.estimates",
     "count": "poscount.workflows.estimates",
     "describe_columns": "poscount.workflows.columns",
+    "describe_targets": "poscount.workflows.columns",
     "diagnose": "poscount.workflows.diagnosis",
     "draw": "poscount.workflows.results",
     "fewest_positives": "poscount.workflows.estimates",
     "fit": "poscount.workflows.estimates",
+    "fit_targets": "poscount.workflows.targets",
     "inspect_file": "poscount.workflows.inspection",
     "is_reusable": "poscount.workflows.estimates",
     "merge": "poscount.workflows.estimates",
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from poscount.files.arrow import OnProgress
     from poscount.files.csv_format import CsvFormat
     from poscount.plotting.page import picture_element, whole_page
-    from poscount.workflows.columns import describe_columns
+    from poscount.workflows.columns import describe_columns, describe_targets
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
     from poscount.workflows.estimates import (
         Watch,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     )
     from poscount.workflows.inspection import FileLimits, inspect_file, sheet_names
     from poscount.workflows.results import RESERVED, Result, draw, warnings_of, write_csv
+    from poscount.workflows.targets import fit_targets
 
 __all__ = [
     "RESERVED",
@@ -64,10 +67,12 @@ __all__ = [
     "Watch",
     "count",
     "describe_columns",
+    "describe_targets",
     "diagnose",
     "draw",
     "fewest_positives",
     "fit",
+    "fit_targets",
     "inspect_file",
     "is_reusable",
     "merge",

@@ -1,0 +1,137 @@
+"""Shares of several targets in several samples, stacked, as they add up to 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from poscount.plotting.display import COLOURS, Display, plain
+from poscount.plotting.prevalences import Label, check_lengths, group_label, place_on_axis
+from poscount.target_shares import OTHER, TargetShares
+
+if TYPE_CHECKING:
+    from poscount.reusable.multi_rcq import MultiRCQ
+
+# "other" is the background of all targets.
+_GREY = "#D9D9D9"
+# Of the space between two samples that are next to each other.
+_WIDTH = 0.8
+_HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
+
+
+class TargetSharesDisplay(Display):
+    """Shares of targets by group: a bar for each group, which the targets fill from below.
+
+    The line at the upper end of a target is its interval, drawn from where the target begins.
+
+    Attributes
+    ----------
+    ax_, figure_
+        The axes drawn on, and their figure.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from poscount import Interval, Prevalence, TargetShares
+    >>> def share(value):
+    ...     return Prevalence(value, n_labeled=100, n_unlabeled=400, method="MultiRCQ",
+    ...                       interval=Interval(value / 2, value, 0.95))
+    >>> shares = TargetShares({"cat": share(0.25), "dog": share(0.5), "other": share(0.25)})
+    >>> display = TargetSharesDisplay.from_predictions([shares], ["Monday"])
+    >>> display.ax_.get_ylabel()
+    'share of the sample (%)'
+    """
+
+    @classmethod
+    def from_estimator(
+        cls, model: MultiRCQ, frame: Any, by: str | Sequence[str], *, ax: Any = None
+    ) -> Self:
+        """Draw a fitted model's answer for each group of a frame.
+
+        Parameters
+        ----------
+        model : MultiRCQ
+            Fitted.
+        frame : pandas, polars or pyarrow frame
+        by : str or sequence of str
+            Column or columns whose values define the groups.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        """
+        groups = model.quantify_groups(frame, by)
+        return cls.from_predictions(
+            list(groups.values()),
+            [group_label(values) for values in groups],
+            title=f"Shares of targets, {type(model).__name__}",
+            xlabel=by if isinstance(by, str) else ", ".join(by),
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        answers: Sequence[TargetShares],
+        labels: Sequence[Label],
+        *,
+        title: str | None = None,
+        xlabel: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw shares.
+
+        Parameters
+        ----------
+        answers : sequence of TargetShares
+            Of the same targets.
+        labels : sequence of str, or of dates or times
+            The group of each answer. Dates and times are placed on a time axis.
+        title, xlabel : str, optional
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        """
+        check_lengths(answers, labels, None)
+        display = cls._on(ax, (min(16.0, 4.4 + 0.62 * len(answers)), 4.4))
+        ax = display.ax_
+        places = place_on_axis(ax, labels)
+        apart = np.diff(np.sort(places)).min() if len(places) > 1 else 1.0
+        below = np.zeros(len(answers))
+        for i, name in enumerate(answers[0]):
+            shares = [answer[name] for answer in answers]
+            heights = 100 * np.array([float(p) for p in shares])
+            colour = _GREY if name == OTHER else COLOURS[i % len(COLOURS)]
+            # Hatches tell more targets apart than there are colours.
+            hatch = _HATCHES[i // len(COLOURS) % len(_HATCHES)]
+            ax.bar(
+                *(places, heights, _WIDTH * apart),
+                bottom=below,
+                color=colour,
+                hatch=hatch,
+                edgecolor="white",
+                linewidth=0.6,
+                label=plain(name),
+            )
+            ends = [(p.interval.low, p.interval.high) if p.interval else (p, p) for p in shares]
+            low, high = 100 * np.array(ends, dtype=float).T
+            if name != OTHER:
+                # Beside each other, because those of neighbouring targets overlap.
+                n = len(answers[0])
+                at = places + _WIDTH * apart * ((i + 1) / n - 0.5)
+                bars = np.maximum(0, [heights - low, high - heights])
+                ax.errorbar(at, below + heights, bars, fmt="none", ecolor="black", elinewidth=0.9)
+            below += heights
+        ax.set_ylim(0, 104)
+        display._finish(
+            xlabel=plain(xlabel or ""),
+            ylabel="share of the sample (%)",
+            title=plain(title or ""),
+            grid="y",
+        )
+        # In the order of the bars, from above, beside them.
+        handles, names = ax.get_legend_handles_labels()
+        ax.legend(
+            handles[::-1], names[::-1], frameon=False, loc="upper left", bbox_to_anchor=(1, 1)
+        )
+        return display
