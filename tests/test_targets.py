@@ -427,12 +427,12 @@ def test_known_negatives_are_not_counted_as_positives():
     def around(x, n):
         return rng.normal(size=(n, 2)) + np.array([x, 0])
 
-    positives, negatives = around(0, 800), around(0.7, 800)
-    sample = np.vstack([around(0, 1200), around(0.7, 2800)])
+    positives, negatives = around(0, 800), around(1.5, 800)
+    sample = np.vstack([around(0, 1200), around(1.5, 2800)])
     plain = RCQ(calibration="null", random_state=0).fit(positives)
     known = RCQ(calibration="null", random_state=0).fit(positives, negatives=negatives)
     answer = known.quantify(sample)
-    assert plain.quantify(sample) > 0.38
+    assert plain.quantify(sample) > 0.34
     assert float(answer) == pytest.approx(0.3, abs=0.05)
     assert answer.details["without_negatives"] == float(plain.quantify(sample))
     assert [kind["name"] for kind in answer.details["negatives"]] == ["negatives", "other"]
@@ -508,7 +508,7 @@ def test_bounds_with_noise_solve_their_equation():
     assert (high >= bounds(in_sample, n, in_positives, 100)[2]).all()
 
 
-def test_groups_are_stretched_towards_what_other_leaves():
+def test_groups_are_scaled_to_what_other_leaves():
     values = combined(np.array([[0.2, 0.2], [0.0, 0.0], [0.9, 0.9]]), np.array([0.4, 0.5, 0.2]))
-    assert values.sum(axis=1) == pytest.approx([0.5, 0.0, 0.9])
-    assert values[0] == pytest.approx([0.25, 0.25])
+    assert values.sum(axis=1) == pytest.approx([0.6, 0.0, 0.8])
+    assert values[0] == pytest.approx([0.3, 0.3])

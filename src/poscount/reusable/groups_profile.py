@@ -15,25 +15,23 @@ from poscount.reusable.regions import RegionEstimates
 
 QUANTILES = (0.0, 0.5, 1.0)
 
+# The bound by which errors are measured is that of the group alone: it holds whatever the others are,
+# while more may have been subtracted than was there.
 GROUP_PROFILE = [
-    *PROFILE,
-    *("alone", "alone_high", "explained", "noise", "others", "largest_other", "left_over"),
+    *("left_high" if name == "high" else name for name in PROFILE),
+    *("alone", "high", "explained", "noise", "others", "largest_other", "left_over"),
     *("total_alone", "outside", "unexplained", "log_groups", "log_overlap", "log_overlap_there"),
 ]
 # Of each group, summed up by the smallest, the median and the largest of them.
 _SUMMED_UP = (
-    *("prevalence", "gap", "high", "alone", "explained", "noise", "null_ratio", "pat"),
+    *("prevalence", "gap", "left_high", "alone", "explained", "noise", "null_ratio", "pat"),
     *("core_difference", "mean_distance", "log_overlap", "near_1", "near_4"),
 )
 OTHER_PROFILE = [
     *("prevalence", "high", "left_over_alone", "total", "total_alone", "total_high", "total_low"),
     *("total_pat", "total_gap", "outside", "unexplained", "log_groups", "log_rows", "log_features"),
     "log_positives",
-    *(
-        f"{name.replace('prevalence', 'group').replace('high', 'bound')}_{q:g}"
-        for name in _SUMMED_UP
-        for q in QUANTILES
-    ),
+    *(f"{name}_{q:g}" for name in _SUMMED_UP for q in QUANTILES),
 ]
 
 
@@ -104,7 +102,7 @@ def _of_other(
         return lines[..., GROUP_PROFILE.index(name)]
 
     # Without any bound, a group may be everything, and its gap is as large.
-    high = np.nan_to_num(of_groups("high"), nan=1.0)
+    high = np.nan_to_num(of_groups("left_high"), nan=1.0)
     gap = np.nan_to_num(of_groups("gap"), nan=1.0)
     low = np.nan_to_num(of_groups("region_low")).clip(0, 1)
     total = counted.shares.sum(axis=1)

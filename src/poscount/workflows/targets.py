@@ -120,11 +120,10 @@ def _check_columns(parts: Sequence[FileRows], features: list[str] | None) -> Non
             more = [name for name in one.table.column_names if name not in other.table.column_names]
             if more:
                 raise InputError(
-                    f"this file does not have the column, but {one.files[0]} does; all files need "
-                    "the same columns, or choose those that all have.",
+                    f"the column is missing here, but {one.files[0]} has it; all files need the "
+                    "same columns, unless those to be used are named.",
                     file=other.files[0],
                     column=more[0],
-                    option="features",
                 )
     for part in parts if features is not None else ():
         chosen_columns(part.table.column_names, None, features or names, part.files[0])
