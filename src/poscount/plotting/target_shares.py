@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
-from poscount.plotting.display import COLOURS, Display, plain
-from poscount.plotting.prevalences import Label, check_lengths, group_label, place_on_axis
+from poscount.plotting.display import COLOURS, plain
+from poscount.plotting.prevalences import ByGroupDisplay, Label, check_lengths, place_on_axis
 from poscount.target_shares import OTHER, TargetShares
-
-if TYPE_CHECKING:
-    from poscount.reusable.multi_rcq import MultiRCQ
 
 # "other" is the background of all targets.
 _GREY = "#D9D9D9"
@@ -21,7 +18,7 @@ _WIDTH = 0.8
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 
 
-class TargetSharesDisplay(Display):
+class TargetSharesDisplay(ByGroupDisplay):
     """Shares of targets by group: a bar for each group, which the targets fill from below.
 
     The line at the upper end of a target is its interval, drawn from where the target begins.
@@ -45,33 +42,10 @@ class TargetSharesDisplay(Display):
     'share of the sample (%)'
     """
 
-    @classmethod
-    def from_estimator(
-        cls, model: MultiRCQ, frame: Any, by: str | Sequence[str], *, ax: Any = None
-    ) -> Self:
-        """Draw a fitted model's answer for each group of a frame.
-
-        Parameters
-        ----------
-        model : MultiRCQ
-            Fitted.
-        frame : pandas, polars or pyarrow frame
-        by : str or sequence of str
-            Column or columns whose values define the groups.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
-        """
-        groups = model.quantify_groups(frame, by)
-        return cls.from_predictions(
-            list(groups.values()),
-            [group_label(values) for values in groups],
-            title=f"Shares of targets, {type(model).__name__}",
-            xlabel=by if isinstance(by, str) else ", ".join(by),
-            ax=ax,
-        )
+    title = "Shares of targets"
 
     @classmethod
-    def from_predictions(
+    def from_predictions(  # type: ignore[override]
         cls,
         answers: Sequence[TargetShares],
         labels: Sequence[Label],

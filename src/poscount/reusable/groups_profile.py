@@ -15,8 +15,8 @@ from poscount.reusable.regions import RegionEstimates
 
 QUANTILES = (0.0, 0.5, 1.0)
 
-# The bound by which errors are measured is that of the group alone: it holds whatever the others are,
-# while more may have been subtracted than was there.
+# The bound by which errors are measured is that of the group alone: it holds whatever the others
+# are, while more may have been subtracted than was there.
 GROUP_PROFILE = [
     *("left_high" if name == "high" else name for name in PROFILE),
     *("alone", "high", "explained", "noise", "others", "largest_other", "left_over"),

@@ -345,12 +345,10 @@ def _check_names(names: Sequence[str]) -> None:
     if len(names) < 2:
         found = f"only {names[0]!r}" if names else "none"
         raise InputError(
-            f"Several targets are needed, but there is {found}: use RCQ for a single one.",
-            option="targets",
+            f"Several targets are needed, but there is {found}: use RCQ for a single one."
         )
     if OTHER in names:
         raise InputError(
             f"No target can be named {OTHER!r}, because that is the share of rows that belong to "
-            "no target: rename it.",
-            option="targets",
+            "no target: rename it."
         )

@@ -134,7 +134,7 @@ def _draw_prevalences(results: Sequence[Result], truth: Sequence[float] | None) 
         [group_label(result.group.values()) or "sample" for result in results],
         truth=truth,
         xlabel=", ".join(results[0].group),
-        title=f"Share of positives, {results[0].prevalence.method}",
+        title=f"{PrevalenceDisplay.title}, {results[0].prevalence.method}",
     ).figure_
 
 
@@ -150,5 +150,5 @@ def _draw_targets(results: Sequence[Result], truth: Sequence[float] | None) -> A
         answers,
         labels[::n_targets],
         xlabel=", ".join(list(results[0].group)[:-1]),
-        title=f"Shares of targets, {results[0].prevalence.method}",
+        title=f"{TargetSharesDisplay.title}, {results[0].prevalence.method}",
     ).figure_

@@ -52,10 +52,11 @@ def fit_targets(
     --------
     >>> from poscount.datasets import example_path
     >>> path = str(example_path("positives.csv"))
-    >>> fit_targets([path], targets=["aegypti"], options={})
-    Traceback (most recent call last):
-    ...
-    poscount.errors.InputError: Several targets are needed, but there is only 'aegypti': use RCQ ...
+    >>> try:
+    ...     fit_targets([path, path], targets=["aegypti", "aegypti"], options={})
+    ... except InputError as error:
+    ...     print(error.message)
+    The target 'aegypti' is there 2 times: give each a name of its own.
     """
     if (targets is None) == (target_column is None):
         raise InputError(
