@@ -114,21 +114,25 @@ class Told(NamedTuple):
         return cls(shares, np.full(shares.shape, np.nan), np.full(shares.shape, np.nan))
 
 
-def one_rcq_each(drawn: Drawn, calibration: str) -> Told:
-    models = [RCQ(calibration=calibration, random_state=0).fit(rows) for rows in drawn.labeled]
+def one_rcq_each(drawn: Drawn) -> Told:
+    models = [RCQ(random_state=0).fit(rows) for rows in drawn.labeled]
     shares = np.array([[float(m.quantify(rows)) for m in models] for rows in drawn.samples])
     return Told.without_interval(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1))
 
 
-def multi(drawn: Drawn, groups: Calibration | str, other: Calibration | None = None) -> Told:
+def multi(drawn: Drawn, pairs: dict[str, list[Calibration | None]]) -> dict[str, Told]:
+    """By one model, with several pairs of calibrations: of a target, and of "other"."""
     named = {f"{k:02d}": rows for k, rows in enumerate(drawn.labeled)}
-    model = MultiRCQ(calibration=groups, random_state=0).fit(named)
-    if other is not None:
-        model.other_calibration_ = other
-    answers = [list(model.quantify(rows).values()) for rows in drawn.samples]
-    ends = [[(p.interval.low, p.interval.high) for p in answer] for answer in answers]
-    low, high = np.moveaxis(np.array(ends), -1, 0)
-    return Told(np.array(answers, dtype=float), low, high)
+    model = MultiRCQ(calibration="null", random_state=0).fit(named)
+    counts = [model.count(rows) for rows in drawn.samples]
+    found = {}
+    for way, pair in pairs.items():
+        model.groups_calibration_, model.other_calibration_ = pair
+        answers = [list(model.estimate(each).values()) for each in counts]
+        ends = [[(p.interval.low, p.interval.high) for p in answer] for answer in answers]
+        low, high = np.moveaxis(np.array(ends), -1, 0)
+        found[way] = Told(np.array(answers, dtype=float), low, high)
+    return found
 
 
 def supervised(drawn: Drawn) -> dict[str, Told]:
@@ -170,9 +174,10 @@ def targets(left: tuple[LeftOut, LeftOut], keys: list[str]) -> None:
         "other held",
         "width",
     ]
-    rows, totals = [], {}
+    rows: list[list[str]] = []
+    totals: dict[tuple[str, str], list[tuple[Told, np.ndarray]]] = {}
     for key, source in chosen_sources(keys):
-        pair = [each.without(source.kin) for each in left]
+        pair: list[Calibration | None] = [each.without(source.kin) for each in left]
         for n_targets in NUMBERS_OF_TARGETS:
             told: dict[str, list[Told]] = {}
             truth = []
@@ -180,9 +185,8 @@ def targets(left: tuple[LeftOut, LeftOut], keys: list[str]) -> None:
                 drawn = draw_targets(source, n_targets, repetition)
                 truth.append(np.column_stack([drawn.truth, 1 - drawn.truth.sum(axis=1)]))
                 ways = {
-                    "one RCQ each": one_rcq_each(drawn, "experience"),
-                    "MultiRCQ, null": multi(drawn, "null"),
-                    "MultiRCQ": multi(drawn, *pair),
+                    "one RCQ each": one_rcq_each(drawn),
+                    **multi(drawn, {"MultiRCQ, null": [None, None], "MultiRCQ": pair}),
                     **supervised(drawn),
                 }
                 for way, answers in ways.items():
@@ -193,8 +197,7 @@ def targets(left: tuple[LeftOut, LeftOut], keys: list[str]) -> None:
                 joined = Told(*(np.concatenate(each) for each in zip(*parts, strict=True)))
                 rows.append([name, str(n_targets), way, *_judged(joined, whole)])
                 totals.setdefault((name, way), []).append((joined, whole))
-            print(f"{key} {n_targets} done", flush=True)
-    print_rows(rows, heads)
+            print_rows(rows[-len(told) :], heads)
     means = []
     for (name, way), parts in totals.items():
         judged = np.array([_numbers(*part) for part in parts]).mean(axis=0)

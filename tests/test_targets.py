@@ -12,8 +12,14 @@ from scipy import sparse
 import poscount
 from answers import assert_same_answer
 from poscount import RCQ, FileError, InputError, MultiRCQ, TargetShares, container
+from poscount.calibration.files import shipped
 from poscount.datasets.make_example import FEATURES, record
+from poscount.experience import bank
+from poscount.experience.several_groups import draw_groups, draw_groups_samples, draw_shares
+from poscount.experience.sources import Source
+from poscount.experience.tasks import Limits
 from poscount.reusable.discriminant import Discriminant
+from poscount.reusable.groups_profile import GROUP_PROFILE, OTHER_PROFILE
 from poscount.reusable.regions import bounds
 from poscount.reusable.shares_of_groups import combined
 from poscount.target_shares import exact_shares
@@ -512,3 +518,62 @@ def test_groups_are_scaled_to_what_other_leaves():
     values = combined(np.array([[0.2, 0.2], [0.0, 0.0], [0.9, 0.9]]), np.array([0.4, 0.5, 0.2]))
     assert values.sum(axis=1) == pytest.approx([0.6, 0.0, 0.8])
     assert values[0] == pytest.approx([0.3, 0.3])
+
+
+# Tasks that the calibrations learn from
+
+
+@pytest.fixture
+def source():
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(4), 120)
+    return Source("four", "four", rng.normal(size=(480, 3)) + 3 * classes[:, np.newaxis], classes)
+
+
+LIMITS = Limits(n_labeled=60, n_rows=200, n_samples=2)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_samples_hold_rows_that_were_not_learned_from(source, seed):
+    rng = np.random.default_rng(seed)
+    task = draw_groups(source, rng, LIMITS)
+    learned = {tuple(row) for rows in task.labeled for row in rows}
+    for sample in draw_groups_samples(task, rng, LIMITS):
+        assert not learned & {tuple(row) for row in sample.rows}
+        assert sample.shares.min() >= 0
+        assert sample.shares.sum() <= 1 + 1e-12
+        assert sample.shares * len(sample.rows) == pytest.approx(
+            np.round(sample.shares * len(sample.rows))
+        )
+
+
+def test_shares_of_tasks_include_zeros_and_nothing_unknown():
+    rng = np.random.default_rng(0)
+    shares = np.array([draw_shares(4, rng) for _ in range(300)])
+    # If everything is gone, the sample is drawn from one group.
+    assert set(shares.sum(axis=1).round(9)) == {0.0, 1.0}
+    assert 0.05 < (shares[:, -1] == 0).mean() < 0.3
+    assert 0.1 < (shares[:, :-1] == 0).mean() < 0.5
+
+
+def test_a_bank_of_groups_tells_about_other_too(source, tmp_path, monkeypatch):
+    monkeypatch.setitem(bank.LIMITS, "RCQ-groups", LIMITS)
+    plan = [(source, 2), ("mixture", 1)]
+    files = bank.make_bank(tmp_path, "RCQ-groups", plan)
+    groups, other = bank.read_bank(files), bank.read_bank(files, "RCQ-other")
+    assert groups.columns == GROUP_PROFILE
+    assert other.columns == OTHER_PROFILE
+    assert len(other.truth) == 3 * LIMITS.n_samples
+    # What the groups and "other" have adds up, in every sample.
+    for name in ("four", "mixture"):
+        total = groups.truth[groups.source == name].sum() + other.truth[other.source == name].sum()
+        assert total == pytest.approx((other.source == name).sum())
+    assert bank.make_bank(tmp_path, "RCQ-other", plan) == files
+
+
+@pytest.mark.parametrize(
+    ("method", "columns"), [("RCQ-groups", GROUP_PROFILE), ("RCQ-other", OTHER_PROFILE)]
+)
+def test_the_shipped_calibrations_know_the_columns(method, columns):
+    assert shipped(method).columns_ == columns
+    assert json.loads(shipped(method).provenance_)["n_tasks"] > 400

@@ -81,7 +81,7 @@ def _common_warnings(estimates: list[Estimate]) -> list[Estimate]:
     Where a group is absent, the sample may well be in none of its ranges.
     """
     codes = [{caution.code for caution in estimate.warnings} for estimate in estimates]
-    single = ABOUT_COLUMNS - set.intersection(*codes)
+    single = {code for code in ABOUT_COLUMNS if not all(code in of_one for of_one in codes)}
     return [
         estimate._replace(warnings=tuple(c for c in estimate.warnings if c.code not in single))
         for estimate in estimates
