@@ -303,6 +303,7 @@ HOSTILE = {
     ),
     "other targets": lambda state, arrays: state["targets_"]["list"].pop(),
     "fewer parts": lambda state, arrays: joint(state)["parts_"]["list"].pop(),
+    "no calibration": lambda state, arrays: state.__setitem__("other_calibration_", 7),
     "another hash": lambda state, arrays: state.__setitem__("hash_", "0" * 64),
 }
 
@@ -457,6 +458,13 @@ def test_a_model_with_negatives_counts_and_survives_its_file(labeled, night, tmp
     model.save(tmp_path / "culex.poscount")
     again = poscount.load(tmp_path / "culex.poscount")
     assert_same_answer(again.quantify(night), answer)
+
+    def swap(state, arrays):
+        names = joint(state)["names_"]["list"]
+        names[1], names[2] = names[2], names[1]
+
+    with pytest.raises(FileError, match="usable model"):
+        poscount.load(hostile(model, tmp_path, swap))
     turned = RCQ(random_state=0).fit(
         labeled["culex"], negatives={name: kinds[name] for name in reversed(kinds)}
     )

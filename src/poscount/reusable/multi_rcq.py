@@ -187,6 +187,9 @@ class MultiRCQ(CountingQuantifier):
             return
         if sorted(self.targets_) != self.joint_.names_ or self.hash_ != self.joint_.hash_:
             raise ValueError("its targets are not those that it has learned.")
+        for calibration in (self.groups_calibration_, self.other_calibration_):
+            if not isinstance(calibration, Calibration | None):
+                raise ValueError("it has something else in place of a calibration.")
 
     # Counting
 

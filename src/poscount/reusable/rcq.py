@@ -310,7 +310,16 @@ class RCQ(RegionEstimator):
             self.seed_,
             "negatives",
         )
-        self.hash_ = container.digest({"positives": self.hash_, "all": self.joint_.hash_}, {})
+        self.hash_ = self._hash_with_negatives()
+
+    def _hash_with_negatives(self) -> str:
+        return container.digest({"positives": self._content_hash(), "all": self.joint_.hash_}, {})
+
+    def complete(self) -> None:
+        """Check what came from a file, and add what an older one lacks."""
+        super().complete()
+        if hasattr(self, "joint_") and self.hash_ != self._hash_with_negatives():
+            raise ValueError("its negatives are not those that it has learned from.")
 
     def _learn_kinds(self, block: np.ndarray, design: np.ndarray, kinds: Kinds) -> None:
         self.kind_names_ = kinds.names
