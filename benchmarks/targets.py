@@ -31,10 +31,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from calibration import LEVELS, LeftOut, is_real, print_rows
+from calibration import LEVELS, LeftOut, print_rows
 from poscount import RCQ, MultiRCQ
 from poscount.calibration.calibration import Calibration
-from poscount.experience.bank import read_bank
+from poscount.experience.bank import Bank, read_bank
 from poscount.experience.plan import sources
 from poscount.experience.sources import Source
 from poscount.seeds import stream
@@ -152,9 +152,26 @@ def supervised(drawn: Drawn) -> dict[str, Told]:
     return found
 
 
+class LeftOutOfReport(LeftOut):
+    """Calibrations without one of the sets that are reported, and its kin.
+
+    Factors of intervals come from the other reported sets, each by a calibration without it.
+    """
+
+    def __init__(self, bank: Bank, n_jobs: int) -> None:
+        self.reported = np.isin(bank.source, list(SETS.values()))
+        super().__init__(bank, n_jobs)
+
+    def sources_judged(self) -> np.ndarray:
+        """Samples of the sets that are reported."""
+        return self.reported
+
+
 def left_out_calibrations(folder: Path, jobs: int) -> tuple[LeftOut, LeftOut]:
     files = sorted(folder.glob("*.bank"))
-    return LeftOut(read_bank(files), jobs), LeftOut(read_bank(files, "RCQ-other"), jobs)
+    banks = read_bank(files), read_bank(files, "RCQ-other")
+    groups, other = (LeftOutOfReport(bank, jobs) for bank in banks)
+    return groups, other
 
 
 def chosen_sources(keys: list[str]) -> Iterator[tuple[str, Source]]:
@@ -300,7 +317,7 @@ def left_out(left: tuple[LeftOut, LeftOut]) -> None:
     """Each source by calibrations that were learned without it and its kin."""
     rows = []
     for name, each in zip(("a target", "other"), left, strict=True):
-        bank = each.bank.part(is_real(each.bank))
+        bank = each.bank.part(each.sources_judged())
         before = np.abs(bank.lines[:, bank.columns.index("prevalence")] - bank.truth)
         after, held = np.empty(len(bank.truth)), np.empty((len(LEVELS), len(bank.truth)), bool)
         width = np.empty(len(bank.truth))

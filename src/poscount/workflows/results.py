@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from poscount.prevalence import Prevalence
-from poscount.target_shares import TargetShares
 from poscount.verdict import Caution
 
 # What the target of a result is called among the columns of its group.
@@ -141,6 +140,7 @@ def _draw_prevalences(results: Sequence[Result], truth: Sequence[float] | None) 
 def _draw_targets(results: Sequence[Result], truth: Sequence[float] | None) -> Any:
     from poscount.plotting.prevalences import group_label
     from poscount.plotting.target_shares import TargetSharesDisplay
+    from poscount.target_shares import TargetShares
 
     labels = [group_label(list(result.group.values())[:-1]) or "sample" for result in results]
     n_targets = len({result.target for result in results})
