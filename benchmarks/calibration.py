@@ -98,7 +98,7 @@ class LeftOut:
 
     def __init__(self, bank: Bank, n_jobs: int) -> None:
         self.bank = bank
-        self.kin = np.unique(bank.kin[is_real(bank)])
+        self.kin = np.unique(bank.kin[self.sources_judged()])
         learned = Parallel(n_jobs=n_jobs)(
             delayed(learning.fit_trees_and_blend)(bank.part(bank.kin != name)) for name in self.kin
         )
@@ -111,9 +111,13 @@ class LeftOut:
             self.lines[own] = learning.blended(bank.part(own), blend).lines
             self.predicted[own] = trees.predict(as_features(self.lines[own], bank.columns))
 
+    def sources_judged(self) -> np.ndarray:
+        """Samples whose sources are left out in turn: all real ones."""
+        return is_real(self.bank)
+
     def without(self, kin: str) -> Calibration:
-        """Learned without these kin; factors from the residuals of all other real sources."""
-        others = is_real(self.bank) & (self.bank.kin != kin)
+        """Learned without these kin; factors from the residuals of all other sources judged."""
+        others = self.sources_judged() & (self.bank.kin != kin)
         judged = replace(self.bank, lines=self.lines).part(others)
         factors = learning.fit_factors(judged, self.predicted[others])
         trees, blend = self.learned[kin]

@@ -14,6 +14,7 @@ ROOMS = [
     "archives",
     "verdict",
     "prevalence",
+    "target_shares",
     "seeds",
     "threads",
     "output_files",

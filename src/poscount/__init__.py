@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 # Public names besides the methods, which `poscount.registry` finds.
 _PLACES = {
     "Mahalanobis": "poscount.scorers.mahalanobis",
+    "MultiRCQ": "poscount.reusable.multi_rcq",
+    "TargetShares": "poscount.target_shares",
     "Prevalence": "poscount.prevalence",
     "Interval": "poscount.prevalence",
     "Caution": "poscount.verdict",
@@ -70,10 +72,12 @@ if TYPE_CHECKING:
         prevalence_from_label_frequency as prevalence_from_label_frequency,
     )
     from poscount.registry import load as load
+    from poscount.reusable.multi_rcq import MultiRCQ as MultiRCQ
     from poscount.reusable.odin import ODIn as ODIn
     from poscount.reusable.pat import PAT as PAT
     from poscount.reusable.rcq import RCQ as RCQ
     from poscount.scorers.mahalanobis import Mahalanobis as Mahalanobis
+    from poscount.target_shares import TargetShares as TargetShares
     from poscount.transductive.alphamax import AlphaMax as AlphaMax
     from poscount.transductive.bbe import BBE as BBE
     from poscount.transductive.dedpul import DEDPUL as DEDPUL

@@ -137,6 +137,11 @@ class Quantifier(BaseEstimator):
             `count`, `n`, `verdict` (its grade) and `warnings` (their codes).
         """
         groups, columns = self._columns_by_group(frame, by, weights)
+        return self._as_table(groups, columns)
+
+    @staticmethod
+    def _as_table(groups: nw.DataFrame, columns: dict[str, list[Any]]) -> Any:
+        """A frame of the caller's kind, with columns beside those of the groups."""
         clash = sorted(set(groups.columns) & set(columns))
         if clash:
             raise InputError(

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator
 
 from poscount.errors import join_names
@@ -215,6 +216,21 @@ class Columns(BaseEstimator):
         columns.incomplete_ = int(np.count_nonzero(incomplete))
         filling = learn_filling(np.array(numbers).reshape(len(numbers), columns.n_))
         columns.centres_, columns.scales_, columns.precision_ = filling
+        return columns
+
+    def with_numbers(self, names: Sequence[str]) -> Columns:
+        """The same columns, and behind them numbers that every row has."""
+        columns, more = Columns(), Columns.plain(names)
+        for name in ("names_", "kinds_", "categories_", "rare_", "shares_"):
+            setattr(columns, name, [*getattr(self, name), *getattr(more, name)])
+        for name in ("missing_", "centres_", "scales_"):
+            setattr(columns, name, np.concatenate([getattr(self, name), getattr(more, name)]))
+        # They say nothing about what is missing in others.
+        columns.precision_ = self.precision_
+        if len(self.precision_):
+            columns.precision_ = block_diag(self.precision_, np.eye(len(names)))
+        columns.n_, columns.incomplete_ = self.n_, self.incomplete_
+        columns.left_out_ = list(self.left_out_)
         return columns
 
     def _learn_words(self, j: int, column: Words) -> None:

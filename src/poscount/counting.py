@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import narwhals as nw
@@ -253,14 +253,27 @@ class CountingQuantifier(Quantifier):
     def _prevalences(
         self, cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums] | None = None
     ) -> list[Prevalence]:
+        wrap, cells, rows = self._wrapping(cells, n_rows, weights)
+        return [wrap(i, estimate) for i, estimate in enumerate(self._estimate(cells, rows))]
+
+    def _wrapping(
+        self, cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums] | None
+    ) -> tuple[Callable[[int, Estimate], Prevalence], np.ndarray, np.ndarray]:
+        """How to make the answer for each group of its estimate, and what to estimate from.
+
+        That is the rows per cell, and all rows, of each group; with weights, effective ones.
+        """
+        given = n_rows.tolist()
         if weights is None:
-            pairs = zip(self._estimate(cells, n_rows), n_rows.tolist(), strict=True)
-            return [self._prevalence(estimate, n) for estimate, n in pairs]
+            return lambda i, estimate: self._prevalence(estimate, given[i]), cells, n_rows
         _require_fine_weights(weights, n_rows)
         rows, n_effective = self._effective(cells, n_rows, weights)
-        estimates = self._estimate(rows, n_effective)
-        each = zip(estimates, n_rows.tolist(), n_effective.tolist(), weights, strict=True)
-        return [self._weighted_prevalence(*one) for one in each]
+        worth = n_effective.tolist()
+
+        def wrap(i: int, estimate: Estimate) -> Prevalence:
+            return self._weighted_prevalence(estimate, given[i], worth[i], weights[i])
+
+        return wrap, rows, n_effective
 
     def _weighted_prevalence(
         self, estimate: Estimate, n_rows: int, n_effective: float, sums: WeightSums

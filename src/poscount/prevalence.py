@@ -324,16 +324,27 @@ class Prevalence(float):
 
     def with_warning(self, caution: Caution) -> Prevalence:
         """The same prevalence with one more warning, at the end."""
-        return Prevalence(
-            float(self),
-            n_labeled=self.n_labeled,
-            n_unlabeled=self.n_unlabeled,
-            method=self.method,
-            interval=self.interval,
-            warnings=(*self.warnings, caution),
-            details=self.details,
-            total_weight=self.total_weight,
-        )
+        return self.replace(warnings=(*self.warnings, caution))
+
+    def replace(self, **changes: Any) -> Prevalence:
+        """The same prevalence with other attributes.
+
+        Examples
+        --------
+        >>> p = Prevalence(0.5, n_labeled=10, n_unlabeled=10, method="PAT")
+        >>> p.replace(n_labeled=30).n_labeled
+        30
+        """
+        kept = {
+            "n_labeled": self.n_labeled,
+            "n_unlabeled": self.n_unlabeled,
+            "method": self.method,
+            "interval": self.interval,
+            "warnings": self.warnings,
+            "details": self.details,
+            "total_weight": self.total_weight,
+        }
+        return Prevalence(float(self), **{**kept, **changes})
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but `details`, in types that JSON knows.

@@ -40,6 +40,10 @@ _PARTS = (
     "poscount.calibration.calibration:Calibration",
     "poscount.columns:Columns",
     "poscount.projection:Projection",
+    "poscount.reusable.multi_rcq:MultiRCQ",
+    "poscount.reusable.joint_regions:JointRegions",
+    "poscount.reusable.joint_regions:GroupRegions",
+    "poscount.reusable.discriminant:Discriminant",
 )
 
 # What the command line and the web page use when nobody says otherwise.

@@ -28,10 +28,10 @@ SMALLEST_DISTANCE = 0.005
 NEAR_END, HALF = 0.05, 0.5
 SMALLEST_BOUND = 1e-6
 LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 10.0
-# Columns that are no ratios; so are logarithms and differences.
+# How the names of columns begin that are no ratios; so are logarithms and differences.
 NO_RATIOS = (
     *("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance"),
-    *("null_ratio_of_kinds", "told"),
+    "told",
 )
 # Of the region with the smallest upper bound.
 OF_REGION = ("region_share", "region_ratio", "region_low")
@@ -82,7 +82,7 @@ class Calibration(BaseEstimator):
     Attributes
     ----------
     method_ : str
-        "RCQ", "TRCQ" or "RCQ-kinds".
+        "RCQ", "TRCQ", "RCQ-kinds", "RCQ-groups" or "RCQ-other".
     columns_ : list of str
         Columns of the lines that it takes.
     feature_, threshold_, missing_right_, leaf_ : ndarray
@@ -183,7 +183,8 @@ class Calibration(BaseEstimator):
         predicted = self.trees.predict(as_features(lines, self.columns_))
         learned = LearnedQuantiles(predicted, lines, self.columns_)
         low, high = learned.interval(level, self.levels_, self.below_, self.above_)
-        expected_error = learned.widths @ self.error_
+        # A sum along each row, not a matrix product, so that a group gets the bits it gets alone.
+        expected_error = (learned.widths * self.error_).sum(axis=1)
         value = learned.value_or_end(expected_error)
         ends = learned.interval(LIKELY, self.levels_, self.below_, self.above_)
         likely_error = np.max([np.abs(value - end) for end in ends], axis=0)
@@ -319,7 +320,7 @@ def as_features(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
             # Without any bound, no region is the one with the smallest.
             lines[np.isnan(lines[:, names.index(bound)]), i] = np.nan
     as_it_is = [
-        name in NO_RATIOS or name in AS_THEY_ARE or name.startswith("log_") or "difference" in name
+        name.startswith((*NO_RATIOS, "log_")) or name in AS_THEY_ARE or "difference" in name
         for name in columns
     ]
     ratio = [name in AS_THEY_ARE or not kept for name, kept in zip(columns, as_it_is, strict=True)]

@@ -54,7 +54,7 @@ def read_calibration(path: str | os.PathLike[str]) -> Calibration:
 
 @functools.cache
 def shipped(method: str) -> Calibration:
-    """The calibration that poscount comes with, for "RCQ", "TRCQ" or "RCQ-kinds"."""
+    """The calibration that poscount comes with, by its method, such as "RCQ" or "RCQ-kinds"."""
     with resources.as_file(
         resources.files("poscount.calibration") / f"{method.lower()}.npz"
     ) as path:
@@ -74,17 +74,15 @@ def chosen_calibration(choice: str | Calibration, method: str) -> Calibration | 
     return choice
 
 
-def chosen_calibrations_with_kinds(
-    choice: str | Calibration,
-) -> tuple[Calibration | None, Calibration | None]:
-    """The calibrations of RCQ, and of its sum over kinds, that one parameter names.
+def chosen_calibrations(choice: str | Calibration, *methods: str) -> list[Calibration | None]:
+    """The calibrations of several methods that one parameter names.
 
-    It may name either; the other one is then the one that poscount comes with.
+    It may name that of any; the others are then those that poscount comes with.
     """
     if choice in ("null", "experience"):
-        return chosen_calibration(choice, "RCQ"), chosen_calibration(choice, "RCQ-kinds")
+        return [chosen_calibration(choice, method) for method in methods]
     if not isinstance(choice, Calibration):
         choice = read_calibration(choice)
-    if choice.method_ == "RCQ-kinds":
-        return shipped("RCQ"), choice
-    return chosen_calibration(choice, "RCQ"), shipped("RCQ-kinds")
+    if choice.method_ not in methods:
+        return [chosen_calibration(choice, methods[0])]  # says what is wrong
+    return [choice if choice.method_ == method else shipped(method) for method in methods]

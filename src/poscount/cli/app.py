@@ -10,6 +10,7 @@ import typer
 from poscount import __version__, registry, workflows
 from poscount.cli import audit, change, datasets, reproduce
 from poscount.cli.calibrate import calibrate
+from poscount.cli.fitting import fitted
 from poscount.cli.options import (
     Bootstrap,
     By,
@@ -26,14 +27,18 @@ from poscount.cli.options import (
     Missing,
     ModelFile,
     MultiValueOption,
+    Negatives,
     OnError,
     OnErrorOption,
     OutputFormat,
     Plot,
     Positives,
+    PositivesOfTargets,
     RandomState,
     Scorer,
     Subtypes,
+    TargetColumn,
+    Targets,
     Text,
     TextFormat,
     Trust,
@@ -52,6 +57,7 @@ from poscount.cli.output import (
     print_results,
     progress_bar,
     rows_in_words,
+    targets_in_words,
     tell_written,
 )
 from poscount.cli.reading_options import with_reading_options
@@ -103,8 +109,11 @@ def demo(
 @app.command()
 @with_reading_options
 def fit(
-    positives: Positives,
+    positives: PositivesOfTargets,
     output: Annotated[str, typer.Option("-o", "--output", help="Model file to write.")],
+    targets: Targets = None,
+    target_column: TargetColumn = None,
+    negatives: Negatives = None,
     method: Method = registry.DEFAULT_METHOD,
     scorer: Scorer = None,
     features: Features = None,
@@ -118,12 +127,15 @@ def fit(
     *,
     csv_format: CsvFormat,
 ) -> None:
-    """Fit a model to a file of positives, and write a model file."""
-    workflows.check_output(output, [positives, calibration])
-    model = workflows.fit(
+    """Fit a model to positives of one target or of several, and write a model file."""
+    workflows.check_output(output, [*positives, *(negatives or []), calibration])
+    model = fitted(
         positives,
         method,
-        options={
+        targets,
+        target_column,
+        negatives or [],
+        {
             "scorer": scorer,
             "confidence": confidence,
             "calibration": calibration,
@@ -139,8 +151,9 @@ def fit(
     )
     model.save(output)
     columns = join_names(model.feature_names_in_)
+    what = targets_in_words(model)
     tell_written(
-        output, f"{output}: {model} learned from {model.n_labeled_} positives by {columns}."
+        output, f"{output}: {model} learned from {model.n_labeled_} positives{what} by {columns}."
     )
 
 
@@ -181,6 +194,8 @@ def quantify(
 def estimate(
     positives: Positives,
     data: Data,
+    target_column: TargetColumn = None,
+    negatives: Negatives = None,
     method: Method = registry.DEFAULT_METHOD,
     scorer: Scorer = None,
     features: Features = None,
@@ -215,10 +230,13 @@ def estimate(
     if bootstrap is not None:
         # Replicates take long: use all cores, and show progress on a terminal.
         options |= {"n_jobs": -1, "verbose": 10 if sys.stderr.isatty() else 0}
-    model = workflows.fit(
-        positives,
+    model = fitted(
+        [positives],
         method,
-        options=options,
+        None,
+        target_column,
+        negatives or [],
+        options,
         features=names(features),
         exclude=names(exclude),
         weights=weights,

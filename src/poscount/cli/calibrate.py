@@ -19,10 +19,18 @@ class Calibrated(StrEnum):
     rcq = "rcq"
     trcq = "trcq"
     rcq_kinds = "rcq-kinds"
+    rcq_groups = "rcq-groups"
+    rcq_other = "rcq-other"
 
 
 # As they are called in calibration files.
-METHODS = {"rcq": "RCQ", "trcq": "TRCQ", "rcq-kinds": "RCQ-kinds"}
+METHODS = {
+    "rcq": "RCQ",
+    "trcq": "TRCQ",
+    "rcq-kinds": "RCQ-kinds",
+    "rcq-groups": "RCQ-groups",
+    "rcq-other": "RCQ-other",
+}
 
 
 def calibrate(

@@ -64,6 +64,13 @@ Positives = Annotated[
         "- for stdin."
     ),
 ]
+PositivesOfTargets = Annotated[
+    list[str],
+    typer.Argument(
+        help="Labelled positives: CSV, JSON lines (both also gz, zst, zip), Excel, Parquet, Arrow; "
+        "- for stdin. With --targets a file for each target."
+    ),
+]
 Data = Annotated[
     list[str],
     typer.Argument(help="Unlabeled rows: files of these formats, globs, directories; - for stdin."),
@@ -95,6 +102,27 @@ Subtypes = Annotated[
     typer.Option(
         help="For rcq: count kinds of positives apart, because their shares may change: auto, a "
         "number of kinds, or the column of the positives that names the kind.",
+        show_default=False,
+    ),
+]
+Targets = Annotated[
+    str | None,
+    typer.Option(
+        help="Names of several targets, separated by commas: one for each file of positives, in "
+        "the same order.",
+        show_default=False,
+    ),
+]
+TargetColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="The column of the positives that names the target of each row.", show_default=False
+    ),
+]
+Negatives = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="For rcq: a file of labelled negatives; again for each further kind of them.",
         show_default=False,
     ),
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from poscount import workflows
 from poscount.cli.words import say
+from poscount.errors import join_names
 from poscount.printable import in_a_sentence, printable
 from poscount.verdict import IF, MEANINGS
 
@@ -86,6 +87,12 @@ def rows_in_words(counts: Any) -> str:
     return f"{counts.n} rows with a total weight of {counts.weights.weight:.10g}"
 
 
+def targets_in_words(model: Any) -> str:
+    """The targets of a model, if it has several."""
+    targets = getattr(model, "targets_", None)
+    return f" of {join_names(targets, most=10)}" if targets else ""
+
+
 def print_demo(results: Sequence[Result], truth: Sequence[float], picture: str) -> None:
     """Print the nights of the example beside the truth, and what to do next."""
     prevalences = [result.prevalence for result in results]
@@ -151,17 +158,22 @@ def print_csv(records: Sequence[Mapping[str, Any]], *, header: bool = True) -> N
 def print_model(model: Any, file: str, output_format: str) -> None:
     """Print what a model is and what became of its columns."""
     columns = workflows.describe_columns(model)
+    several = hasattr(model, "targets_")
     if output_format == "json":
         record = {
             "file": file,
             "method": type(model).__name__,
             "n_labeled": model.n_labeled_,
             "seed": model.seed_,
+            **({"targets": workflows.describe_targets(model)} if several else {}),
             "columns": [column._asdict() for column in columns],
         }
         print_json(record)
         return
     say(f"{file}: {model} learned from {model.n_labeled_} positives, seed {model.seed_}.")
+    if several:
+        sizes = workflows.describe_targets(model).items()
+        print_table(["target", "positives"], [[n, str(k)] for n, k in sizes], ["positives"])
     shown = columns[:MOST_COLUMNS_SHOWN]
     print_table(["column", "kind", "what the model does with it"], shown, [])
     if len(columns) > len(shown):
@@ -193,7 +205,8 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
     """Print a table for people, and every warning once, for the group that it is worst for."""
     level = next((r.prevalence.interval.level for r in results if r.prevalence.interval), None)
     heads = ["prevalence", f"{100 * level:g} % interval" if level else "interval"]
-    heads += [*(["truth"] if truth else []), "positives", "rows"]
+    counted = "counted" if results[0].target else "positives"
+    heads += [*(["truth"] if truth else []), counted, "rows"]
     rows = []
     for i, (group, p) in enumerate(results):
         shares = [f"{p:.3f}", _interval(p), *([f"{truth[i]:.3f}"] if truth else [])]
@@ -202,6 +215,8 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
     print_table([*results[0].group, *heads, "verdict", "warnings"], rows, right=heads)
     if len(results) == 1 and results[0].kinds:
         _print_kinds(results[0].kinds)
+    if len(results) == 1 and results[0].negatives:
+        _print_negatives(results[0].negatives)
     first = results[0].prevalence
     if len(results) == 1 and "effective_rows" in first.details:
         say(
@@ -216,7 +231,8 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
         say(f"Verdicts, {IF}: {'; '.join(meanings)}.")
     for caution, worst, warned in workflows.warnings_of(results):
         say(f"warning{_where(worst, len(warned))}, {caution}")
-    say(f"{first.method}, {first.n_labeled} positives, seed {results[0].seed}")
+    # The last of several targets is "other", which has the positives of all.
+    say(f"{first.method}, {results[-1].prevalence.n_labeled} positives, seed {results[0].seed}")
 
 
 def _shown(value: Any) -> str:
@@ -243,6 +259,15 @@ def _print_kinds(kinds: Sequence[Mapping[str, Any]]) -> None:
         for kind in kinds
     ]
     print_table(["of these", *heads], rows, right=heads)
+
+
+def _print_negatives(kinds: Sequence[Mapping[str, Any]]) -> None:
+    heads = ["share", "interval"]
+    rows = [
+        [kind["name"], f"{kind['prevalence']:.3f}", f"[{kind['low']:.3f}, {kind['high']:.3f}]"]
+        for kind in kinds
+    ]
+    print_table(["beside them", *heads], rows, right=heads)
 
 
 def _interval(p: Prevalence) -> str:

@@ -14,8 +14,10 @@ from poscount.base import Quantifier
 from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
 from poscount.diagnostics.drawings import drawings
 from poscount.diagnostics.evidence import gather
+from poscount.errors import InputError
 from poscount.output_files import write_whole
 from poscount.prevalence import Prevalence
+from poscount.reusable.multi_rcq import MultiRCQ
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,11 @@ def diagnose(
     >>> [finding.code for finding in diagnosis.findings if finding.severity == "warning"]
     ['core-differs', 'pat-disagrees']
     """
+    if isinstance(model, MultiRCQ):
+        raise InputError(
+            "The report is about one target, and this model has "
+            f"{len(model.targets_)}: fit RCQ on the positives of one of them."
+        )
     gathered = gather(model, sample, positives, reference)
     results = [check.finding(gathered.evidence) for check in checks.REPORT]
     plots = dict(drawings(gathered))

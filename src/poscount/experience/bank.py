@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,6 +18,7 @@ from joblib import Parallel, delayed
 from poscount import container
 from poscount.errors import FileError
 from poscount.experience.drifting_kinds import draw_kinds
+from poscount.experience.several_groups import draw_groups, draw_groups_samples
 from poscount.experience.sources import Source
 from poscount.experience.tasks import (
     Limits,
@@ -31,7 +32,9 @@ from poscount.experience.tasks import (
     draw_samples,
 )
 from poscount.files.arrow import pyarrow
+from poscount.reusable.groups_profile import GROUP_PROFILE, OTHER_PROFILE
 from poscount.reusable.kinds_profile import KINDS_PROFILE
+from poscount.reusable.multi_rcq import MultiRCQ
 from poscount.reusable.rcq import RCQ
 from poscount.reusable.region_profile import PROFILE
 from poscount.seeds import stream
@@ -45,14 +48,24 @@ FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
     "margins": draw_margins,
     "parity": draw_parity,
 }
-COLUMNS = {"RCQ": PROFILE, "TRCQ": [*TRCQ_COLUMNS], "RCQ-kinds": KINDS_PROFILE}
+COLUMNS = {
+    "RCQ": PROFILE,
+    "TRCQ": [*TRCQ_COLUMNS],
+    "RCQ-kinds": KINDS_PROFILE,
+    "RCQ-groups": GROUP_PROFILE,
+    "RCQ-other": OTHER_PROFILE,
+}
 LIMITS = {
     "RCQ": Limits(n_labeled=5_000, n_rows=50_000, n_samples=2),
     # Learning from each sample takes a second.
     "TRCQ": Limits(n_labeled=2_000, n_rows=MOST_ROWS, n_samples=1),
     # A dozen models are learned for each task.
     "RCQ-kinds": Limits(n_labeled=3_000, n_rows=3_000, n_samples=3, drift=True),
+    # A model for each of up to ten groups, so that learning takes longer than many samples.
+    "RCQ-groups": Limits(n_labeled=500, n_rows=3_000, n_samples=6),
 }
+# What is said about "other" is in the bank of the groups.
+BANK_OF = {"RCQ-other": "RCQ-groups"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +75,7 @@ class Bank:
     Attributes
     ----------
     method : str
-        "RCQ", "TRCQ" or "RCQ-kinds".
+        A key of `COLUMNS`.
     columns : list of str
         Names of the columns of the lines.
     lines : ndarray of shape (n_samples, n_columns)
@@ -115,7 +128,8 @@ def make_bank(
     Parameters
     ----------
     folder : Path
-    method : {"RCQ", "TRCQ", "RCQ-kinds"}
+    method : str
+        A key of `COLUMNS`.
     sources : iterable of pairs
         A source, or the name of a synthetic family, and the number of its tasks.
     seed : int
@@ -128,6 +142,7 @@ def make_bank(
         Its files; the folder may hold others, of other sources.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    method = BANK_OF.get(method, method)
     return Parallel(n_jobs=n_jobs, verbose=verbose)(
         delayed(_make_part)(
             folder, method, LIMITS[method], source, range(start, min(start + PART, n_tasks)), seed
@@ -169,22 +184,43 @@ def _make_part(
                 file=str(path),
             )
         return path
-    lines: list[np.ndarray] = [np.empty((0, len(columns)))]
-    truth: list[float] = []
-    tasks: list[int] = []
-    for number in numbers:
-        task, samples = draw_task(source, limits, seed, number)
-        said = _lines(method, task, samples, seed)
-        lines.append(said)
-        truth += [sample.prevalence for sample in samples[: len(said)]]
-        tasks += [number] * len(said)
-    arrays = {
-        "lines": np.concatenate(lines),
-        "truth": np.array(truth, np.float64),
-        "task": np.array(tasks, np.int64),
-    }
+    if method == "RCQ-groups":
+        said = [_lines_of_groups(source, limits, seed, number) for number in numbers]
+        arrays = _as_arrays(numbers, [groups for groups, _ in said], columns)
+        of_other = _as_arrays(numbers, [other for _, other in said], COLUMNS["RCQ-other"])
+        arrays |= {f"other {name}": array for name, array in of_other.items()}
+    else:
+        arrays = _as_arrays(
+            numbers, [_lines_of_task(method, source, limits, seed, n) for n in numbers], columns
+        )
     container.write(path, "bank", meta, arrays)
     return path
+
+
+class _Said(NamedTuple):
+    """Lines about the samples of a task, and the truth of each."""
+
+    lines: np.ndarray
+    truth: list[float]
+
+
+def _as_arrays(
+    numbers: range, said: Sequence[_Said], columns: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Arrays of a part of a bank, from what was said about each of its tasks."""
+    return {
+        "lines": np.concatenate([np.empty((0, len(columns))), *(each.lines for each in said)]),
+        "truth": np.array([truth for each in said for truth in each.truth], np.float64),
+        "task": np.repeat(np.array(numbers, np.int64), [len(each.truth) for each in said]),
+    }
+
+
+def _lines_of_task(
+    method: str, source: Source | str, limits: Limits, seed: int, number: int
+) -> _Said:
+    task, samples = draw_task(source, limits, seed, number)
+    said = _lines(method, task, samples, seed)
+    return _Said(said, [sample.prevalence for sample in samples[: len(said)]])
 
 
 def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndarray:
@@ -209,6 +245,29 @@ def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndar
         return rcq.profile(*map(rcq.count, tables))
     trcq = TRCQ(calibration="null", random_state=seed).fit(as_given(task, task.labeled))
     return np.concatenate([trcq.profile(table) for table in tables])
+
+
+def _lines_of_groups(
+    source: Source | str, limits: Limits, seed: int, number: int
+) -> tuple[_Said, _Said]:
+    """What is said about the groups of a task with several of them, and about "other"."""
+    name = source if isinstance(source, str) else source.name
+    rng = stream(seed, f"{name} {number} groups")
+    task = draw_groups(source, rng, limits)
+    samples = draw_groups_samples(task, rng, limits)
+    # In the order of the model, which is that of the names.
+    labeled = {f"group {k:02d}": rows for k, rows in enumerate(task.labeled)}
+    try:
+        model = MultiRCQ(calibration="null", random_state=seed).fit(labeled)
+    except ValueError:  # such as: rows of a group are too much alike
+        empty = (np.empty((0, len(columns))) for columns in (GROUP_PROFILE, OTHER_PROFILE))
+        return _Said(next(empty), []), _Said(next(empty), [])
+    found = model.profile(*(model.count(sample.rows) for sample in samples))
+    shares = np.array([sample.shares for sample in samples])
+    return (
+        _Said(np.concatenate(found.groups), shares.T.ravel().tolist()),
+        _Said(found.other, (1 - shares.sum(axis=1)).tolist()),
+    )
 
 
 def _fit_kinds(task: Task, seed: int) -> RCQ:
@@ -237,11 +296,14 @@ def table_of(rows: np.ndarray, words: Sequence[int] = ()) -> Any:
     return pa.table(columns)
 
 
-def read_bank(files: Sequence[Path]) -> Bank:
-    """The bank that these files hold."""
+def read_bank(files: Sequence[Path], method: str | None = None) -> Bank:
+    """The bank that these files hold; that of "RCQ-other" is in the files of "RCQ-groups"."""
     parts, made_for = [], []
     for path in files:
         meta, arrays = container.read(path, "bank")
+        if method in BANK_OF:
+            meta |= {"method": method, "columns": COLUMNS[method]}
+            arrays = {name: arrays[f"other {name}"] for name in ("lines", "truth", "task")}
         n = len(arrays["truth"])
         names = (np.full(n, meta[key]) for key in ("source", "kin"))
         parts.append((arrays["lines"], arrays["truth"], *names, arrays["task"]))

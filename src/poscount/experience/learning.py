@@ -40,7 +40,8 @@ LABELED_FROM, ROWS_FROM = [20, 50, 100, 200, 500, 1000, 2000], [30, 100, 300, 10
 FEWEST_WIDTHS = 20
 # Beyond the tasks of the bank on this side, nothing is known. On the other side, more positives and
 # more rows only take noise away.
-LIMITED_BELOW, LIMITED_ABOVE = ("log_positives", "log_rows"), ("log_features", "gap")
+LIMITED_BELOW = ("log_positives", "log_rows")
+LIMITED_ABOVE = ("log_features", "gap", "log_groups")
 
 
 def learn(bank: Bank, made_by: dict[str, Any], n_jobs: int | None = None) -> Calibration:

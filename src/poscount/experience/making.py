@@ -33,7 +33,8 @@ def make_calibration(
     ----------
     output : str
         Calibration file to write.
-    method : {"RCQ", "TRCQ", "RCQ-kinds"}
+    method : str
+        A key of `poscount.experience.bank.COLUMNS`.
     tables : sequence of str
         Labelled tables; if empty, the sources of the shipped calibration.
     label : str
@@ -54,7 +55,7 @@ def make_calibration(
     plan = plan_of_tables(tables, label, n_tasks) if tables else shipped_plan(method)
     files = make_bank(Path(folder), method, list(plan), seed, n_jobs, verbose)
     made_by = {"poscount": poscount.__version__, "commit": _commit(), "seed": seed}
-    calibration = learn(read_bank(files), made_by, n_jobs)
+    calibration = learn(read_bank(files, method), made_by, n_jobs)
     write_calibration(calibration, output)
     return json.loads(calibration.provenance_)
 

@@ -94,20 +94,21 @@ def draw_samples(task: Task, rng: np.random.Generator, limits: Limits) -> Iterat
             math.floor(task.most_positives / max(p, 1e-9)),
             math.floor(task.most_negatives / max(1 - p, 1e-9)),
         )
-        n = max(_log_uniform(rng, FEWEST_ROWS, most) for _ in range(rng.choice([1, 2, 3])))
+        n = max(log_uniform(rng, FEWEST_ROWS, most) for _ in range(rng.choice([1, 2, 3])))
         n_positives = round(p * n)
         rows = [task.positives(n_positives, rng), task.negatives(n - n_positives, rng)]
         yield Sample(np.concatenate(rows), n_positives / n)
 
 
-def _log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
+def log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
+    """A whole number whose logarithm is uniform."""
     low, high = max(1, min(low, high)), max(1, high)
     return round(math.exp(rng.uniform(math.log(low), math.log(high))))
 
 
 def _draw_labeled(rng: np.random.Generator, most: int) -> int:
     """Number of positives; one in four tasks has few."""
-    return _log_uniform(rng, FEWEST_LABELED if rng.random() < 0.25 else 100, most)
+    return log_uniform(rng, FEWEST_LABELED if rng.random() < 0.25 else 100, most)
 
 
 def draw_real(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
@@ -189,12 +190,12 @@ def some_of(pool: np.ndarray) -> Draw:
 
 def draw_mixture(rng: np.random.Generator, limits: Limits) -> Task:
     """Clusters against clusters, Gaussian or heavy-tailed, overlapping in one of several ways."""
-    d = _log_uniform(rng, 2, 30) if rng.random() < 0.9 else _log_uniform(rng, 30, 100)
+    d = log_uniform(rng, 2, 30) if rng.random() < 0.9 else log_uniform(rng, 30, 100)
     heavy = rng.choice([0, 3, 5], p=[0.6, 0.2, 0.2])
     apart = rng.uniform(0.5, 4.0)
-    ours = _clusters(rng, d, apart)
-    theirs = _clusters(rng, d, apart)
-    theirs[0][:] += _direction(rng, d) * rng.uniform(1, 6)
+    ours = clusters(rng, d, apart)
+    theirs = clusters(rng, d, apart)
+    theirs[0][:] += unit_vector(rng, d) * rng.uniform(1, 6)
     kind = rng.random()
     if kind < 0.4 and len(ours[2]) > 1:  # a part of the negatives on one cluster of the positives
         share = rng.uniform(0.05, 1)
@@ -208,7 +209,7 @@ def draw_mixture(rng: np.random.Generator, limits: Limits) -> Task:
         centre = (ours[0] * ours[2][:, np.newaxis]).sum(axis=0)
         theirs = (centre[np.newaxis], ours[1][[0]] * rng.uniform(0.2, 0.7), np.ones(1))
     elif kind < 0.6:  # the positives again, shifted by little
-        shift = _direction(rng, d) * rng.uniform(1, 4)
+        shift = unit_vector(rng, d) * rng.uniform(1, 4)
         theirs = (ours[0] + shift, ours[1], ours[2])
     coarse = rng.uniform(0.1, 1.5) if rng.random() < 0.15 else 0.0
     skewed = rng.random() < 0.15
@@ -250,8 +251,8 @@ def drifted_shares(shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def draw_regression(rng: np.random.Generator, limits: Limits) -> Task:
     """A linear score plus noise decides the class, so that there is no gap between the classes."""
-    d = _log_uniform(rng, 2, 30)
-    centres, mixing, weights = _clusters(rng, d, rng.uniform(0, 2))
+    d = log_uniform(rng, 2, 30)
+    centres, mixing, weights = clusters(rng, d, rng.uniform(0, 2))
     direction = rng.normal(size=d) * (rng.random(d) < max(rng.random(), 2 / d))
     direction /= max(float(np.linalg.norm(direction)), 1e-9)
     noise = rng.choice([0.05, 0.2, 0.5])
@@ -284,7 +285,7 @@ def draw_regression(rng: np.random.Generator, limits: Limits) -> Task:
 
 def draw_margins(rng: np.random.Generator, limits: Limits) -> Task:
     """Negatives differ from positives in some features, by scale, shift or both, and by chance."""
-    d = _log_uniform(rng, 1, 40)
+    d = log_uniform(rng, 1, 40)
     differs = rng.random(d) < rng.uniform(0.1, 1)
     strength = rng.uniform(0.2, 1.5)
     scale = np.where(differs, np.exp(strength * rng.normal(size=d) * 0.7), 1.0)
@@ -306,7 +307,7 @@ def draw_margins(rng: np.random.Generator, limits: Limits) -> Task:
 
 def draw_parity(rng: np.random.Generator, limits: Limits) -> Task:
     """The signs of two or three features together decide the class, and no feature alone does."""
-    d = _log_uniform(rng, 2, 12)
+    d = log_uniform(rng, 2, 12)
     k = min(d, int(rng.integers(2, 4)))
     gap, wrong = rng.uniform(0, 1.5), rng.uniform(0, 0.3)
 
@@ -325,12 +326,13 @@ def draw_parity(rng: np.random.Generator, limits: Limits) -> Task:
     return endless(of(0), of(1), rng, limits)
 
 
-def _direction(rng: np.random.Generator, d: int) -> np.ndarray:
-    direction = rng.normal(size=d)
-    return direction / np.linalg.norm(direction)
+def unit_vector(rng: np.random.Generator, d: int) -> np.ndarray:
+    """A vector of length 1."""
+    vector = rng.normal(size=d)
+    return vector / np.linalg.norm(vector)
 
 
-def _clusters(
+def clusters(
     rng: np.random.Generator, d: int, apart: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Centres, mixing matrices and weights of one to five clusters."""

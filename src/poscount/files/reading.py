@@ -322,11 +322,16 @@ def read_files(
     csv_format: CsvFormat = DEFAULT_CSV,
 ) -> FileRows:
     """Read whole files into one table; the other parameters are those of `read_table`."""
-    pa = pyarrow()
     tables = [
         read_table(file, columns=columns, numeric=numeric, by=by, csv_format=csv_format)
         for file in files
     ]
+    return join_tables(files, tables, csv_format)
+
+
+def join_tables(files: Sequence[str], tables: Sequence[Any], csv_format: CsvFormat) -> FileRows:
+    """Put the tables of files on top of each other."""
+    pa = pyarrow()
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:

@@ -13,6 +13,7 @@ from poscount.plotting.prevalences import PrevalenceDisplay
 from poscount.plotting.regions import RegionDisplay, SharesDisplay
 from poscount.plotting.sample_sizes import SampleSizeDisplay
 from poscount.plotting.scores import PATCurveDisplay, ScoreDistributionDisplay
+from poscount.plotting.target_shares import TargetSharesDisplay
 from poscount.plotting.trends import TrendDisplay
 
 __all__ = [
@@ -26,5 +27,6 @@ __all__ = [
     "SampleSizeDisplay",
     "ScoreDistributionDisplay",
     "SharesDisplay",
+    "TargetSharesDisplay",
     "TrendDisplay",
 ]

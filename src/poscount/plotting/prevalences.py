@@ -6,7 +6,7 @@ import datetime
 import importlib
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,25 +19,10 @@ Label = str | datetime.date
 MANY = 40
 
 
-class PrevalenceDisplay(Display):
-    """Prevalence by group: a point with its interval for each.
+class ByGroupDisplay(Display):
+    """Answers by group, from a fitted model or as they are."""
 
-    Attributes
-    ----------
-    ax_, figure_
-        The axes drawn on, and their figure.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from poscount import Interval, Prevalence
-    >>> p = Prevalence(0.3, n_labeled=400, n_unlabeled=900, method="PAT",
-    ...                interval=Interval(0.26, 0.35, 0.95))
-    >>> display = PrevalenceDisplay.from_predictions([p], ["Monday"], truth=[0.31])
-    >>> display.ax_.get_ylabel()
-    'share of positives (%)'
-    """
+    title: ClassVar[str]
 
     @classmethod
     def from_estimator(
@@ -58,13 +43,41 @@ class PrevalenceDisplay(Display):
         return cls.from_predictions(
             list(groups.values()),
             [group_label(values) for values in groups],
-            title=f"Share of positives, {type(model).__name__}",
+            title=f"{cls.title}, {type(model).__name__}",
             xlabel=by if isinstance(by, str) else ", ".join(by),
             ax=ax,
         )
 
     @classmethod
-    def from_predictions(
+    def from_predictions(cls, answers: Any, labels: Sequence[Label], **options: Any) -> Self:
+        """Draw answers."""
+        raise NotImplementedError
+
+
+class PrevalenceDisplay(ByGroupDisplay):
+    """Prevalence by group: a point with its interval for each.
+
+    Attributes
+    ----------
+    ax_, figure_
+        The axes drawn on, and their figure.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from poscount import Interval, Prevalence
+    >>> p = Prevalence(0.3, n_labeled=400, n_unlabeled=900, method="PAT",
+    ...                interval=Interval(0.26, 0.35, 0.95))
+    >>> display = PrevalenceDisplay.from_predictions([p], ["Monday"], truth=[0.31])
+    >>> display.ax_.get_ylabel()
+    'share of positives (%)'
+    """
+
+    title = "Share of positives"
+
+    @classmethod
+    def from_predictions(  # type: ignore[override]
         cls,
         prevalences: Sequence[Prevalence],
         labels: Sequence[Label],
@@ -87,7 +100,7 @@ class PrevalenceDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
-        _check_lengths(prevalences, labels, truth)
+        check_lengths(prevalences, labels, truth)
         display = cls._on(ax, (min(16.0, 3.2 + 0.62 * len(prevalences)), 4.2))
         ax = display.ax_
         places = place_on_axis(ax, labels)
@@ -130,9 +143,10 @@ def group_label(values: Iterable[Any]) -> Label:
     return ", ".join("missing" if value is None else str(value) for value in values)
 
 
-def _check_lengths(
-    prevalences: Sequence[Prevalence], labels: Sequence[Label], truth: Sequence[float] | None
+def check_lengths(
+    prevalences: Sequence[Any], labels: Sequence[Label], truth: Sequence[float] | None
 ) -> None:
+    """Refuse nothing to draw, and lists of different lengths."""
     n = len(prevalences)
     if n == 0:
         raise ValueError("There is no prevalence to draw.")

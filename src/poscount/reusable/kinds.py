@@ -51,8 +51,16 @@ class NamedKinds(NamedTuple):
     kinds: Kinds
 
 
-def take_column(positives: Any, features: Sequence[str] | None, column: str) -> NamedKinds:
+def take_column(
+    positives: Any,
+    features: Sequence[str] | None,
+    column: str,
+    noun: str = "kind",
+    option: str = "subtypes",
+) -> NamedKinds:
     """Split the column that names the kinds off a frame of positives.
+
+    In errors, a kind is called by the noun, and the option is the parameter that names the column.
 
     Examples
     --------
@@ -65,26 +73,27 @@ def take_column(positives: Any, features: Sequence[str] | None, column: str) -> 
     frame = as_frame(positives)
     if frame is None:
         raise InputError(
-            "The positives have no column names, so none of them can name the kinds; give a frame.",
-            option="subtypes",
+            f"The positives have no column names, so none of them can name the {noun}s; give a "
+            "frame.",
+            option=option,
         )
     if column not in frame.columns:
         raise InputError(
-            "this column is to name the kinds of the positives, but there is no such column; the "
-            f"columns are {join_names(frame.columns)}.",
+            f"this column is to name the {noun}s of the positives, but there is no such column; "
+            f"the columns are {join_names(frame.columns)}.",
             column=column,
-            option="subtypes",
+            option=option,
         )
-    refuse_missing(frame[column], "kind")
+    refuse_missing(frame[column], noun)
     groups, codes = group_codes(frame, (column,))
     names = [str(name) for (name,) in groups.rows()]
     for name, size in zip(names, np.bincount(codes).tolist(), strict=True):
         if size < FEWEST_POSITIVES:
             raise InputError(
-                f"the kind {name!r} has {size} positives, but every kind needs at least "
-                f"{FEWEST_POSITIVES}: put it together with another kind, or leave it out.",
+                f"the {noun} {name!r} has {size} positives, but every {noun} needs at least "
+                f"{FEWEST_POSITIVES}: put it together with another {noun}, or leave it out.",
                 column=column,
-                option="subtypes",
+                option=option,
             )
     chosen = None if features is None else [name for name in features if name != column]
     return NamedKinds(frame.drop(column).to_native(), chosen, Kinds(names, codes))

@@ -11,15 +11,19 @@ import numpy as np
 from poscount import constraints, container
 from poscount.base import TABLE_CONSTRAINTS, Quantifier
 from poscount.calibration.calibration import Calibration
-from poscount.calibration.files import chosen_calibration, chosen_calibrations_with_kinds
+from poscount.calibration.files import chosen_calibration, chosen_calibrations
 from poscount.counts import Counts
 from poscount.errors import InputError
 from poscount.prevalence import Estimate
+from poscount.reusable.joint_regions import JointRegions
 from poscount.reusable.kinds import Kinds, clustered_kinds, separation, take_column
 from poscount.reusable.kinds_profile import KINDS_PROFILE, profile_kinds
+from poscount.reusable.known_negatives import stack_with_negatives, with_negatives
+from poscount.reusable.labeled_groups import LabeledGroups, refuse_same_rows
 from poscount.reusable.region_estimator import RegionEstimator
 from poscount.reusable.region_layout import CLUSTERINGS, N_SCORE_CELLS
 from poscount.reusable.region_profile import PROFILE
+from poscount.reusable.shares_of_groups import GroupCalibrations, estimate_groups
 from poscount.reusable.sum_of_kinds import (
     KindShare,
     answers_of_kind,
@@ -118,6 +122,10 @@ class RCQ(RegionEstimator):
         How far apart the kinds are (`poscount.reusable.kinds.separation`).
     kinds_calibration_ : Calibration or None
         The calibration of the sum over kinds.
+    joint_ : JointRegions
+        What was learned about positives and negatives together, if there are negatives.
+    groups_calibration_, other_calibration_ : Calibration or None
+        The calibrations of shares with labelled negatives, and of what is neither.
     core_freedom_ : float
         How many independent cuts the cuts of the features are worth, for the warning
         "core-differs".
@@ -153,6 +161,10 @@ class RCQ(RegionEstimator):
     interval is calibrated by tasks of its own, with and without drift. Counting takes as much
     longer as there are kinds, up to 12 with "auto". With fewer than 80 positives "auto" counts them
     as one kind.
+
+    With labelled `negatives` there are `without_negatives`, the prevalence if none were known; and
+    `negatives`, a list with the `name` of each kind, and last "other", its `prevalence`, `low` and
+    `high`.
 
     Examples
     --------
@@ -255,6 +267,42 @@ class RCQ(RegionEstimator):
         self.text = text
         self.random_state = random_state
 
+    def fit(
+        self,
+        positives: Any,
+        y: Any = None,
+        *,
+        features: Sequence[str] | None = None,
+        negatives: Any = None,
+    ) -> Self:
+        """Learn from labelled positives, and from labelled negatives if there are any.
+
+        Parameters
+        ----------
+        positives : array or frame of shape (n_labeled, n_features)
+            Labelled positives and nothing else.
+        y : ignored
+            Exists for compatibility with scikit-learn.
+        features : sequence of str, optional
+            Columns to use, if the positives are a frame with others as well.
+        negatives : array or frame, or mapping of str to these, optional
+            Labelled negatives, of one kind or of several by name. There may be other negatives in
+            a sample that are like none of them. What becomes of each column is then learned from
+            positives and negatives together.
+        """
+        self._groups: LabeledGroups | None = None
+        if negatives is not None:
+            if self.subtypes is not None:
+                raise InputError(
+                    "Kinds of positives and labelled negatives cannot be used together: give each "
+                    "kind as a target of MultiRCQ, and the negatives as further targets.",
+                    option="subtypes",
+                    leave_out=True,
+                )
+            self._groups = stack_with_negatives(positives, negatives, features)
+            positives = self._groups.rows
+        return super().fit(positives, features=features)
+
     def _set_apart(
         self, positives: Any, features: Sequence[str] | None
     ) -> tuple[Any, Sequence[str] | None]:
@@ -287,16 +335,51 @@ class RCQ(RegionEstimator):
         return self
 
     def _learn(self, rows: Rows) -> None:
+        self.__dict__.pop("joint_", None)
+        if self._groups is not None:
+            self._learn_with_negatives(rows.whole(), self._groups)
+            return
         super()._learn(rows)
         if self.subtypes is None:
             self.calibration_ = chosen_calibration(self.calibration, "RCQ")
             return
-        both = chosen_calibrations_with_kinds(self.calibration)
+        both = chosen_calibrations(self.calibration, "RCQ", "RCQ-kinds")
         self.calibration_, self.kinds_calibration_ = both
         block = np.asarray(rows.whole(), np.float64)
         design = np.ascontiguousarray(self.block_columns.design(block))
         kinds = self._told or clustered_kinds(design, self.subtypes, self.seed_)
         self._learn_kinds(block, design, kinds)
+
+    def _learn_with_negatives(self, block: np.ndarray, groups: LabeledGroups) -> None:
+        """Learn from codes of positives, which are the first group, and of negatives."""
+        block = np.asarray(block, np.float64)
+        names, codes = groups.names, groups.codes
+        refuse_same_rows(self.block_columns.design(block), codes, names, "group", self.seed_)
+        self.learn_codes(block[codes == 0])
+        self.calibration_, self.groups_calibration_, self.other_calibration_ = chosen_calibrations(
+            self.calibration, "RCQ", "RCQ-groups", "RCQ-other"
+        )
+        self.joint_ = JointRegions()
+        # The positives come first; the negatives in the order of their names.
+        order = [0, *(1 + np.argsort(names[1:])).tolist()]
+        self.joint_.learn(
+            self.block_columns,
+            block,
+            np.argsort(order)[codes],
+            [names[k] for k in order],
+            self.seed_,
+            "negatives",
+        )
+        self.hash_ = self._hash_with_negatives()
+
+    def _hash_with_negatives(self) -> str:
+        return container.digest({"positives": self._content_hash(), "all": self.joint_.hash_}, {})
+
+    def complete(self) -> None:
+        """Check what came from a file, and add what an older one lacks."""
+        super().complete()
+        if hasattr(self, "joint_") and self.hash_ != self._hash_with_negatives():
+            raise ValueError("its negatives are not those that it has learned from.")
 
     def _learn_kinds(self, block: np.ndarray, design: np.ndarray, kinds: Kinds) -> None:
         self.kind_names_ = kinds.names
@@ -329,7 +412,8 @@ class RCQ(RegionEstimator):
 
     @property
     def _n_cells(self) -> int:
-        return sum(part.n_own_cells for part in self._parts)
+        of_parts = sum(part.n_own_cells for part in self._parts)
+        return of_parts + (self.joint_.n_cells if hasattr(self, "joint_") else 0)
 
     def _could_count(self, cells: np.ndarray, totals: np.ndarray) -> bool:
         first = 0
@@ -342,7 +426,7 @@ class RCQ(RegionEstimator):
     @property
     def _n_gap_cells(self) -> int:
         # Counts of kinds from older files cannot be completed at their end.
-        return 0 if self.kinds_ else super()._n_gap_cells
+        return 0 if self.kinds_ or hasattr(self, "joint_") else super()._n_gap_cells
 
     def _tally(
         self,
@@ -356,6 +440,8 @@ class RCQ(RegionEstimator):
         for part in self.kinds_:
             part.tally_from(first, block, groups, weights, counted)
             first += part.n_own_cells
+        if hasattr(self, "joint_"):
+            self.joint_.tally_from(first, self.block_columns, block, groups, weights, counted)
         return places
 
     def profile_of_kinds(self, *counts: Counts) -> np.ndarray:
@@ -397,11 +483,31 @@ class RCQ(RegionEstimator):
         tables, beside = self.split_cells(cells)
         counts = self.regions.read_tables(tables, n_rows)
         found = self.estimate_in_regions(self.regions, counts, beside, self.calibration_)
-        return found if self.subtypes is None else self._sum_kinds(found, cells, n_rows)
+        if self.subtypes is not None:
+            return self._sum_kinds(found, cells, n_rows)
+        return self._with_negatives(found, cells, n_rows) if hasattr(self, "joint_") else found
 
     @property
     def _groups_at_once(self) -> int:
         return GROUPS_AT_ONCE
+
+    def _with_negatives(
+        self, plain: list[Estimate], cells: np.ndarray, n_rows: np.ndarray
+    ) -> list[Estimate]:
+        """Estimates with what is known about negatives, given those without."""
+        counted = self.joint_.count(cells[:, self.n_own_cells :], n_rows)
+        calibrations = GroupCalibrations(self.groups_calibration_, self.other_calibration_)
+        found = estimate_groups(
+            self.joint_,
+            counted,
+            len(self.block_columns.kinds_),
+            calibrations,
+            self.confidence,
+        )
+        return [
+            with_negatives(alone, groups, self.joint_.names_)
+            for alone, groups in zip(plain, found, strict=True)
+        ]
 
     def _sum_kinds(
         self, plain: Sequence[Estimate], cells: np.ndarray, n_rows: np.ndarray

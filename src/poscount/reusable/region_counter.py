@@ -90,6 +90,10 @@ class RegionCounter(CountingQuantifier):
     # What models of the first versions did not have, without which nothing can be counted.
     NEEDED = ("far_", "limits_", "zeros_", "copied_", "n_given_")
 
+    # Numbers, the last ones, that are made of the other columns: they are always cut, and have no
+    # units that could be wrong.
+    n_derived_: int = 0
+
     columns_: Columns
     _arranged: RegionLayout
     _counts_rows: RegionTally
@@ -232,9 +236,13 @@ class RegionCounter(CountingQuantifier):
         # Rounded, so that values that differ only by noise become equal.
         standardised = (centred[:, varying] / spread).round(DECIMALS)
         generator = stream(self.seed_, "features")
-        chosen = np.flatnonzero(columns[varying] < gaps.shape[1])
+        n_given = gaps.shape[1] - self.n_derived_
+        chosen = np.flatnonzero(columns[varying] < n_given)
         if len(chosen) > MOST_FEATURES:
             chosen = np.sort(generator.choice(chosen, MOST_FEATURES, replace=False))
+        if self.n_derived_:
+            derived = (columns[varying] >= n_given) & (columns[varying] < gaps.shape[1])
+            chosen = np.sort(np.concatenate([chosen, np.flatnonzero(derived)]))
         self.features_ = varying[chosen]
         there = ~gaps[:, columns[self.features_]]
         thresholds = np.array(

@@ -257,20 +257,23 @@ class RegionEstimator(RegionCounter):
     def _column_evidence(
         self, regions: Regions, counts: RegionCounts, beside: CountsBeside
     ) -> ManyColumnEvidence:
-        below, positives_below = regions.below(counts.in_cuts)
+        # Derived numbers have no units that could be wrong. They are the last numbers, and the
+        # design matrix begins with the numbers.
+        n = len(self.limits_) - self.n_derived_
+        given = self.features_ < n
+        cut = self.features_[given]
+        below, positives_below = (values[..., given, :] for values in regions.below(counts.in_cuts))
         share = positives_below / self.n_labeled_
-        zeros = self.zeros_ / self.n_labeled_
-        varying = np.ones(len(self.limits_), bool)
-        # The design matrix begins with the numbers.
-        varying[self.scorer_.constant_[self.scorer_.constant_ < len(varying)]] = False
-        judged = varying & has_a_scale(share, self.features_, zeros)
+        zeros = self.zeros_[:n] / self.n_labeled_
+        varying = np.ones(n, bool)
+        varying[self.scorer_.constant_[self.scorer_.constant_ < n]] = False
+        judged = varying & has_a_scale(share, cut, zeros)
         # The limits that are nearest, below and above.
-        ranges = self.limits_[:, [0, self.limits_.shape[1] // 2]]
-        signs = np.sign(self.scorer_.location_[self.features_])
-        cut = self.features_
+        ranges = self.limits_[:n, [0, self.limits_.shape[1] // 2]]
+        signs = np.sign(self.scorer_.location_[cut])
         positives = PositiveColumns(ranges, zeros, varying, judged, cut, share, signs)
-        outside = beside.outside
-        return column_evidence(positives, outside.farther, outside.zeros, below, counts.n_rows)
+        farther, zeros_there = beside.outside.farther[:, :n], beside.outside.zeros[:, :n]
+        return column_evidence(positives, farther, zeros_there, below, counts.n_rows)
 
     def _estimate_by_pat(
         self,

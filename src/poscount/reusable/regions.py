@@ -11,6 +11,10 @@ with k the size of the largest of R normal errors, because the smallest of R bou
 variance is the one at u, not at r: at r, a region with few rows by chance would have a small
 variance and win. The estimate is the ratio of all regions together, weighted by how close their
 bounds are to the smallest.
+
+If something is known about the other rows of the sample, such as the shares of other targets, what
+they explain is subtracted from the counts. Its variance v, as a share of the sample, is then part
+of the bounds: the right-hand side gets a second term, k^2 v / m^2.
 """
 
 from __future__ import annotations
@@ -71,7 +75,11 @@ class Decision(NamedTuple):
 
 
 def bounds(
-    in_sample: np.ndarray, n_unlabeled: np.ndarray, in_positives: np.ndarray, n_labeled: int
+    in_sample: np.ndarray,
+    n_unlabeled: np.ndarray,
+    in_positives: np.ndarray,
+    n_labeled: int,
+    noise: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ratio, lower and upper bound of each region.
 
@@ -82,6 +90,8 @@ def bounds(
     n_unlabeled : ndarray of shape (n_samples, 1)
     in_positives : ndarray of shape (n_regions,) or (n_samples, n_regions)
     n_labeled : int
+    noise : ndarray of shape (n_samples, n_regions), optional
+        Variance of what was subtracted from the rows, as a share of the sample.
 
     Examples
     --------
@@ -90,35 +100,45 @@ def bounds(
     (0.3, True)
     """
     share = in_positives / n_labeled
-    spread = 2 * math.log(in_sample.shape[1]) * (1 - share) / share
+    search = 2 * math.log(in_sample.shape[1])
+    spread = search * (1 - share) / share
     ratio = in_sample / n_unlabeled / share
     curvature = 1 - spread / n_labeled
     middle = 2 * ratio + spread / n_unlabeled
     usable = curvature > SMALLEST_CURVATURE
-    root = np.sqrt(np.maximum(middle**2 - 4 * curvature * ratio**2, 0))
+    squares = ratio**2 - search * noise / share**2
+    root = np.sqrt(np.maximum(middle**2 - 4 * curvature * squares, 0))
     with np.errstate(divide="ignore"):
         low, high = (
             np.where(usable, (middle + sign * root) / (2 * curvature), sign * np.inf)
             for sign in (-1, 1)
         )
-    return ratio, low, high
+    # More may have been subtracted than there was; no prevalence is below 0.
+    return ratio, low, np.maximum(high, 0)
 
 
 def decide(
-    in_sample: np.ndarray, n_unlabeled: np.ndarray, in_positives: np.ndarray, n_labeled: int
+    in_sample: np.ndarray,
+    n_unlabeled: np.ndarray,
+    in_positives: np.ndarray,
+    n_labeled: int,
+    noise: np.ndarray | float = 0.0,
 ) -> Decision:
     """Find the smallest bound and the weighted ratio near it; parameters as in `bounds`."""
-    of_regions = bounds(in_sample, n_unlabeled, in_positives, n_labeled)
+    of_regions = bounds(in_sample, n_unlabeled, in_positives, n_labeled, noise)
     ratios, lower, upper = of_regions
     region = upper.argmin(axis=1)
     shares = np.broadcast_to(in_positives / n_labeled, upper.shape)
     chosen = np.arange(len(upper)), region
     share, ratio, low, high = (values[chosen] for values in (shares, ratios, lower, upper))
-    sd = np.sqrt((1 - share) / share * (high**2 / n_labeled + high / n_unlabeled[:, 0]))
+    of_noise = np.broadcast_to(noise, upper.shape)[chosen] / share**2
+    variance = (1 - share) / share * (high**2 / n_labeled + high / n_unlabeled[:, 0])
+    sd = np.sqrt(variance + of_noise)
     # A single region without rows has no spread.
     width = np.maximum(BANDWIDTH * sd, np.finfo(float).tiny)[:, np.newaxis]
     weights = np.exp(-(upper - high[:, np.newaxis]) / width)
     together = (weights * in_sample / n_unlabeled).sum(axis=1) / (weights * shares).sum(axis=1)
+    together = np.maximum(together, 0)
     return Decision(together, region, share, ratio, low, high, weights, of_regions)
 
 
@@ -130,10 +150,13 @@ class RegionCounts(NamedTuple):
     in_cuts : ndarray of shape (n_samples, n_bands, n_cuts)
     n_rows : ndarray of int, shape (n_samples,)
         All rows of each sample.
+    noise : ndarray of shape (n_samples, n_bands, n_cuts), optional
+        Variance of what was subtracted from `in_cuts`, as a share of the sample.
     """
 
     in_cuts: np.ndarray
     n_rows: np.ndarray
+    noise: np.ndarray | None = None
 
 
 class RegionEstimates(NamedTuple):
@@ -250,8 +273,10 @@ class Regions:
         """Prevalences of samples from their counts."""
         n_rows = counts.n_rows[:, np.newaxis]
         # C order, so that a group gets the bits that it gets alone.
-        used = np.ascontiguousarray(self._used(counts))
-        decision = decide(used, n_rows, self.in_positives, len(self.binned))
+        used = np.ascontiguousarray(self._used(counts.in_cuts))
+        decision = decide(
+            used, n_rows, self.in_positives, len(self.binned), self._used_noise(counts)
+        )
         null = np.array([self.null_ratio(grid_point(n)) for n in counts.n_rows.tolist()])
         return RegionEstimates(
             calibrated(decision.ratio, null, self.exponent),
@@ -263,12 +288,13 @@ class Regions:
     def ratios(self, counts: RegionCounts, weights: np.ndarray) -> np.ndarray:
         """Weighted ratio of each sample, with weights given by the caller."""
         of_positives = self.in_positives @ weights / len(self.binned)
-        return self._used(counts) @ weights / counts.n_rows / of_positives
+        return self._used(counts.in_cuts) @ weights / counts.n_rows / of_positives
 
     def bounds(self, counts: RegionCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ratio, lower and upper bound of every region for each sample, as in `bounds`."""
         n_rows = counts.n_rows[:, np.newaxis]
-        return bounds(self._used(counts), n_rows, self.in_positives, len(self.binned))
+        used = self._used(counts.in_cuts)
+        return bounds(used, n_rows, self.in_positives, len(self.binned), self._used_noise(counts))
 
     def spread(self, weights: np.ndarray) -> float:
         """Variance of the weight that a positive carries, over the square of its mean.
@@ -360,8 +386,11 @@ class Regions:
         """Rows of samples, and positives, in every cut at any score."""
         return in_cuts[..., 0, 1:], self._positives_in_cuts[0, 1:]
 
-    def _used(self, counts: RegionCounts) -> np.ndarray:
-        return counts.in_cuts.reshape(len(counts.in_cuts), -1)[:, self.indices]
+    def _used(self, of_cuts: np.ndarray) -> np.ndarray:
+        return of_cuts.reshape(len(of_cuts), -1)[:, self.indices]
+
+    def _used_noise(self, counts: RegionCounts) -> np.ndarray | float:
+        return 0.0 if counts.noise is None else np.ascontiguousarray(self._used(counts.noise))
 
     def null_ratio(self, point: int) -> float:
         """Mean ratio in samples of positives alone, which should be 1.
@@ -381,7 +410,7 @@ class Regions:
             [_redraw(n_labeled, n, generator) for n in (n_labeled, n_unlabeled)]
         )
         tables = self.layout.tabulate(self.binned[:, 0], self.binned[:, 1:], weights)
-        counted = self._used(self.read_tables(tables, np.full(len(tables), n_unlabeled)))
+        counted = self._used(self.layout.in_cuts(tables))
         # At least half a row in and half a row out, so that every region has a ratio and a spread.
         in_positives = np.clip(counted[:N_PAIRS], 0.5, n_labeled - 0.5)
         n_rows = np.full((N_PAIRS, 1), n_unlabeled)

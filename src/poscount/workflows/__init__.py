@@ -28,11 +28,13 @@ _PLACES = {
     "count": "poscount.workflows.estimates",
     "csv_writer": "poscount.output_files",
     "describe_columns": "poscount.workflows.columns",
+    "describe_targets": "poscount.workflows.columns",
     "diagnose": "poscount.workflows.diagnosis",
     "draw": "poscount.workflows.results",
     "draw_trend": "poscount.workflows.results",
     "fewest_positives": "poscount.workflows.estimates",
     "fit": "poscount.workflows.estimates",
+    "fit_targets": "poscount.workflows.targets",
     "inspect_file": "poscount.workflows.inspection",
     "is_reusable": "poscount.workflows.estimates",
     "is_standard_output": "poscount.output_files",
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
     from poscount.plotting.page import picture_element, whole_page
     from poscount.workflows.audits import ListedRows, audit, likely_positives, settle, write_rows
     from poscount.workflows.change import WatchedWindow, trend, watch_stream
-    from poscount.workflows.columns import describe_columns
+    from poscount.workflows.columns import describe_columns, describe_targets
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
     from poscount.workflows.estimates import (
         Watch,
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
         write_csv,
     )
     from poscount.workflows.scores import ScorePicture, score_picture
+    from poscount.workflows.targets import fit_targets
 
 __all__ = [
     "RESERVED",
@@ -99,11 +102,13 @@ __all__ = [
     "count",
     "csv_writer",
     "describe_columns",
+    "describe_targets",
     "diagnose",
     "draw",
     "draw_trend",
     "fewest_positives",
     "fit",
+    "fit_targets",
     "inspect_file",
     "is_reusable",
     "is_standard_output",

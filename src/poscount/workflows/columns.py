@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from poscount.base import Quantifier
+from poscount.reusable.multi_rcq import MultiRCQ
 
 
 class ModelColumn(NamedTuple):
@@ -33,3 +34,9 @@ def describe_columns(model: Quantifier) -> list[ModelColumn]:
     return [
         ModelColumn(column.name, column.kind, column.use + projected) for column in model.columns_
     ]
+
+
+def describe_targets(model: MultiRCQ) -> dict[str, int]:
+    """Names of the targets of a fitted model, and how many positives each has learned from."""
+    sizes = dict(zip(model.joint_.names_, model.joint_.sizes_.tolist(), strict=True))
+    return {name: sizes[name] for name in model.targets_}

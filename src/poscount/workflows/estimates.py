@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
@@ -18,8 +19,10 @@ from poscount.files.features import choose_features
 from poscount.files.reading import expand, read_files
 from poscount.files.sampling import read_rows
 from poscount.prevalence import Prevalence
+from poscount.reusable.multi_rcq import MultiRCQ
 from poscount.scorers.out_of_fold import N_FOLDS
-from poscount.workflows.results import RESERVED, Result
+from poscount.target_shares import TargetShares
+from poscount.workflows.results import RESERVED, TARGET, Result
 
 # Called with a title for all that is counted in one go; gives a context with a progress function
 # or None in it.
@@ -77,6 +80,7 @@ def fit(
     features: list[str] | None = None,
     exclude: list[str] | None = None,
     weights: str | None = None,
+    negatives: Sequence[str] = (),
     csv_format: CsvFormat = DEFAULT_CSV,
     tell_left_out: Callable[[dict[str, str]], None] = _untold,
 ) -> Quantifier:
@@ -95,6 +99,9 @@ def fit(
     weights : str, optional
         Column of weights in the files to be counted. Positives have no weights: if they have the
         column, too, it is not used, unless `features` names it.
+    negatives : sequence of str
+        Files of labelled negatives, if there are any, for methods that take them. Each file is a
+        kind of its own, named as the file.
     csv_format : CsvFormat
         How CSV files are written.
     tell_left_out : callable
@@ -109,6 +116,12 @@ def fit(
             raise InputError(
                 f"The method {method} has no use for {name}{others}.", option=name, leave_out=True
             )
+    if negatives and "negatives" not in inspect.signature(kind.fit).parameters:
+        raise InputError(
+            f"The method {method} learns from positives alone; rcq takes negatives.",
+            option="negatives",
+            leave_out=True,
+        )
     if "scorer" in parameters:
         parameters["scorer"] = registry.scorer(parameters["scorer"])
     rows = read_files(expand([path]), csv_format=csv_format)
@@ -122,9 +135,22 @@ def fit(
         chosen = choose_features(rows.table, features, left_out, path, csv_format)
         if chosen.left_out:
             tell_left_out(chosen.left_out)
-        return kind(**parameters).fit(rows.table, features=chosen.features)
+        known = _negatives(negatives, csv_format)
+        more = {"negatives": known} if known else {}
+        return kind(**parameters).fit(rows.table, features=chosen.features, **more)
     except InputError as error:
         raise rows.located(error.at(file=path)) from error
+
+
+def _negatives(paths: Sequence[str], csv_format: CsvFormat) -> dict[str, Any]:
+    """Tables of kinds of negatives, by the names of their files."""
+    tables = {}
+    for path in paths:
+        name = path if len(paths) > 1 else "negatives"
+        if name in tables:
+            raise InputError("these negatives are given twice.", file=path, option="negatives")
+        tables[name] = read_files(expand([path]), csv_format=csv_format).table
+    return tables
 
 
 def quantify(
@@ -141,6 +167,9 @@ def quantify(
     watch: Watch = unwatched,
 ) -> list[Result]:
     """Estimate prevalences: of everything together, of each file, of each group.
+
+    With several targets (`MultiRCQ`) there is a result for each of them, and for "other", whose
+    group says which one it is under "target", and whose `target` does.
 
     Parameters
     ----------
@@ -161,8 +190,9 @@ def quantify(
         Called with a title for all that is counted in one go; gives a context with a progress
         function or None in it.
     """
+    several = isinstance(model, MultiRCQ)
     for name in by:
-        if name in RESERVED or (by_file and name == "file"):
+        if name in RESERVED or (by_file and name == "file") or (several and name == TARGET):
             raise InputError(
                 "the result has a column of this name: rename yours, or group by another.",
                 column=name,
@@ -176,10 +206,18 @@ def quantify(
     counting = _Counting(by, weights, engine, on_error, n_jobs, csv_format, watch)
     parts = [([file], {"file": file}) for file in files] if by_file else [(files, {})]
     return [
-        Result(group | dict(zip(by, key, strict=True)), prevalence)
+        result
         for part, group in parts
-        for key, prevalence in _answers(model, part, counted, counting)
+        for key, answer in _answers(model, part, counted, counting)
+        for result in _results(group | dict(zip(by, key, strict=True)), answer)
     ]
+
+
+def _results(group: dict[str, Any], answer: Prevalence | TargetShares) -> list[Result]:
+    """The result for a group; one for each target if there are several."""
+    if not isinstance(answer, TargetShares):
+        return [Result(group, answer)]
+    return [Result({**group, TARGET: name}, share) for name, share in answer.items()]
 
 
 def count(
@@ -245,8 +283,8 @@ def _require_rows_to_weigh(
 
 def _answers(
     model: Quantifier, files: list[str], counted: Collection[str], counting: _Counting
-) -> list[tuple[tuple, Prevalence]]:
-    """Values of the grouping columns, and the prevalence, of every group of some files."""
+) -> list[tuple[tuple, Prevalence | TargetShares]]:
+    """Values of the grouping columns, and the answer, of every group of some files."""
     by = counting.by
     if isinstance(model, CountingQuantifier):
         counts = _counts(model, files, counted, counting)

@@ -14,11 +14,13 @@ from poscount.verdict import Caution
 if TYPE_CHECKING:
     from poscount.change import Trend
 
+# What the target of a result is called among the columns of its group.
+TARGET = "target"
 # Columns of the result, whose names a grouping column cannot have.
 RESERVED = (
     *("prevalence", "interval", "low", "high", "level", "count", "n_labeled", "n_unlabeled"),
     *("label_frequency", "joint_prior", "method", "verdict", "warnings", "seed", "kinds"),
-    *("total_weight", "effective_rows"),
+    *("total_weight", "effective_rows", "negatives"),
 )
 
 # How text begins that spreadsheets take for a formula, or skip to find one; the last four are the
@@ -39,9 +41,19 @@ class Result(NamedTuple):
         return self.prevalence.details.get("seed")
 
     @property
+    def target(self) -> str | None:
+        """The target that it is the share of, or "other"; None if there is only one target."""
+        return self.prevalence.details.get("target")
+
+    @property
     def kinds(self) -> list[dict[str, Any]]:
         """Kinds of positives, if they were counted apart: see `RCQ`."""
         return self.prevalence.details.get("kinds", [])
+
+    @property
+    def negatives(self) -> list[dict[str, Any]]:
+        """Shares of labelled kinds of negatives and of "other", if there were negatives."""
+        return self.prevalence.details.get("negatives", [])
 
     @property
     def codes(self) -> str:
@@ -50,8 +62,9 @@ class Result(NamedTuple):
 
     def record(self) -> dict[str, Any]:
         """Everything about it, in types that JSON has, except for the values of the group."""
-        kinds = {"kinds": self.kinds} if self.kinds else {}
-        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **kinds}
+        more = {"kinds": self.kinds, "negatives": self.negatives}
+        told = {name: shares for name, shares in more.items() if shares}
+        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **told}
 
 
 class WarningOfResults(NamedTuple):
@@ -130,20 +143,12 @@ def draw(
     *paths : path
         Such as ``nights.png``, ``nights.svg`` or ``nights.pdf``.
     truth : sequence of float, optional
-        The true shares, where they are known.
+        The true shares, where they are known; not drawn if there are several targets.
     dpi : int
         Resolution of pictures that are made of pixels.
     """
-    from poscount.plotting.prevalences import PrevalenceDisplay, group_label
-
-    display = PrevalenceDisplay.from_predictions(
-        [result.prevalence for result in results],
-        [group_label(result.group.values()) or "sample" for result in results],
-        truth=truth,
-        xlabel=", ".join(results[0].group),
-        title=f"Share of positives, {results[0].prevalence.method}",
-    )
-    save_picture(display.figure_, *paths, dpi=dpi)
+    figure = (_draw_targets if results[0].target else _draw_prevalences)(results, truth)
+    save_picture(figure, *paths, dpi=dpi)
 
 
 def draw_trend(trend: Trend, *paths: str | os.PathLike[str], dpi: int = 150) -> None:
@@ -160,3 +165,32 @@ def save_picture(figure: Any, *paths: str | os.PathLike[str], dpi: int) -> None:
     for path in paths:
         write_whole(path, picture(figure, picture_format(path), dpi))
     pyplot().close(figure)
+
+
+def _draw_prevalences(results: Sequence[Result], truth: Sequence[float] | None) -> Any:
+    from poscount.plotting.prevalences import PrevalenceDisplay, group_label
+
+    return PrevalenceDisplay.from_predictions(
+        [result.prevalence for result in results],
+        [group_label(result.group.values()) or "sample" for result in results],
+        truth=truth,
+        xlabel=", ".join(results[0].group),
+        title=f"{PrevalenceDisplay.title}, {results[0].prevalence.method}",
+    ).figure_
+
+
+def _draw_targets(results: Sequence[Result], truth: Sequence[float] | None) -> Any:
+    from poscount.plotting.prevalences import group_label
+    from poscount.plotting.target_shares import TargetSharesDisplay
+    from poscount.target_shares import TargetShares
+
+    labels = [group_label(list(result.group.values())[:-1]) or "sample" for result in results]
+    n_targets = len({result.target for result in results})
+    groups = (results[i : i + n_targets] for i in range(0, len(results), n_targets))
+    answers = [TargetShares({str(r.target): r.prevalence for r in group}) for group in groups]
+    return TargetSharesDisplay.from_predictions(
+        answers,
+        labels[::n_targets],
+        xlabel=", ".join(list(results[0].group)[:-1]),
+        title=f"{TargetSharesDisplay.title}, {results[0].prevalence.method}",
+    ).figure_
