@@ -30,8 +30,9 @@ _DIGEST = 64
 # zipfile itself has other rules for larger ones.
 LARGEST_FILE = 2**31 - 1
 MOST_MEMBERS = 64
-# Of the description. A list or an object in it takes up to 64 bytes of memory for each of its own.
-LARGEST_META, MOST_LISTS = 2**26, 6 * 10**6
+# Of the description, which takes twenty times its size in memory while it is read. A model of
+# 400,000 columns has 20 MB.
+LARGEST_META, MOST_LISTS = 24 * 2**20, 2 * 10**6
 
 
 def digest(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:

@@ -111,7 +111,7 @@ class Calibration(BaseEstimator):
         return self
 
     LEARNED: ClassVar[Mapping[str, Field]] = {
-        "method_": Text(("RCQ", "TRCQ", "RCQ-kinds")),
+        "method_": Text(("RCQ", "TRCQ", "RCQ-kinds", "RCQ-groups", "RCQ-other")),
         "columns_": ListOf(Text(), "columns", distinct=True),
         "feature_": Array("uint8", (len(QUANTILES), "trees", N_SPLITS)),
         "threshold_": Array("float32", (len(QUANTILES), "trees", N_SPLITS), infinite=True),

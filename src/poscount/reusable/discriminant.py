@@ -11,13 +11,15 @@ It is learned from labelled rows alone, so a model that uses it stays reusable.
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from poscount.reusable.own_order import OwnOrder
-from poscount.scorers.products import products
+from poscount.schema import Array, Field
+from poscount.scorers.products import Multiplier, along_rows, stacks
 from poscount.threads import one_blas_thread
 
 N_FOLDS = 5
@@ -52,6 +54,12 @@ class Discriminant(BaseEstimator):
     >>> (model.log_odds(np.array([[0.0, 0.0], [3.0, 3.0]])) > 0).tolist()
     [[True, False], [False, True]]
     """
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "location_": Array("float64", ("features",)),
+        "directions_": Array("float64", ("features", "groups")),
+        "offsets_": Array("float64", ("groups",)),
+    }
 
     location_: np.ndarray
     directions_: np.ndarray
@@ -116,8 +124,11 @@ class Discriminant(BaseEstimator):
         """Log odds of each group for each row, compressed: shape (n_rows, n_groups)."""
         found = np.empty((len(rows), len(self.offsets_)))
         with np.errstate(over="ignore", invalid="ignore"):
-            for part, product in products(rows, self.location_, self.directions_):
-                found[part] = (product - self.offsets_[:, np.newaxis]).T
+            multiply = Multiplier(self.directions_)
+            for part, stack in stacks(rows):
+                product = multiply(stack - self.location_[:, np.newaxis])
+                for k, offset in enumerate(self.offsets_.tolist()):
+                    found[part, k] = along_rows(product[:, k], part.stop - part.start) - offset
             odds = np.column_stack([_against_others(found, k) for k in range(found.shape[1])])
         # The values are finite, so NaN can only come from an overflow: the row is far from all.
         odds = np.nan_to_num(odds, nan=-LARGEST_LOG_ODDS)

@@ -14,13 +14,14 @@ halfway to the new answers, which are scaled down where they add up to more than
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from poscount import container
+from poscount import constraints, container
 from poscount.checks import Evidence
 from poscount.checks.few_positives import FEWEST_POSITIVES
 from poscount.columns import Columns
@@ -29,14 +30,33 @@ from poscount.prevalence import Estimate
 from poscount.reusable.discriminant import Discriminant
 from poscount.reusable.region_counter import CountsBeside
 from poscount.reusable.region_estimator import RegionEstimator
-from poscount.reusable.region_layout import CORE
+from poscount.reusable.region_layout import CORE, N_SCORE_CELLS
 from poscount.reusable.regions import RegionCounts
+from poscount.schema import (
+    Array,
+    Digest,
+    Field,
+    ListOf,
+    Part,
+    Text,
+    Whole,
+    require,
+    same_learned,
+)
 
 N_STEPS = 6
 
 
 class GroupRegions(RegionEstimator):
     """The regions of one of several groups; made by `JointRegions`."""
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
+        "n_jobs": constraints.N_JOBS,
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {"n_derived_": Whole(2)}
 
     def __init__(
         self, *, confidence: float = 0.95, n_jobs: int | None = None, random_state: Any = None
@@ -51,9 +71,10 @@ class GroupRegions(RegionEstimator):
         self.n_derived_ = n_derived
         self.columns_ = columns
         self.n_features_in_ = len(columns.names_)
+        self.feature_names_in_ = np.array(columns.names_, dtype=object)
         self.learn_codes(rows)
 
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimate]:
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Sequence[Estimate]:
         tables, beside = self.split_cells(cells)
         counts = self.regions.read_tables(tables, n_rows)
         return self.estimate_in_regions(self.regions, counts, beside, None)
@@ -112,6 +133,16 @@ class JointRegions(BaseEstimator):
     hash_ : str
         Content hash.
     """
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "names_": ListOf(Text(), "groups", distinct=True),
+        "discriminant_": Part("Discriminant"),
+        "parts_": ListOf(Part("GroupRegions"), "groups"),
+        "tables_": ListOf(Array("int64", ("groups", N_SCORE_CELLS, None), least=0), "groups"),
+        "sizes_": Array("int64", ("groups",), least=1),
+        "outside_": Array("float64", ("groups",), least=0, most=1),
+        "hash_": Digest(),
+    }
 
     names_: list[str]
     discriminant_: Discriminant
@@ -186,31 +217,33 @@ class JointRegions(BaseEstimator):
         arrays |= {f"table {k}": table for k, table in enumerate(self.tables_)}
         return container.digest(meta, {**arrays, "outside": self.outside_})
 
-    def complete(self) -> None:
-        """Check what came from a file."""
-        n = len(self.names_)
-        shapes = [
-            (n, *part.regions.layout.tabulate(part.binned_[:1, 0], part.binned_[:1, 1:]).shape)
-            for part in self.parts_
-        ]
-        learned = self.discriminant_
-        if (
-            n < 2
-            or len(set(self.names_)) != n
-            or not all(isinstance(name, str) for name in self.names_)
-            or [table.shape for table in self.tables_] != shapes
-            or self.sizes_.tolist() != [len(part.binned_) for part in self.parts_]
-            or self.outside_.shape != (n,)
-            or learned.directions_.shape != (len(learned.location_), n)
-            or learned.offsets_.shape != (n,)
-            or not all(part.n_derived_ == n for part in self.parts_)
-        ):
-            raise ValueError("the parts of its groups do not fit together.")
-        numbers = [*self.tables_, self.outside_, learned.directions_, learned.offsets_]
-        if not all(np.isfinite(values).all() for values in [*numbers, learned.location_]):
-            raise ValueError("it holds numbers that are not finite.")
-        if any((table < 0).any() for table in self.tables_) or self.hash_ != self._content_hash():
-            raise ValueError("its hash is not that of what it holds.")
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        n, columns = len(self.names_), self.parts_[0].columns_
+        require(n > 1, "there is only one group.")
+        sizes = [part.n_labeled_ for part in self.parts_]
+        require(self.sizes_.tolist() == sizes, "its groups have other sizes.")
+        for k, part in enumerate(self.parts_):
+            binned, layout = part.binned_, part.regions.layout
+            own = layout.tabulate(binned[:, 0], binned[:, 1:])
+            same = self.tables_[k].shape[1:] == own.shape and (self.tables_[k][k] == own).all()
+            require(same, "the rows of a group are not in its regions.")
+            require(part.n_derived_ == n, "a group has other log odds.")
+            require(same_learned(part.columns_, columns), "a group has other columns.")
+            require(part.regions.enough_positives, "a group has too few rows.")
+        n_design = columns.n_design - n
+        learned = self.discriminant_.directions_.shape == (n_design, n)
+        require(learned, "what tells its groups apart is of other columns.")
+        require(self.hash_ == self._content_hash(), "its content is not what its hash says.")
+
+    def could_count(self, cells: np.ndarray, totals: np.ndarray) -> bool:
+        """Whether there can be rows with these counts, as `CountingQuantifier` asks."""
+        first = 0
+        for part in self.parts_:
+            if not part._could_count(cells[:, first:], totals):
+                return False
+            first += part.n_own_cells
+        return bool((cells[:, first] <= totals).all())
 
     @property
     def n_cells(self) -> int:
@@ -340,6 +373,14 @@ class JointRegions(BaseEstimator):
             # The whole space is a region, too, so it tells how many rows a table has.
             kept[k] = in_cuts / in_cuts[:, :1, :1]
         return kept[k]
+
+
+def check_joint(joint: JointRegions, columns: Columns, seed: int) -> None:
+    """Raise ValueError unless groups were learned from rows with these columns."""
+    derived = columns.with_numbers([f"log odds of {name}" for name in joint.names_])
+    for part in joint.parts_:
+        require(same_learned(part.columns_, derived), "its groups have other columns.")
+        require(part.seed_ == seed, "its groups have another seed.")
 
 
 def _too_much_alike(name: str, n_rows: int, option: str) -> InputError:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from poscount.errors import InputError
 from poscount.grouping import group_keys
 from poscount.prevalence import Estimate
 from poscount.reusable.groups_profile import GroupsProfile, profile_groups
-from poscount.reusable.joint_regions import JointRegions
+from poscount.reusable.joint_regions import JointRegions, check_joint
 from poscount.reusable.kinds import take_column
 from poscount.reusable.labeled_groups import (
     LabeledGroups,
@@ -26,8 +26,13 @@ from poscount.reusable.labeled_groups import (
     require_enough,
     stack,
 )
-from poscount.reusable.shares_of_groups import GroupCalibrations, estimate_groups
+from poscount.reusable.shares_of_groups import (
+    GroupCalibrations,
+    check_calibrations,
+    estimate_groups,
+)
 from poscount.rows import InputSupport, Rows
+from poscount.schema import Field, ListOf, OrNone, Part, Text, require
 from poscount.seeds import seed_of
 from poscount.target_shares import OTHER, TargetShares, columns_of
 from poscount.validation import learn_rows
@@ -108,7 +113,7 @@ class MultiRCQ(CountingQuantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],
-        "n_jobs": [Integral, None],
+        "n_jobs": constraints.N_JOBS,
         **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
@@ -180,16 +185,29 @@ class MultiRCQ(CountingQuantifier):
     def _input_support(self) -> InputSupport:
         return super()._input_support()._replace(sparse=True, wide=True)
 
-    def complete(self) -> None:
-        """Check what came from a file."""
-        super().complete()
-        if not hasattr(self, "joint_"):
-            return
-        if sorted(self.targets_) != self.joint_.names_ or self.hash_ != self.joint_.hash_:
-            raise ValueError("its targets are not those that it has learned.")
-        for calibration in (self.groups_calibration_, self.other_calibration_):
-            if not isinstance(calibration, Calibration | None):
-                raise ValueError("it has something else in place of a calibration.")
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "targets_": ListOf(Text(), distinct=True),
+        "joint_": Part("JointRegions"),
+        "groups_calibration_": OrNone(Part("Calibration")),
+        "other_calibration_": OrNone(Part("Calibration")),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        super().check_learned()
+        require(sorted(self.targets_) == self.joint_.names_, "its targets have other names.")
+        require(OTHER not in self.targets_, "a target has the name of the rest.")
+        check_joint(self.joint_, self.block_columns, self.seed_)
+        given = sum(part.n_given_ for part in self.joint_.parts_)
+        require(given == self.n_labeled_, "its targets do not add up to its positives.")
+        calibrations = self.groups_calibration_, self.other_calibration_
+        check_calibrations(calibrations, self.calibration == "null")
+
+    def _recomputed_hash(self) -> str | None:
+        return self.joint_.hash_
+
+    def _could_count(self, cells: np.ndarray, totals: np.ndarray) -> bool:
+        return self.joint_.could_count(cells, totals)
 
     # Counting
 
@@ -221,8 +239,7 @@ class MultiRCQ(CountingQuantifier):
         *counts : Counts
             Of the samples, by this model.
         """
-        cells = np.array([each.cells for each in counts])
-        counted = self.joint_.count(cells, np.array([each.n for each in counts]))
+        counted = self.joint_.count(*self.rows_of(*counts))
         return profile_groups(self.joint_, counted, len(self.block_columns.kinds_))
 
     # Answers

@@ -15,7 +15,7 @@ from poscount.calibration.files import chosen_calibration, chosen_calibrations
 from poscount.counts import Counts
 from poscount.errors import InputError
 from poscount.prevalence import Estimate
-from poscount.reusable.joint_regions import JointRegions
+from poscount.reusable.joint_regions import JointRegions, check_joint
 from poscount.reusable.kinds import Kinds, clustered_kinds, separation, take_column
 from poscount.reusable.kinds_profile import KINDS_PROFILE, profile_kinds
 from poscount.reusable.known_negatives import stack_with_negatives, with_negatives
@@ -23,7 +23,11 @@ from poscount.reusable.labeled_groups import LabeledGroups, refuse_same_rows
 from poscount.reusable.region_estimator import RegionEstimator
 from poscount.reusable.region_layout import CLUSTERINGS, N_SCORE_CELLS
 from poscount.reusable.region_profile import PROFILE
-from poscount.reusable.shares_of_groups import GroupCalibrations, estimate_groups
+from poscount.reusable.shares_of_groups import (
+    GroupCalibrations,
+    check_calibrations,
+    estimate_groups,
+)
 from poscount.reusable.sum_of_kinds import (
     KindShare,
     answers_of_kind,
@@ -206,6 +210,9 @@ class RCQ(RegionEstimator):
         "kind_names_": MayLack(ListOf(Text(), distinct=True)),
         "separation_": MayLack(Number()),
         "kinds_calibration_": MayLack(OrNone(Part("Calibration"))),
+        "joint_": MayLack(Part("JointRegions")),
+        "groups_calibration_": MayLack(OrNone(Part("Calibration"))),
+        "other_calibration_": MayLack(OrNone(Part("Calibration"))),
     }
 
     def check_learned(self) -> None:
@@ -219,6 +226,15 @@ class RCQ(RegionEstimator):
         require(hasattr(self, "separation_") == bool(self.kinds_), "its kinds are incomplete.")
         if self.subtypes is not None:
             self._check_kinds()
+        told = [hasattr(self, f"{name}_calibration_") for name in ("groups", "other")]
+        require(told == [hasattr(self, "joint_")] * 2, "its negatives are incomplete.")
+        if hasattr(self, "joint_"):
+            require(self.subtypes is None, "it has kinds of positives and negatives.")
+            check_joint(self.joint_, self.block_columns, self.seed_)
+            same = np.array_equal(self.joint_.sizes_[0], self.n_labeled_)
+            require(same, "its positives are not the first of its groups.")
+            calibrations = self.groups_calibration_, self.other_calibration_
+            check_calibrations(calibrations, self.calibration_ is None)
 
     def _check_kinds(self) -> None:
         if self.kinds_calibration_ is not None:
@@ -241,8 +257,10 @@ class RCQ(RegionEstimator):
             require(same_projection(part, self), "a kind has another projection.")
 
     def _recomputed_hash(self) -> str | None:
-        own = super()._recomputed_hash()
-        return own if not self.kinds_ else self._hash_with_kinds(str(own))
+        own = str(super()._recomputed_hash())
+        if hasattr(self, "joint_"):
+            return self._hash_with_negatives()
+        return self._hash_with_kinds(own) if self.kinds_ else own
 
     def _hash_with_kinds(self, own: str) -> str:
         kinds = [part.hash_ for part in self.kinds_]
@@ -375,12 +393,6 @@ class RCQ(RegionEstimator):
     def _hash_with_negatives(self) -> str:
         return container.digest({"positives": self._content_hash(), "all": self.joint_.hash_}, {})
 
-    def complete(self) -> None:
-        """Check what came from a file, and add what an older one lacks."""
-        super().complete()
-        if hasattr(self, "joint_") and self.hash_ != self._hash_with_negatives():
-            raise ValueError("its negatives are not those that it has learned from.")
-
     def _learn_kinds(self, block: np.ndarray, design: np.ndarray, kinds: Kinds) -> None:
         self.kind_names_ = kinds.names
         if len(kinds.names) == 1:
@@ -421,7 +433,7 @@ class RCQ(RegionEstimator):
             if not RegionEstimator._could_count(part, cells[:, first:], totals):
                 return False
             first += part.n_own_cells
-        return True
+        return not hasattr(self, "joint_") or self.joint_.could_count(cells[:, first:], totals)
 
     @property
     def _n_gap_cells(self) -> int:
@@ -492,7 +504,7 @@ class RCQ(RegionEstimator):
         return GROUPS_AT_ONCE
 
     def _with_negatives(
-        self, plain: list[Estimate], cells: np.ndarray, n_rows: np.ndarray
+        self, plain: Sequence[Estimate], cells: np.ndarray, n_rows: np.ndarray
     ) -> list[Estimate]:
         """Estimates with what is known about negatives, given those without."""
         counted = self.joint_.count(cells[:, self.n_own_cells :], n_rows)

@@ -92,7 +92,7 @@ class RegionCounter(CountingQuantifier):
 
     # Numbers, the last ones, that are made of the other columns: they are always cut, and have no
     # units that could be wrong.
-    n_derived_: int = 0
+    n_derived_ = 0
 
     columns_: Columns
     _arranged: RegionLayout
@@ -124,7 +124,8 @@ class RegionCounter(CountingQuantifier):
         require(scorer.n_features_in_ == n_design, "its scorer is of other columns.")
         require(len(self.directions_) == n_design, "its clusters are of other columns.")
         require(len(self.limits_) == n_numbers, "its ranges are of other columns.")
-        cut = ascending_places(self.features_, n_numbers) and len(self.features_) <= MOST_FEATURES
+        most = MOST_FEATURES + self.n_derived_
+        cut = ascending_places(self.features_, n_numbers) and len(self.features_) <= most
         require(cut, "the features that it cuts are not columns of numbers.")
         several = [j for j in known.words.tolist() if known.n_bins(j) > 1]
         words = ascending_places(self.words_, len(known.kinds_)) and len(self.words_) <= MOST_WORDS

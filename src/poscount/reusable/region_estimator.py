@@ -208,7 +208,7 @@ class RegionEstimator(RegionCounter):
                 answered_by_pat=not regions.enough_positives,
             )
         )
-        seen = self._seen_of(regions, counts, beside)
+        seen = self.seen_of(regions, counts, beside)
         if not regions.enough_positives:
             by_experience = calibration is not None
             return self._estimate_by_pat(
@@ -228,11 +228,12 @@ class RegionEstimator(RegionCounter):
         """What the checks can see of a sample before its prevalence is known, from its counts."""
         counted = self.count_in_regions(counts)
         _, beside = self.split_cells(self.rows_of(counts)[0])
-        return self._evidence_of(self._seen_of(self.regions, counted, beside), 0)
+        return self.evidence_of(self.seen_of(self.regions, counted, beside), 0)
 
-    def _seen_of(
+    def seen_of(
         self, regions: Regions, counts: RegionCounts, beside: CountsBeside
     ) -> _SeenInCounts:
+        """What the checks see of samples, before their prevalences are known."""
         absent = np.zeros(beside.gaps.missing.shape)
         absent[:, self.words_] = regions.absent_words(counts)
         return _SeenInCounts(
@@ -245,7 +246,8 @@ class RegionEstimator(RegionCounter):
             self.block_columns.design_names,
         )
 
-    def _evidence_of(self, seen: _SeenInCounts, i: int) -> Evidence:
+    def evidence_of(self, seen: _SeenInCounts, i: int) -> Evidence:
+        """What they see of sample `i`."""
         return Evidence(
             n_labeled=self.n_labeled_,
             feature_names=seen.feature_names,
@@ -294,7 +296,7 @@ class RegionEstimator(RegionCounter):
 
         def evidence_of(i: int) -> Evidence:
             interval = Interval(float(low[i]), float(high[i]), self.confidence)
-            of_counts = self._evidence_of(seen, i)
+            of_counts = self.evidence_of(seen, i)
             return replace(of_counts, interval=interval, core_excess=float(excess[i]))
 
         samples = ManySamples(
@@ -331,7 +333,7 @@ class RegionEstimator(RegionCounter):
                 float(values if isinstance(values, float) else values[i]) for values in of_regions
             )
             return replace(
-                self._evidence_of(seen, i),
+                self.evidence_of(seen, i),
                 interval=Interval(float(answers.low[i]), float(answers.high[i]), self.confidence),
                 gap=gap_,
                 core_excess=float(excess[i]),

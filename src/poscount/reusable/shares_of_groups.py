@@ -14,6 +14,7 @@ from poscount.prevalence import Estimate, Interval
 from poscount.reusable.groups_profile import GROUP_PROFILE, OTHER_PROFILE, profile_groups
 from poscount.reusable.joint_regions import JointCounts, JointRegions
 from poscount.reusable.region_estimator import null_answers, number
+from poscount.schema import require
 from poscount.target_shares import exact_shares
 
 ABOUT_COLUMNS = {
@@ -27,6 +28,16 @@ class GroupCalibrations(NamedTuple):
 
     group: Calibration | None
     other: Calibration | None
+
+
+def check_calibrations(calibrations: Sequence[Calibration | None], null: bool) -> None:
+    """Raise ValueError unless calibrations of groups and of others are those that a model needs."""
+    group, other = calibrations
+    asked = (group is None) == (other is None) == null
+    require(asked, "its calibrations are others than it was asked for.")
+    if group is not None and other is not None:
+        group.check_for("RCQ-groups", GROUP_PROFILE)
+        other.check_for("RCQ-other", OTHER_PROFILE)
 
 
 def estimate_groups(
@@ -55,7 +66,7 @@ def estimate_groups(
     values = np.column_stack([answers.value for answers in of_groups])
     shares = exact_shares(combined(values, of_other.value))
     seen = [
-        part._evidence_of(part.regions, group.alone, group.beside)
+        part.seen_of(part.regions, group.alone, group.beside)
         for part, group in zip(joint.parts_, counted.groups, strict=True)
     ]
     of_models = [model_cautions(joint.evidence(k)) for k in range(len(joint.parts_))]
@@ -63,11 +74,11 @@ def estimate_groups(
     for i, sample in enumerate(shares.tolist()):
         of_sample = [
             _estimate(
-                *(sample[k], of_groups[k], i, lines.groups[k, i], next(seen[k])),
+                *(sample[k], of_groups[k], i, lines.groups[k, i], part.evidence_of(seen[k], i)),
                 of_models[k],
                 level,
             )
-            for k in range(len(of_groups))
+            for k, part in enumerate(joint.parts_)
         ]
         evidence = Evidence(n_labeled=int(joint.sizes_.sum()))
         of_rest = _estimate(sample[-1], of_other, i, lines.other[i], evidence, (), level)
