@@ -105,6 +105,10 @@ def make_targets(folder: Path, only: Collection[str] = ()) -> dict[str, Target]:
         "ExTIcE, table": (ExTIcE(random_state=0), few),
         "BBE, table": (BBE(random_state=0), mixed),
         "Minimum": (Minimum([PAT(), RCQ()], random_state=0), plain),
+        "MultiRCQ": (
+            MultiRCQ(random_state=0),
+            ({"one": plain[0], "other one": plain[0] + 3}, plain[1]),
+        ),
     }
     targets = {}
     path = folder / "target"
