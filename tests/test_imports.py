@@ -169,8 +169,8 @@ def test_to_count_with_a_model_from_a_file_takes_no_scikit_learn(saved, name, mo
     command = ["poscount", "quantify", *arguments]
     script = f"{QUANTIFY.format(arguments=command)}\nprint(out.getvalue(), file=sys.stderr)"
     modules, shown = modules_and_errors_after(script)
-    # To take groups, weights or words from a table, pyarrow imports pandas where there is one.
-    plain = name not in ("groups", "weights", "words")
+    # For groups, weights, words and whole tables, pyarrow imports pandas where there is one.
+    plain = name not in ("groups", "weights", "words", "wide")
     assert not {"sklearn", "scipy.stats", "numba", *(["pandas"] if plain else [])} & modules
     # This process has scikit-learn, and the answers are the same to the last digit.
     monkeypatch.setattr(sys, "argv", command)
