@@ -50,7 +50,7 @@ import hostile_files
 import hostile_models
 import poscount
 from hostile_files import Case
-from poscount import BBE, PAT, RCQ, TRCQ, Counts, ExTIcE, Minimum, ODIn, workflows
+from poscount import BBE, PAT, RCQ, TRCQ, Counts, ExTIcE, Minimum, MultiRCQ, ODIn, workflows
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.errors import InputError
 
