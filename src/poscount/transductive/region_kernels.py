@@ -96,9 +96,11 @@ def search(
             if used + stop - first >= len(rows):
                 return NO_ROOM
             to = used
-            for i in range(first, stop):
-                row = rows[i]
-                value = values[f, row]
+            column = values[f]
+            above = rows[first:stop]
+            for i in range(stop - first):
+                row = above[i]
+                value = column[row]
                 # No branch, because no processor could predict it.
                 inside = (low < value) & (value <= high)
                 rows[to] = row
@@ -117,6 +119,7 @@ def search(
         size = weight & ROWS
         end = start + size
         middle = (size - 1) >> 1
+        inside_tree = rows[start:end]
         first = n_entries
         stop = n_entries
         chosen = -1.0
@@ -137,9 +140,10 @@ def search(
                 kind = 0
                 for j in range(len(coarse)):
                     coarse[j] = 0
-                for i in range(start, end):
-                    row = rows[i]
-                    spot = places[f, row]
+                spots = places[f]
+                for i in range(size):
+                    row = inside_tree[i]
+                    spot = spots[row]
                     marks[spot] = weights[row]
                     coarse[spot >> 6] += weights[row]
                 total = 0
@@ -168,8 +172,8 @@ def search(
                 edges[0, 1] = cut
                 codes[0] = total
                 codes[1] = weight - total
-                for i in range(start, end):
-                    marks[places[f, rows[i]]] = 0
+                for i in range(size):
+                    marks[spots[inside_tree[i]]] = 0
             splits = True
             promise = 0.0
             new = n_entries
