@@ -2,7 +2,7 @@
 
 From the last figures in the history of ``benchmarks/watch.py``: the start of a cluster (S), what a
 row costs there (r) and what it costs in the file engine on two cores (t). It prints the table, and
-puts it into docs/choosing.md with ``--write``.
+puts it into docs/where-to-count.md with ``--write``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from watch import HISTORY, latest, read_history
 from watched_files import ROWS
 
-PAGE = Path(__file__).parents[1] / "docs" / "choosing.md"
+PAGE = Path(__file__).parents[1] / "docs" / "where-to-count.md"
 CORES = (8, 32, 128)
 ONE_MACHINE = 2
 
@@ -58,7 +58,7 @@ def table(history: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--history", type=Path, default=HISTORY)
-    parser.add_argument("--write", action="store_true", help="put it into docs/choosing.md")
+    parser.add_argument("--write", action="store_true", help="put it into docs/where-to-count.md")
     options = parser.parse_args()
     text = table(options.history)
     print(text)
