@@ -180,49 +180,40 @@ def chosen_sources(keys: list[str]) -> Iterator[tuple[str, Source]]:
         yield key, found[SETS[key]]
 
 
+WAYS = ("one RCQ each", "MultiRCQ, null", "MultiRCQ", "EMQ", "PCC", "ACC")
+
+
 def targets(left: tuple[LeftOut, LeftOut], keys: list[str]) -> None:
-    heads = [
-        "set",
-        "targets",
-        "way",
-        "MAE per target",
-        "MAE of other",
-        "held",
-        "other held",
-        "width",
-    ]
-    rows: list[list[str]] = []
-    totals: dict[tuple[str, str], list[tuple[Told, np.ndarray]]] = {}
+    """Errors of a target / of "other" for each way; intervals of MultiRCQ."""
+    rows = []
     for key, source in chosen_sources(keys):
         pair: list[Calibration | None] = [each.without(source.kin) for each in left]
+        name = f"{key}*" if key in TUNED else key
+        of_set = []
         for n_targets in NUMBERS_OF_TARGETS:
-            told: dict[str, list[Told]] = {}
-            truth = []
-            for repetition in range(N_REPETITIONS):
-                drawn = draw_targets(source, n_targets, repetition)
-                truth.append(np.column_stack([drawn.truth, 1 - drawn.truth.sum(axis=1)]))
-                ways = {
-                    "one RCQ each": one_rcq_each(drawn),
-                    **multi(drawn, {"MultiRCQ, null": [None, None], "MultiRCQ": pair}),
-                    **supervised(drawn),
+            numbers = []
+            drawn = [draw_targets(source, n_targets, i) for i in range(N_REPETITIONS)]
+            told = [
+                {
+                    "one RCQ each": one_rcq_each(one),
+                    **multi(one, {"MultiRCQ, null": [None, None], "MultiRCQ": pair}),
+                    **supervised(one),
                 }
-                for way, answers in ways.items():
-                    told.setdefault(way, []).append(answers)
-            whole = np.concatenate(truth)
-            name = f"{key}*" if key in TUNED else key
-            for way, parts in told.items():
-                joined = Told(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-                rows.append([name, str(n_targets), way, *_judged(joined, whole)])
-                totals.setdefault((name, way), []).append((joined, whole))
-            print_rows(rows[-len(told) :], heads)
-    means = []
-    for (name, way), parts in totals.items():
-        judged = np.array([_numbers(*part) for part in parts]).mean(axis=0)
-        means.append([name, way, *_texts(judged)])
-    print_rows(means, [heads[0], *heads[2:]])
+                for one in drawn
+            ]
+            truth = np.concatenate([one.truth for one in drawn])
+            truth = np.column_stack([truth, 1 - truth.sum(axis=1)])
+            for way in WAYS:
+                parts = zip(*(each[way] for each in told), strict=True)
+                numbers.append(judged(Told(*map(np.concatenate, parts)), truth))
+            of_set.append(numbers)
+            rows.append([name, str(n_targets), *_cells(numbers)])
+        rows.append([name, "mean", *_cells(np.mean(of_set, axis=0))])
+    print_rows(rows, ["set", "targets", *WAYS, "held", "other held", "width"])
 
 
-def _numbers(told: Told, truth: np.ndarray) -> list[float]:
+def judged(told: Told, truth: np.ndarray) -> list[float]:
+    """Errors of a target and of "other", how often intervals hold, and their mean width."""
     error = np.abs(told.shares - truth)
     held = np.where(np.isnan(told.low), np.nan, (told.low <= truth) & (truth <= told.high))
     width = told.high - told.low
@@ -232,14 +223,10 @@ def _numbers(told: Told, truth: np.ndarray) -> list[float]:
     ]
 
 
-def _texts(numbers: np.ndarray | list[float]) -> list[str]:
-    forms = ("{:.2f}", "{:.2f}", "{:.3f}", "{:.3f}", "{:.1f}")
-    pairs = zip(forms, numbers, strict=True)
-    return ["" if np.isnan(number) else form.format(number) for form, number in pairs]
-
-
-def _judged(told: Told, truth: np.ndarray) -> list[str]:
-    return _texts(_numbers(told, truth))
+def _cells(numbers: np.ndarray | list[list[float]]) -> list[str]:
+    _, _, held, other_held, width = numbers[WAYS.index("MultiRCQ")]
+    errors = [f"{each[0]:.2f} / {each[1]:.2f}" for each in numbers]
+    return [*errors, f"{held:.3f}", f"{other_held:.3f}", f"{width:.1f}"]
 
 
 # Labelled negatives

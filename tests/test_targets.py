@@ -446,7 +446,15 @@ def test_known_negatives_are_not_counted_as_positives():
     assert answer.details["without_negatives"] == float(plain.quantify(sample))
     assert [kind["name"] for kind in answer.details["negatives"]] == ["negatives", "other"]
     total = answer + sum(kind["prevalence"] for kind in answer.details["negatives"])
-    assert total == 1.0
+    assert total == pytest.approx(1.0)
+
+
+def test_negatives_that_are_not_in_the_sample_change_nothing(labeled):
+    sample = pd.concat([insects(SPECIES["culex"], 300, 40), insects(OTHERS[0], 500, 41)])
+    plain = RCQ(random_state=0).fit(labeled["culex"]).quantify(sample)
+    known = RCQ(random_state=0).fit(labeled["culex"], negatives=labeled["male"]).quantify(sample)
+    assert float(known) == pytest.approx(float(plain), abs=1e-3)
+    assert known.interval.low == pytest.approx(plain.interval.low, abs=1e-3)
 
 
 def test_a_model_with_negatives_counts_and_survives_its_file(labeled, night, tmp_path):

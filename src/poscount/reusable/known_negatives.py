@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from poscount.errors import InputError
-from poscount.prevalence import Estimate
+from poscount.prevalence import Estimate, Interval
 from poscount.reusable.labeled_groups import LabeledGroups, require_enough, stack
+from poscount.target_shares import OTHER
 
 POSITIVES, NEGATIVES = "positives", "negatives"
 # Warnings of the positives by themselves that are made anew, or that the negatives answer.
@@ -49,6 +50,11 @@ def with_negatives(
 ) -> Estimate:
     """The estimate for a sample, given that of the positives by themselves.
 
+    The more of the sample's negatives are of known kinds, the more the known ones tell. With the
+    share k of them among all negatives, the answer is k^2 times that of all groups together, and
+    1 - k^2 times that of the positives by themselves; so are the ends of the interval. (The square
+    was chosen on the tuning sets of `benchmarks/targets_split.md`.)
+
     Parameters
     ----------
     plain : Estimate
@@ -58,24 +64,45 @@ def with_negatives(
     names : sequence of str
         Of the groups.
     """
-    of = dict(zip([*names, "other"], estimates, strict=True))
-    answer = of.pop(POSITIVES)
-    kept = tuple(caution for caution in plain.warnings if caution.code not in _REPLACED)
-    known = {caution.code for caution in kept}
+    of = dict(zip([*names, OTHER], estimates, strict=True))
+    joint = of.pop(POSITIVES)
+    negative = 1 - joint.value
+    known = (1 - of[OTHER].value / negative if negative > 0 else 1.0) ** 2
+
+    def mixed(one: float, other: float) -> float:
+        return known * one + (1 - known) * other
+
+    value = mixed(joint.value, plain.value)
+    one, other = joint.interval, plain.interval
+    assert one is not None
+    assert other is not None  # because RCQ always has intervals
+    interval = Interval(mixed(one.low, other.low), mixed(one.high, other.high), one.level)
+    errors = {
+        name: mixed(joint.details[name], plain.details[name])
+        if joint.details[name] is not None and plain.details[name] is not None
+        else None
+        for name in ("expected_error", "likely_error")
+    }
+    # What is left for the negatives.
+    factor = (1 - value) / negative if negative > 0 else 1.0
+    shares = [
+        {
+            "name": name,
+            "prevalence": factor * estimate.value,
+            "low": min(estimate.interval.low, factor * estimate.value),
+            "high": max(estimate.interval.high, factor * estimate.value),
+        }
+        for name, estimate in of.items()
+        if estimate.interval is not None  # which it never is
+    ]
     details = {
         **plain.details,
-        **answer.details,
+        **joint.details,
+        **errors,
         "without_negatives": plain.value,
-        "negatives": [
-            {
-                "name": name,
-                "prevalence": estimate.value,
-                "low": interval.low,
-                "high": interval.high,
-            }
-            for name, estimate in of.items()
-            if (interval := estimate.interval) is not None  # which it never is
-        ],
+        "negatives": shares,
     }
-    new = (caution for caution in answer.warnings if caution.code not in known)
-    return Estimate(answer.value, details, answer.interval, (*new, *kept))
+    kept = tuple(caution for caution in plain.warnings if caution.code not in _REPLACED)
+    told = {caution.code for caution in kept}
+    new = (caution for caution in joint.warnings if caution.code not in told)
+    return Estimate(value, details, interval, (*new, *kept))
