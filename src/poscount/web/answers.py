@@ -98,7 +98,8 @@ def answer_of(
     features = list(model.feature_names_in_)
     named = None if tuple(features) == task.default_features else features
     first = results[0].prevalence
-    headline = _headline(results)
+    targets = _targets(results)
+    headline = _headline_of_targets(results, targets) if targets else _headline(results)
     by_experience = first.details.get("likely_error") is not None
     return schemas.Answer(
         headline=headline,
@@ -106,6 +107,7 @@ def answer_of(
         label_title=", ".join(results[0].group) or "sample",
         results=[_entry(result, truth[i] if truth else None) for i, result in enumerate(results)],
         series=len(results) > 1 and all(_DATE.match(_label(result)) for result in results),
+        targets=targets,
         scores=None if scores is None else _scores(scores),
         truth=truth is not None,
         warnings=_warnings(results),
@@ -173,6 +175,18 @@ def _headline(results: Sequence[Result]) -> str:
         f"In {len(results)} groups the share of positives ranges from {percent(low.prevalence)} "
         f"({_label(low)}) to {percent(high.prevalence)} ({_label(high)})."
     )
+
+
+def _targets(results: Sequence[Result]) -> list[str]:
+    return list(dict.fromkeys(result.target for result in results if result.target is not None))
+
+
+def _headline_of_targets(results: Sequence[Result], targets: Sequence[str]) -> str:
+    n_groups = len(results) // len(targets)
+    if n_groups > 1:
+        return f"Shares of {len(targets) - 1} targets, and of the rest, in {n_groups} groups."
+    shares = ", ".join(f"{r.target} {percent(r.prevalence)}" for r in results)
+    return f"Of the {results[0].prevalence.n_unlabeled:,} rows: {shares}."
 
 
 def _sentence(result: Result) -> str:

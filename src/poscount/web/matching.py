@@ -11,6 +11,7 @@ from poscount.web.sessions import Session, Upload
 from poscount.workflows import RESERVED
 
 _LONGEST_VALUE = 30
+MOST_TARGETS = 20
 # A column of numbers with more different ones is a measurement, and makes no groups.
 MOST_NUMBERS = 60
 _SAME_NAME = "Give it the same name in all files."
@@ -103,11 +104,19 @@ def _of_positives(
         missing_unlabeled=_missing(column.name, unlabeled),
         usable=usable,
         use=usable and why_not is None and problem is None,
+        targets=_targets(column),
         groupings=[],
         why_not=why_not,
         problem=problem,
         no_periods=None,
     )
+
+
+def _targets(column: ColumnInfo) -> int | None:
+    """Number of targets that a column of the positives can name."""
+    n = column.distinct
+    named = column.kind == "category" and column.missing == 0 and n is not None
+    return n if named and n is not None and 2 <= n <= MOST_TARGETS else None
 
 
 def _of_others(name: str, unlabeled: list[_File], positives: str | None) -> ColumnMatch:

@@ -31,6 +31,8 @@ def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) 
     positives, *unlabeled = _file_names(task)
     csv_options = _csv_options(task.csv_format)
     options = [] if task.method == registry.DEFAULT_METHOD else [f"--method {task.method}"]
+    if task.target_column is not None:
+        options.append(f"--target-column {shlex.quote(task.target_column)}")
     if features is not None:
         options.append(f"--features {shlex.quote(','.join(features))}")
     for name, value in task.options.items():
@@ -68,6 +70,8 @@ def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) 
     parameters = [f"scorer=registry.scorer({scorer!r})"] if scorer else []
     parameters += [f"{name}={value!r}" for name, value in options.items()]
     chosen = "" if features is None else f", features={list(features)!r}"
+    if task.target_column is not None:
+        chosen = f", target_column={task.target_column!r}{chosen}"
     names = [file.name for file in task.unlabeled]
     if task.csv_format.day_first is not None and task.by:
         # A table does not know how its dates are written: the groups are made as it is read.

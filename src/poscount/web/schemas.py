@@ -141,7 +141,8 @@ class ColumnMatch(BaseModel):
 
     The positives decide the kind. `missing` and `missing_unlabeled` are shares, null if no such
     file has the column. `usable` says whether a model can learn from it, `use` whether it does by
-    default, and `why_not` why it does not. `problem` is a sentence about what is wrong and how to
+    default, and `why_not` why it does not. `targets` is the number of its values among the
+    positives if these can name targets, or null. `problem` is a sentence about what is wrong and how to
     mend it, and `no_periods` one about dates that make no groups.
     """
 
@@ -152,6 +153,7 @@ class ColumnMatch(BaseModel):
     missing_unlabeled: float | None
     usable: bool
     use: bool
+    targets: int | None = None
     groupings: list[Grouping]
     why_not: str | None
     problem: str | None
@@ -163,6 +165,8 @@ class EstimateRequest(BaseModel):
     """What to estimate, and how.
 
     Without `features` all columns are used; the request fails if one does not look like a feature.
+    `target_column` is the column of the positives that names the target of each, if there are
+    several targets.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -171,6 +175,7 @@ class EstimateRequest(BaseModel):
     features: Annotated[list[Name], Field(min_length=1, max_length=10_000)] | None = None
     by: Annotated[list[Name], Field(max_length=3)] = []
     by_file: bool = False
+    target_column: Name | None = None
     scorer: Name | None = None
     confidence: Annotated[float, Field(gt=0, lt=1)] | None = None
     bootstrap: Annotated[int, Field(ge=2, le=1000)] | None = None
@@ -277,7 +282,8 @@ class ScoreHistogram(BaseModel):
 class Answer(BaseModel):
     """The result, in numbers and in plain language, and how to get it without the page.
 
-    `series` says whether the groups follow each other in time.
+    `series` says whether the groups follow each other in time. `targets` are the names of several
+    targets, "other" last: there is then a result for each target of every group.
     """
 
     headline: str
@@ -285,6 +291,7 @@ class Answer(BaseModel):
     verdict: str
     results: list[ResultEntry]
     series: bool
+    targets: list[str]
     scores: ScoreHistogram | None
     truth: bool
     warnings: list[WarningInfo]

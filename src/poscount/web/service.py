@@ -168,6 +168,7 @@ class Service:
             default_features=positives[0].content.default_features,
             by=tuple(dict.fromkeys(wanted.by)),
             by_file=wanted.by_file,
+            target_column=wanted.target_column,
             example=session.example,
             most_groups=self.limits.groups,
             seconds=self.limits.seconds,
@@ -205,6 +206,10 @@ class Service:
             if not match.usable:
                 sentence = match.problem or f"The column {name!r} {match.why_not}."
                 raise RefusedError(422, sentence, "features")
+        target = wanted.target_column
+        if target is not None and (target not in matches or matches[target].targets is None):
+            sentence = f"The column {target!r} of {positives.name} cannot name targets."
+            raise RefusedError(422, sentence, "features")
         groupings = {grouping.by: grouping for match in columns for grouping in match.groupings}
         n_groups = 1
         for by in wanted.by:

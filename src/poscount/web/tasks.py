@@ -86,6 +86,8 @@ class EstimateTask:
         Columns whose values make the groups.
     by_file : bool
         Whether each file is a sample of its own.
+    target_column : str, optional
+        Column of the positives that names the target of each, if there are several targets.
     example : bool
         Whether the files are those of the embedded example.
     most_groups : int
@@ -105,6 +107,7 @@ class EstimateTask:
     default_features: tuple[str, ...] | None
     by: tuple[str, ...]
     by_file: bool
+    target_column: str | None
     example: bool
     most_groups: int
     seconds: int

@@ -56,6 +56,7 @@ from poscount.workflows import (
     draw,
     fewest_positives,
     fit,
+    fit_targets,
     inspect_file,
     is_reusable,
     quantify,
@@ -185,13 +186,7 @@ def _inspect(task: InspectTask) -> dict[str, Any]:
 
 def _estimate(task: EstimateTask, report_step: ReportStep) -> None:
     report_step(f"learning from {task.positives.name}", None)
-    model = fit(
-        task.positives.path,
-        task.method,
-        options=task.options,
-        features=None if task.features is None else list(task.features),
-        csv_format=task.positives_format,
-    )
+    model = _fitted(task)
     _check_replicates(task, model, report_step)
     if not is_reusable(model):
         report_step(f"looking at {_files(task)} of unlabeled rows", None)
@@ -258,6 +253,21 @@ def _spoken(seconds: float) -> str:
     ('45 s', '5 minutes', '90 minutes')
     """
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
+def _fitted(task: EstimateTask) -> Any:
+    features = None if task.features is None else list(task.features)
+    reading: dict[str, Any] = {"features": features, "csv_format": task.positives_format}
+    if task.target_column is None:
+        return fit(task.positives.path, task.method, options=task.options, **reading)
+    if task.method != registry.DEFAULT_METHOD:
+        raise InputError(
+            "Several targets are counted by RCQ's regions: choose RCQ.", option="method"
+        )
+    options = {name: task.options[name] for name in ("confidence", "random_state")}
+    return fit_targets(
+        [task.positives.path], target_column=task.target_column, options=options, **reading
+    )
 
 
 def _files(task: EstimateTask) -> str:

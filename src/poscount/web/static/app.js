@@ -34,12 +34,13 @@ import { offer, pack, unpack } from "./saved_session.js";
 import { offerTabs, openTab, startTabs } from "./tabs.js";
 
 const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
+const OF_ONE_TARGET = ["compare", "change", "audit"];
 const OF_AN_ANSWER = ["answer", "belief", "compare", "change", "audit", "report", "code"];
 
 let methods = [];
 let cancelled = false; // whether to stop the estimate that is running
 let busy = false; // whether an estimate is running
-let answered = null; // {path, request, gone}: the estimate whose answer is shown, and if its files are gone
+let answered = null; // {path, request, gone, tabs}: the estimate whose answer is shown, and if its files are gone
 
 async function start() {
   watchFiles();
@@ -155,7 +156,7 @@ function showSession(session) {
   byId("save-session").disabled = files.length === 0;
   byId("welcome").hidden = files.length > 0;
   byId("tabs").hidden = files.length === 0;
-  offerTabs(files.length ? ["data", ...(answered ? OF_AN_ANSWER : [])] : []);
+  offerTabs(files.length ? ["data", ...(answered?.tabs ?? [])] : []);
   if (files.length && !answered) {
     openTab("data");
   }
@@ -297,9 +298,10 @@ async function follow(path, request) {
 }
 
 function showAnswer({ answer, downloads, seconds }, path, request) {
-  answered = { path, request, gone: false };
+  const tabs = OF_AN_ANSWER.filter((name) => answer.targets.length === 0 || !OF_ONE_TARGET.includes(name));
+  answered = { path, request, gone: false, tabs };
   forgetFollowUps();
-  offerTabs(["data", ...OF_AN_ANSWER]);
+  offerTabs(["data", ...tabs]);
   openTab("answer");
   showResult(answer, downloads, `/api/${path}`);
   say("outdated", "");

@@ -220,7 +220,7 @@ export function stackedChart(box, entries, { title }) {
       const group = shape("g", {}, svg);
       entry.parts.forEach(({ share }, k) => {
         const part = { x: x(i) - bar / 2, width: bar, y: y(below + share), height: y(below) - y(below + share) };
-        shape("rect", { class: `part part-${k}`, ...part }, group);
+        shape("rect", { class: `part part-${k % 8}`, ...part }, group);
         below += share;
       });
       const lines = entry.parts.map(({ name, share }) => `${name}: ${percent(share)}`);

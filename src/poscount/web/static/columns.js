@@ -5,6 +5,7 @@ import { byId, element, percent, say, whole } from "./page.js";
 
 const USE = "use";
 const NOT_USED = "none";
+const TARGETS = "targets"; // it names the target of each positive
 const GROUP = "group:"; // and what the server groups by
 const MOST_GROUPINGS = 3;
 
@@ -52,6 +53,7 @@ export function choices() {
   return {
     features: values.filter(([, value]) => value === USE).map(([{ name }]) => name),
     by: values.filter(([, value]) => value.startsWith(GROUP)).map(([, value]) => value.slice(GROUP.length)),
+    target_column: values.find(([, value]) => value === TARGETS)?.[0].name ?? null,
   };
 }
 
@@ -71,9 +73,10 @@ export function whyNotYet() {
   return n > mostGroups ? `${by.join(", ")}: this makes more than ${whole(mostGroups)} groups.` : "";
 }
 
-function options({ usable, groupings }) {
+function options({ usable, groupings, targets }) {
   return [
     ...(usable ? [[USE, "use it"]] : []),
+    ...(targets ? [[TARGETS, `names the ${targets} targets`]] : []),
     ...groupings.map(({ by, period }) => [GROUP + by, `as group: each ${period ?? "value"}`]),
     [NOT_USED, "not used"],
   ];
@@ -162,10 +165,11 @@ function changed() {
 }
 
 function showGroups() {
-  const { features, by } = choices();
+  const { features, by, target_column: target } = choices();
   const used = features.length === 1 ? "1 column is used" : `${whole(features.length)} columns are used`;
   const groups = by.length ? `one answer for each ${by.map(spoken).join(" and ")}` : "one answer for all rows";
-  say("chosen", columns.length ? `${used}; ${groups}.` : "");
+  const shares = target === null ? groups : `${groups} and ${target}`;
+  say("chosen", columns.length ? `${used}; ${shares}.` : "");
 }
 
 // What the server groups by, as people say it.

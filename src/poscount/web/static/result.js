@@ -1,6 +1,6 @@
 // The answer, in a sentence, as a picture and in a table.
 
-import { legend, scoreChart, shareChart } from "./charts.js";
+import { legend, scoreChart, shareChart, stackedChart } from "./charts.js";
 import { byId, element, fillList, percent, say, whole } from "./page.js";
 import { isDoubtful, showTable } from "./results_table.js";
 
@@ -84,6 +84,10 @@ function showPicture(entries, series) {
     scoreChart(drawing, answer.scores, { title });
     return;
   }
+  if (answer.targets.length) {
+    showTargets(box, drawing, entries, title);
+    return;
+  }
   const level = entries.find((entry) => entry.interval)?.interval.level;
   box.replaceChildren(
     drawing,
@@ -95,6 +99,22 @@ function showPicture(entries, series) {
     ]),
   );
   shareChart(drawing, entries.map(chartEntry), { title, series });
+}
+
+// The shares of several targets on top of each other, a bar for each group.
+function showTargets(box, drawing, entries, title) {
+  const groups = new Map();
+  for (const { group, prevalence } of entries) {
+    const { target, ...rest } = group;
+    const label = Object.values(rest).map((value) => value ?? "missing").join(", ") || "all rows";
+    groups.set(label, [...(groups.get(label) ?? []), { name: target, share: prevalence }]);
+  }
+  const { targets } = answer;
+  box.replaceChildren(
+    drawing,
+    legend(targets.map((name, i) => [i === targets.length - 1 ? "part-other" : `part-${i % 8}`, name])),
+  );
+  stackedChart(drawing, [...groups].map(([label, parts]) => ({ label, parts })), { title });
 }
 
 const chartEntry = (entry) => ({

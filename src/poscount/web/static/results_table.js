@@ -43,7 +43,8 @@ function draw() {
   const by = columns.find(({ key }) => key === sorted.key);
   const ordered = by ? [...entries].sort((a, b) => compare(by.sort(a), by.sort(b)) * (sorted.down ? -1 : 1)) : entries;
   byId("rows").replaceChildren(...ordered.map((entry) => bodyRow(entry, columns)));
-  byId("totals").replaceChildren(...(entries.length > 1 ? [totalRow(entries, columns)] : []));
+  const summed = entries.length > 1 && answer.targets.length === 0;
+  byId("totals").replaceChildren(...(summed ? [totalRow(entries, columns)] : []));
 }
 
 const compare = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
