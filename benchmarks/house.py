@@ -168,6 +168,7 @@ def _page(folder: str) -> Callable[[], None]:
         default_features=tuple(load_example("pyarrow").positives.column_names),
         by=("night",),
         by_file=False,
+        target_column=None,
         example=False,
         most_groups=Limits().groups,
     )

@@ -785,3 +785,59 @@ def test_a_session_that_expired_is_said_to_be(chromium, web):
         page.wait_for_selector("#unlabeled-error:has-text('expired')")
         page.click("#example")
         assert len(table(page)) == 9
+
+
+def test_several_targets_are_named_by_a_column(page):
+    rng = np.random.default_rng(0)
+
+    def rows(centre, n, *more):
+        body = rng.normal(size=(n, 3)) + centre
+        return [",".join([*(f"{value:.4f}" for value in row), *more]) for row in body]
+
+    known = ["a,b,c,species", *rows(0, 60, "one"), *rows(4, 60, "two")]
+    sample = ["a,b,c,day"]
+    for day in (1, 2):
+        sample += [*rows(0, 50, f"2026-01-0{day}"), *rows(4, 150, f"2026-01-0{day}")]
+    send(page, "positives", made_up("p.csv", "\n".join(known).encode()))
+    send(page, "unlabeled", made_up("u.csv", "\n".join(sample).encode()))
+    choose(page, "species", "targets")
+    choose(page, "day", "group:day")
+    page.click("#estimate")
+    shown = table(page)
+    assert list(shown) == [
+        f"2026-01-0{day}, {target}" for day in (1, 2) for target in ("one", "two", "other")
+    ]
+    assert abs(float(shown["2026-01-01, one"][0].split()[0]) - 25) < 12
+    assert page.locator("#picture svg rect.part").count() == 6
+    assert page.is_hidden("#tab-compare")
+    assert "--target-column species" in page.inner_text("#command")
+
+
+def test_changes_are_looked_for(page):
+    page.click("#example")
+    table(page)
+    open_tab(page, "change")
+    page.select_option("#trend-by", "day(night)")
+    page.click("#find-trend")
+    page.wait_for_selector("#trend:not([hidden])")
+    assert "Slope: +" in page.inner_text("#trend-summary")
+    assert page.locator("#trend-picture svg .changed").count() >= 3
+    assert serious(page) == []
+
+
+def test_labels_settle_the_share(page):
+    page.click("#example")
+    table(page)
+    open_tab(page, "audit")
+    page.fill("#audit-n", "20")
+    page.click("#choose-rows")
+    page.wait_for_selector("#label-rows tr")
+    assert page.locator("#label-rows tr").count() == 20
+    assert page.is_disabled("#settle")
+    for i in range(20):
+        page.check(f'input[name="label-{i}"][value="no"]')
+    page.click("#settle")
+    page.wait_for_selector("#settlement:not([hidden])")
+    assert "0.0 % are positive" in page.inner_text("#settled")
+    assert "contradict the model" in page.inner_text("#agreement")
+    assert serious(page) == []

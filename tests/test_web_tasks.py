@@ -39,6 +39,7 @@ ESTIMATE = EstimateTask(
     default_features=("a", "b"),
     by=(),
     by_file=False,
+    target_column=None,
     example=False,
     most_groups=10,
     seconds=300,

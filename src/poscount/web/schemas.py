@@ -142,8 +142,8 @@ class ColumnMatch(BaseModel):
     The positives decide the kind. `missing` and `missing_unlabeled` are shares, null if no such
     file has the column. `usable` says whether a model can learn from it, `use` whether it does by
     default, and `why_not` why it does not. `targets` is the number of its values among the
-    positives if these can name targets, or null. `problem` is a sentence about what is wrong and how to
-    mend it, and `no_periods` one about dates that make no groups.
+    positives if these can name targets, or null. `problem` is a sentence about what is wrong and
+    how to mend it, and `no_periods` one about dates that make no groups.
     """
 
     name: str
