@@ -14,7 +14,7 @@ from scipy import sparse
 
 import poscount
 from answers import assert_same_answer
-from poscount import RCQ, FileError, InputError, MultiRCQ, TargetShares, container
+from poscount import RCQ, FileError, InputError, MultiRCQ, TargetShares
 from poscount.calibration.files import shipped
 from poscount.datasets.make_example import FEATURES, record
 from poscount.experience import bank
