@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 HERE = Path(__file__).parent
-SIZES = {"web.png": (1280, 1150, "light"), "web-phone.png": (390, 844, "dark")}
+SIZES = {"web.png": (1280, 900, "light"), "web-phone.png": (390, 844, "dark")}
 
 
 def main():
@@ -37,21 +37,22 @@ def main():
 
 
 def take(browser, address, name, width, height, scheme):
-    """Click on the example, wait for the report, and take a picture from the answer downwards."""
+    """Click on the example, wait for the check of its assumptions, and take a picture."""
     view = {"width": width, "height": height}
     page = browser.new_page(viewport=view, color_scheme=scheme)
     page.goto(address)
     page.click("#example", timeout=60_000)
-    page.wait_for_selector("#diagnosis-status:has-text('are checked')", timeout=120_000)
-    page.locator("#picture img").evaluate("image => image.decode()")
-    page.locator("#result-title").evaluate("title => title.scrollIntoView()")
+    page.wait_for_selector(
+        "#diagnosis-status:has-text('are checked')", state="attached", timeout=120_000
+    )
+    page.evaluate("window.scrollTo(0, 0)")
     page.screenshot(path=HERE / name)
     page.close()
 
 
 def take_columns(browser, address):
     """Send two files that do not quite match, and take a picture of their columns."""
-    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
     page.goto(address)
     page.wait_for_selector("body[data-ready]", timeout=60_000)
     for role, name, content in (
@@ -62,7 +63,8 @@ def take_columns(browser, address):
         page.set_input_files(f"#{role}", file)
         page.wait_for_selector(f"#{role}-files li")
     page.select_option('#columns select[data-column="visit"]', "group:month(visit)")
-    page.locator("#columns-section").screenshot(path=HERE / "web-columns.png")
+    page.locator("#columns-section").evaluate("part => part.scrollIntoView()")
+    page.screenshot(path=HERE / "web-columns.png")
     page.close()
 
 
