@@ -146,6 +146,7 @@ def test_the_words_are_those_that_the_page_shows():
 ELSEWHERE = {
     *("engine", "on_error", "n_jobs", "trusted", "port", "drop", "time", "subtypes", "weights"),
     *("encoding", "thousands", "units", "na", "sheet", "day_first"),
+    *("targets", "target_column", "negatives"),
 }
 
 
