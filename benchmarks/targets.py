@@ -180,7 +180,8 @@ def chosen_sources(keys: list[str]) -> Iterator[tuple[str, Source]]:
         yield key, found[SETS[key]]
 
 
-WAYS = ("one RCQ each", "MultiRCQ, null", "MultiRCQ", "EMQ", "PCC", "ACC")
+SUPERVISED = ("EMQ", "PCC", "ACC")
+WAYS = ("one RCQ each", "MultiRCQ, null", "MultiRCQ", *SUPERVISED)
 
 
 def targets(left: tuple[LeftOut, LeftOut], keys: list[str]) -> None:
@@ -243,19 +244,20 @@ def negatives(left: tuple[LeftOut, LeftOut]) -> None:
             for positive in classes[:N_POSITIVE_CLASSES]:
                 for known, way, found in _of_class(source, positive, pair, rng):
                     errors.setdefault((known, way), []).extend(found)
-        for (known, way), found in errors.items():
-            error, held, width = np.array(found).T
+        for known in SHARES_KNOWN:
+            error, held, width = np.mean(errors[known, "RCQ"], axis=0)
+            others = [errors.get((known, way)) for way in SUPERVISED]
             rows.append(
                 [
-                    *(f"{key}*" if key in TUNED else key, f"{known:g}", way),
+                    *(f"{key}*" if key in TUNED else key, f"{known:g}", f"{100 * error:.2f}"),
+                    *(f"{held:.3f}", f"{100 * width:.1f}"),
                     *(
-                        f"{100 * error.mean():.2f}",
-                        "" if np.isnan(held[0]) else f"{held.mean():.3f}",
+                        "" if one is None else f"{100 * np.mean(one, axis=0)[0]:.2f}"
+                        for one in others
                     ),
-                    "" if np.isnan(width[0]) else f"{100 * width.mean():.1f}",
                 ]
             )
-    print_rows(rows, ["set", "negative kinds known", "way", "MAE", "95 % held", "width"])
+    print_rows(rows, ["set", "negative kinds known", "RCQ", "held", "width", *SUPERVISED])
 
 
 def _of_class(

@@ -149,6 +149,7 @@ ELSEWHERE = {
     *("engine", "on_error", "n_jobs", "trusted", "port", "drop", "time", "subtypes", "weights"),
     "trust_proxy",
     *("encoding", "thousands", "units", "na", "sheet", "day_first"),
+    *("targets", "target_column", "negatives"),
 }
 
 

@@ -103,8 +103,8 @@ def combined(values: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Shares of groups, given answers about each group and about all others.
 
     The groups are scaled to what the others leave, because what belongs to none is known better
-    than the sum of many answers: on the tuning half of `benchmarks/targets_split.md`, the error of
-    "other" was a third of that of the sum, and errors of targets became smaller, too.
+    than the sum of many answers: on japanese_vowels, left out, the error of "other" was a third of
+    that of the sum, and errors of targets became smaller, too (`benchmarks/targets_split.md`).
     """
     total = values.sum(axis=1)
     factor = (1 - other) / np.where(total > 0, total, 1.0)
