@@ -10,7 +10,7 @@ import pytest
 
 from poscount import RCQ, MultiRCQ, workflows
 from poscount.datasets.make_example import FEATURES, record
-from test_cli import TRAP, poscount_, refused  # noqa: F401 (fixtures)
+from test_cli import TRAP
 
 SPECIES = {
     "aegypti": "Aedes aegypti female",
@@ -40,7 +40,7 @@ def files(folder):
 
 
 @pytest.fixture
-def model(folder, tmp_path, poscount_):  # noqa: F811
+def model(folder, tmp_path, poscount_):
     path = tmp_path / "trap.poscount"
     fitted = poscount_("fit", *files(folder), "--targets", ",".join(SPECIES), "-o", path)
     assert fitted.status == 0, fitted.err
@@ -48,7 +48,7 @@ def model(folder, tmp_path, poscount_):  # noqa: F811
     return path
 
 
-def test_what_python_says(poscount_, model, folder, tmp_path):  # noqa: F811
+def test_what_python_says(poscount_, model, folder, tmp_path):
     tables = {path.stem: pd.read_csv(path) for path in files(folder)}
     expected = MultiRCQ(random_state=0).fit(tables).quantify(pd.read_csv(TRAP))
     found = poscount_("quantify", model, TRAP, "--format", "json").results()
@@ -63,7 +63,7 @@ def test_what_python_says(poscount_, model, folder, tmp_path):  # noqa: F811
     }
 
 
-def test_groups_tables_and_pictures(poscount_, model, tmp_path):  # noqa: F811
+def test_groups_tables_and_pictures(poscount_, model, tmp_path):
     for name in ("nights.png", "nights.svg"):
         outcome = poscount_(
             "quantify", model, TRAP, "--by", "night", "--format", "csv", "--plot", tmp_path / name
@@ -79,7 +79,7 @@ def test_groups_tables_and_pictures(poscount_, model, tmp_path):  # noqa: F811
     assert "culex" in table
 
 
-def test_counts_merge(poscount_, model, tmp_path):  # noqa: F811
+def test_counts_merge(poscount_, model, tmp_path):
     trap = pd.read_csv(TRAP)
     for i, part in enumerate((trap[:3000], trap[3000:])):
         part.to_csv(tmp_path / f"{i}.csv", index=False)
@@ -92,7 +92,7 @@ def test_counts_merge(poscount_, model, tmp_path):  # noqa: F811
     assert of_counts == of_rows
 
 
-def test_show_and_estimate(poscount_, model, folder):  # noqa: F811
+def test_show_and_estimate(poscount_, model, folder):
     assert re.search(r"^male +150$", poscount_("show", model).out, re.MULTILINE)
     shown = poscount_("show", model, "--format", "json").results()
     assert shown["targets"] == dict.fromkeys(SPECIES, 150)
@@ -102,7 +102,7 @@ def test_show_and_estimate(poscount_, model, folder):  # noqa: F811
     assert [result["target"] for result in found] == ["aegypti", "culex", "male", "other"]
 
 
-def test_negatives(poscount_, folder, tmp_path):  # noqa: F811
+def test_negatives(poscount_, folder, tmp_path):
     path = tmp_path / "aegypti.poscount"
     known = [folder / "male.csv", folder / "culex.csv"]
     options = [option for file in known for option in ("--negatives", file)]
@@ -135,13 +135,13 @@ def test_negatives(poscount_, folder, tmp_path):  # noqa: F811
         (["aegypti.csv", "--method", "pat", "--negatives", "male.csv"], "rcq takes negatives"),
     ],
 )
-def test_mistakes(refused, folder, tmp_path, monkeypatch, arguments, sentence):  # noqa: F811
+def test_mistakes(refused, folder, tmp_path, monkeypatch, arguments, sentence):
     monkeypatch.chdir(folder)
     assert sentence in refused("fit", *arguments, "-o", tmp_path / "x.poscount")
     assert not (tmp_path / "x.poscount").exists()
 
 
-def test_a_missing_target_says_file_and_row(refused, folder, tmp_path):  # noqa: F811
+def test_a_missing_target_says_file_and_row(refused, folder, tmp_path):
     frame = pd.read_csv(folder / "all.csv")
     frame.loc[3, "species"] = None
     frame.to_csv(tmp_path / "gap.csv", index=False)
@@ -150,7 +150,7 @@ def test_a_missing_target_says_file_and_row(refused, folder, tmp_path):  # noqa:
     assert "gap.csv: column 'species', row 4: the target is missing" in message
 
 
-def test_a_column_named_target_cannot_make_groups(refused, model, tmp_path):  # noqa: F811
+def test_a_column_named_target_cannot_make_groups(refused, model, tmp_path):
     pd.read_csv(TRAP).rename(columns={"night": "target"}).to_csv(tmp_path / "t.csv", index=False)
     message = refused("quantify", model, tmp_path / "t.csv", "--by", "target")
     assert "column 'target'" in message

@@ -537,7 +537,7 @@ def test_quotation_mark_left_open_loses_no_rows_silently(write, monkeypatch):
     path = write("trap.csv", 'a,b\n1,x\n2,"y\n' + "3,z\n" * 100)
     assert f"{path}: line 3 opens a quotation mark that is never closed" in str(error(path))
     monkeypatch.setattr(csv_module, "_BLOCK_BYTES", 16)
-    monkeypatch.setattr(csv_module, "_LONGEST_RECORD", 64)
+    monkeypatch.setattr(csv_module, "LONGEST_RECORD", 64)
     assert "line 3 is too long or opens a quotation mark" in str(error(path))
 
 

@@ -254,9 +254,10 @@ def test_degenerate_samples_have_an_answer(method, name):
         assert p == pytest.approx(expected, abs=1e-3)
 
 
-def test_distances_beyond_float64_are_an_error():
-    with pytest.raises(ValueError, match="rescale the features"):
-        KM1().fit(NORMAL * 1e200).quantify(NORMAL * 2e200)
+def test_values_whose_squares_overflow_are_scaled():
+    plain = KM1(random_state=0).fit(NORMAL).quantify(NORMAL * 2)
+    # A power of two changes no digit.
+    assert KM1(random_state=0).fit(NORMAL * 2.0**700).quantify(NORMAL * 2.0**701) == plain
 
 
 @pytest.mark.parametrize("parameters", [{"lam_max": 1}, {"max_rows": 1}, {"lam_max": "8"}])

@@ -418,7 +418,12 @@ def test_an_error_in_the_data_names_the_file_as_the_client_does(visit):
     assert [column["problem"] for column in visit.see().json()["columns"]] == [None, sentence]
     answer = visit.http.post(f"{visit.base}/estimates", json={})
     assert answer.status_code == 422
-    assert answer.json() == {"message": sentence, "field": "features", "choices": []}
+    assert answer.json() == {
+        "message": sentence,
+        "field": "features",
+        "choices": [],
+        "mends": [],
+    }
     assert visit.answer(features=["a"])["results"]
 
 

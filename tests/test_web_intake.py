@@ -71,8 +71,13 @@ def test_a_large_json_body_without_a_length_is_refused_at_the_limit(web):
 @pytest.mark.parametrize("path", ["/", "/nowhere", "/api/info", "/api/sessions/x/files/y"])
 @pytest.mark.parametrize("method", ["GET", "DELETE", "POST", "PATCH"])
 def test_no_path_takes_a_large_body(web, method, path):
-    answer = web.http.request(method, path, content=b" " * 1_000_001)
-    assert answer.status_code == 413
+    try:
+        answer = web.http.request(method, path, content=b" " * 1_000_001)
+    except httpx.TransportError:
+        # The server hung up before the client had sent everything.
+        assert web.is_up()
+    else:
+        assert answer.status_code == 413
 
 
 def test_a_body_at_the_limit_is_read(web):

@@ -5,7 +5,6 @@ Only typer is imported with them, so that --help answers at once.
 
 from __future__ import annotations
 
-import json
 import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,8 +22,9 @@ from poscount.cli.options import (
     grouping,
     names,
 )
-from poscount.cli.output import print_csv, print_table, progress_bar
+from poscount.cli.output import print_csv, print_json, print_table, progress_bar, tell_written
 from poscount.cli.reading_options import with_reading_options
+from poscount.cli.words import say
 from poscount.workflows import CsvFormat
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def audit(
     csv_format: CsvFormat,
 ) -> None:
     """Choose rows to be labelled by hand; `poscount settle` makes a prevalence of the labels."""
+    workflows.check_output(output, [model, *data, labelled])
     rows = workflows.audit(
         registry.load(model, trusted=names(trust) or []),
         data,
@@ -65,10 +66,11 @@ def audit(
         watch=progress_bar,
     )
     rows.write(output)
-    typer.echo(f"{output}: {rows.table.num_rows} of {rows.n_rows} rows to label.")
-    typer.echo(
+    tell_written(output, f"{output}: {rows.table.num_rows} of {rows.n_rows} rows to label.")
+    tell_written(
+        output,
         "Write yes or no into the column label, from the top; you may stop anywhere. Then: "
-        f"poscount settle {shlex.join([model, *data, output])}"
+        f"poscount settle {shlex.join([model, *data, output])}",
     )
 
 
@@ -100,6 +102,8 @@ def settle(
     csv_format: CsvFormat,
 ) -> None:
     """Make a prevalence of labels, and say whether they contradict the model."""
+    for path in (positives_out, negatives_out):
+        workflows.check_output(path, [model, *data, labels])
     settled = workflows.settle(
         registry.load(model, trusted=names(trust) or []),
         data,
@@ -115,7 +119,7 @@ def settle(
     if width is not None:
         record |= {"width": width, "labels_needed": needed}
     if output_format == Format.json:
-        typer.echo(json.dumps(record, indent=2))
+        print_json(record)
     elif output_format == Format.csv:
         print_csv(_lines(record))
     else:
@@ -134,6 +138,7 @@ def rows(
     csv_format: CsvFormat,
 ) -> None:
     """List the rows that are most likely positive, with their probability."""
+    workflows.check_output(output, [model, *data])
     found = workflows.likely_positives(
         registry.load(model, trusted=names(trust) or []),
         data,
@@ -143,7 +148,7 @@ def rows(
         watch=progress_bar,
     )
     found.write(output)
-    typer.echo(f"{output}: the {found.n_rows} rows that are most likely positive.")
+    tell_written(output, f"{output}: the {found.n_rows} rows that are most likely positive.")
 
 
 def _lines(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -166,9 +171,9 @@ def _print_settlement(settled: Any, record: dict[str, Any]) -> None:
     }
     lines = [[name, *_cells(p)] for name, p in answers.items() if p is not None]
     print_table(["", *heads], lines, right=heads)
-    typer.echo(AGREEMENTS[settled.agreement])
+    say(AGREEMENTS[settled.agreement])
     for caution in settled.findings:
-        typer.echo(f"{caution}")
+        say(caution)
     heads = ["rows", "labelled", "positive", "expected by the model"]
     lines = [
         [
@@ -182,7 +187,7 @@ def _print_settlement(settled: Any, record: dict[str, Any]) -> None:
     ]
     print_table(["stratum", *heads], lines, right=["stratum", *heads])
     if "width" in record:
-        typer.echo(
+        say(
             f"An interval {100 * record['width']:g} points wide, from labels alone, needs about "
             f"{record['labels_needed']} labels: poscount audit -n {record['labels_needed']} "
             "--labelled with this file keeps those that there are."

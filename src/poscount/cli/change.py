@@ -27,8 +27,9 @@ from poscount.cli.options import (
     Weights,
     names,
 )
-from poscount.cli.output import print_csv, print_table, progress_bar
+from poscount.cli.output import print_csv, print_json, print_table, progress_bar
 from poscount.cli.reading_options import with_reading_options
+from poscount.cli.words import say
 from poscount.errors import InputError
 from poscount.workflows import CsvFormat
 
@@ -71,6 +72,7 @@ def trend(
     csv_format: CsvFormat,
 ) -> None:
     """Say which groups of a series have changed, and how fast the share of positives moves."""
+    workflows.check_picture(plot, [model, *data])
     found = workflows.trend(
         registry.load(model, trusted=names(trust) or []),
         data,
@@ -86,11 +88,11 @@ def trend(
     if plot is not None:
         workflows.draw_trend(found, plot)
     if output_format == Format.json:
-        print(json.dumps(found.to_dict(), indent=2))
+        print_json(found.to_dict())
     elif output_format == Format.csv:
         print_csv(found.records())
         for note in found.notes:
-            print(note, file=sys.stderr)
+            say(note, err=True)
     else:
         _print_trend(found)
 
@@ -180,14 +182,15 @@ def _print_trend(found: Any) -> None:
         line.append(" ".join(word for word, name in marks.items() if record.get(name)))
         lines.append(line)
     print_table([*heads, "changed from"], lines, right=heads[1:])
-    print(found)
-    print(
+    for line in str(found).splitlines():
+        say(line)
+    say(
         "Of 100 series without change, at most 5 have a mark; changes are in points, with "
         f"{100 * found.level:g} % intervals; p-values are adjusted for all comparisons."
     )
     for note in found.notes:
-        print(note)
-    print(f"{found.method}, {found.n_labeled} positives")
+        say(note)
+    say(f"{found.method}, {found.n_labeled} positives")
 
 
 def _change(record: dict[str, Any], name: str) -> list[str]:
@@ -226,14 +229,14 @@ class _Lines:
 
     def _print(self, cells: Sequence[Any]) -> None:
         window, rows, n, prevalence, interval, state = cells
-        print(f"{window:>6}  {rows:<17} {n:>7}  {prevalence:>10}  {interval:<16}  {state}")
+        say(f"{window:>6}  {rows:<17} {n:>7}  {prevalence:>10}  {interval:<16}  {state}")
 
 
 class _Json:
     """An object in each line."""
 
     def print(self, record: dict[str, Any], baseline: int) -> None:
-        print(json.dumps(record))
+        print_json(record, indent=None)
 
 
 class _Csv:
@@ -290,4 +293,4 @@ def _run(command: list[str], record: dict[str, Any]) -> None:
     except OSError as error:
         problem = f"could not be run: {error.strerror}"
     if problem is not None:
-        print(f"poscount: the command on alarm {problem}; the watch goes on.", file=sys.stderr)
+        say(f"poscount: the command on alarm {problem}; the watch goes on.", err=True)

@@ -142,9 +142,9 @@ def print_plan(plan: Plan, form: str) -> None:
             )
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a value as JSON, which has escapes of its own for whatever would act on a terminal."""
-    print(json.dumps(value, indent=2, default=str))
+    print(json.dumps(value, indent=indent, default=str))
 
 
 def print_csv(records: Sequence[Mapping[str, Any]], *, header: bool = True) -> None:

@@ -442,4 +442,4 @@ def _check_file(path: str) -> None:
 
 
 def _is_pipe(path: str) -> bool:
-    return stat.S_ISFIFO(os.stat(path).st_mode)
+    return not is_url(path) and stat.S_ISFIFO(os.stat(path).st_mode)
