@@ -182,8 +182,8 @@ def _print_trend(found: Any) -> None:
         line.append(" ".join(word for word, name in marks.items() if record.get(name)))
         lines.append(line)
     print_table([*heads, "changed from"], lines, right=heads[1:])
-    for line in str(found).splitlines():
-        say(line)
+    for sentence in str(found).splitlines():
+        say(sentence)
     say(
         "Of 100 series without change, at most 5 have a mark; changes are in points, with "
         f"{100 * found.level:g} % intervals; p-values are adjusted for all comparisons."

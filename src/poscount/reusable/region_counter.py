@@ -435,7 +435,7 @@ class RegionCounter(CountingQuantifier):
             edges=np.pad(self.edges_, (0, N_EDGES - len(self.edges_)), constant_values=np.inf),
             score_cells=_CELL[between].astype(np.int64),
             pat_cells=np.maximum(between - _N_BELOW, 0),
-            # Copied, because the arrays of a model may be mapped and not writable, and the kernel was
+            # Copied, because a model's arrays may be mapped and not writable, and the kernel is
             # compiled for others.
             far=self.far_.copy(),
             features=known.numbers[self.features_],
