@@ -119,7 +119,12 @@ class CompiledTally:
             tally_kernel.tally, tally_kernel.SIGNATURE, tally_kernel.INTEGERS
         )
         self._target = target
-        self._of_plan = plan[: TallyPlan._fields.index("columns")]
+        # joblib may have mapped a model's arrays, which are then not writable, and the kernel is
+        # compiled for those that are.
+        self._of_plan = tuple(
+            np.require(value, requirements="W") if isinstance(value, np.ndarray) else value
+            for value in plan[: TallyPlan._fields.index("columns")]
+        )
         kinds = (np.int64, np.uint8, np.float64, np.uint8)
         self._work = tuple(np.empty(tally_kernel.AT_ONCE, kind) for kind in kinds)
 
