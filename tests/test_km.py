@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from answers import assert_same_answer
 from plain import km as plain
 from poscount import KM1, KM2
 from poscount.transductive.km import kernel_means
@@ -258,7 +257,7 @@ def test_values_whose_squares_overflow_are_scaled():
     plain = KM1(random_state=0).fit(NORMAL).quantify(NORMAL * 2)
     # A power of two changes no digit.
     huge = KM1(random_state=0).fit(NORMAL * 2.0**700).quantify(NORMAL * 2.0**701)
-    assert_same_answer(huge, plain)
+    assert float(huge) == float(plain)
 
 
 @pytest.mark.parametrize("parameters", [{"lam_max": 1}, {"max_rows": 1}, {"lam_max": "8"}])
