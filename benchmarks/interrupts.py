@@ -47,6 +47,9 @@ COMMANDS = {
     "count": "count m.poscount u.csv -o out/a.counts",
     "merge": "merge a.counts b.counts -o out/ab.counts",
     "quantify --plot": "quantify m.poscount u.csv --by night --plot out/p.png",
+    "audit": "audit m.poscount u.csv -n 40 -o out/to_label.csv",
+    "rows": "rows m.poscount u.csv --top 50 -o out/likely.csv",
+    "trend --plot": "trend m.poscount u.csv --by night --plot out/t.png",
     "diagnose -o": "diagnose m.poscount u.csv -o out/d.html",
     "reproduce": "reproduce 4 --datasets overlap-cluster --methods pat tice odin --n-jobs 1 "
     "-o out/r.sqlite --report out/report",
