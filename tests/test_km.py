@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from answers import assert_same_answer
 from plain import km as plain
 from poscount import KM1, KM2
 from poscount.transductive.km import kernel_means

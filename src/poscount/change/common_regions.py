@@ -178,7 +178,8 @@ def _clearest(regions: _WeightedRegions, ratio: np.ndarray, n_rows: np.ndarray) 
     shrunk towards their mean by as much as chance explains, so that no group chooses by its luck.
     """
     mean = float(ratio @ n_rows / n_rows.sum())
-    noise = np.maximum(mean * (regions.square - mean), np.finfo(float).tiny) / n_rows
+    # Not 0, because groups without any row in the regions have no noise that could be seen.
+    noise = np.maximum(mean * (regions.square - mean), 1e-12) / n_rows
     shrunk = mean + (ratio - mean) * (1 - noise / (noise + variance_between(ratio, noise)))
     order = np.argsort(shrunk, kind="stable")
     rows = np.cumsum(n_rows[order])
