@@ -11,6 +11,7 @@ then, each table in Markdown:
     python benchmarks/targets.py bank-groups --only left-out     # the bank's samples, by the others
     python benchmarks/targets.py bank-groups --only targets --sets A B
     python benchmarks/targets.py bank-groups --only negatives
+    python benchmarks/targets.py --only few                      # two clear targets, few positives
 
 *one RCQ each* is a model for each target, with the calibration that is shipped, which has seen
 these data sets, as MultiRCQ's has not; answers are scaled down to a total of 1 where they exceed
@@ -302,6 +303,25 @@ def _of_class(
 # The bank's own samples
 
 
+def few() -> None:
+    """Two targets four standard deviations apart in each of three columns, with few positives."""
+    rows = []
+    for n_labeled in (30, 60, 100, 200, 400):
+        told = []
+        for seed in range(40):
+            rng = np.random.default_rng([seed, n_labeled])
+            one, two = (rng.normal(size=(n_labeled, 3)) + centre for centre in (0, 4))
+            sample = np.vstack([rng.normal(size=(50, 3)), rng.normal(size=(150, 3)) + 4])
+            share = MultiRCQ(random_state=0).fit({"one": one, "two": two}).quantify(sample)["one"]
+            alone = RCQ(random_state=0).fit(one).quantify(sample)
+            error = 100 * abs(share - 0.25)
+            told.append([100 * abs(alone - 0.25), error, error > 20, 0.25 in share.interval])
+        alone, together, zero, held = np.mean(told, axis=0).tolist()
+        rows.append([str(n_labeled), f"{alone:.1f}", f"{together:.1f}", f"{zero:.2f}", f"{held:.2f}"])
+    heads = ["positives", "RCQ alone", "MultiRCQ", "off by > 20", "held"]
+    print_rows(rows, heads)
+
+
 def left_out(left: tuple[LeftOut, LeftOut]) -> None:
     """Each source by calibrations that were learned without it and its kin."""
     rows = []
@@ -337,12 +357,17 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("bank", type=Path)
-    parser.add_argument("--only", choices=["left-out", "targets", "negatives"])
+    parser.add_argument("bank", type=Path, nargs="?")
+    parser.add_argument("--only", choices=["left-out", "targets", "negatives", "few"])
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.only in (None, "few"):
+        print("few\n")
+        few()
+    if arguments.only == "few":
+        raise SystemExit
     calibrations = left_out_calibrations(arguments.bank, arguments.jobs)
     if arguments.only in (None, "left-out"):
         print("left-out\n")
