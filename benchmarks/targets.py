@@ -316,8 +316,9 @@ def few() -> None:
             alone = RCQ(random_state=0).fit(one).quantify(sample)
             error = 100 * abs(share - 0.25)
             told.append([100 * abs(alone - 0.25), error, error > 20, 0.25 in share.interval])
-        alone, together, zero, held = np.mean(told, axis=0).tolist()
-        rows.append([str(n_labeled), f"{alone:.1f}", f"{together:.1f}", f"{zero:.2f}", f"{held:.2f}"])
+        alone, together, far_off, held = np.mean(told, axis=0).tolist()
+        errors = [f"{alone:.1f}", f"{together:.1f}"]
+        rows.append([str(n_labeled), *errors, f"{far_off:.2f}", f"{held:.2f}"])
     heads = ["positives", "RCQ alone", "MultiRCQ", "off by > 20", "held"]
     print_rows(rows, heads)
 
