@@ -242,3 +242,12 @@ def refused(poscount_):
         return lines[0]
 
     return run
+
+
+@pytest.fixture
+def plain_pictures():
+    """The settings of a new process: QuaPy changes them when it is imported."""
+    matplotlib = pytest.importorskip("matplotlib")
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        yield

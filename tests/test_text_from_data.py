@@ -241,6 +241,7 @@ def test_no_command_prints_by_itself():
 # Pictures and pages
 
 
+@pytest.mark.usefixtures("plain_pictures")
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_pictures_show_it_as_it_is(text):
     p = Prevalence(0.3, n_labeled=9, n_unlabeled=9, method="PAT", interval=Interval(0.2, 0.4, 0.95))

@@ -189,15 +189,6 @@ def reads(monkeypatch):
     return reads
 
 
-@pytest.fixture
-def plain_pictures():
-    """The settings of a new process: QuaPy changes them when it is imported."""
-    matplotlib = pytest.importorskip("matplotlib")
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        yield
-
-
 @pytest.mark.usefixtures("plain_pictures")
 @pytest.mark.parametrize("features", [None, ("peak_mv", "wingbeat_hz")])
 def test_a_task_reads_each_file_once(reads, tmp_path, features):

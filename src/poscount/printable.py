@@ -38,8 +38,8 @@ def shortened(text: str, most: int) -> str:
     --------
     >>> shortened("a file name of reasonable length", 40)
     'a file name of reasonable length'
-    >>> shortened("0" * 1000 + " is not a number.", 45)
-    '000000000000000000000 [...] is not a number.'
+    >>> shortened("0" * 1000 + " is not a number.", 50)
+    '00000000000000000000000000 [...] is not a number.'
     """
     if len(text) <= most:
         return text
@@ -54,7 +54,7 @@ def in_a_sentence(text: str, most: int) -> str:
     Examples
     --------
     >>> print(in_a_sentence("\0" * 4_000_000, 42))
-    \x00\x00\x00\x00\x00\ [...] 0\x00\x00\x00
+    \x00\x00\x00\x00\x00\ [...] 00\x00\x00\x00
     """
     # First cut, because to escape millions of characters takes seconds.
     return shortened(printable(shortened(text, most)), most)
