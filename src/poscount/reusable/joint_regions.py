@@ -335,7 +335,9 @@ class JointRegions(BaseEstimator):
 
         Its variance is that of drawing these rows into the sample, and that of the shares of
         labelled rows: p s (1 - s) / n_U + p^2 s (1 - s) / n_L, with a region that no labelled row
-        is in counted as if it had a quarter of one.
+        is in counted as if it had a quarter of one. The shares p are not known exactly either, as
+        if by one region: s^2 (p^2 / n_L + p / n_U). Without that, a share that is too high by
+        chance takes all rows of a group away where the other one has most of its own.
         """
         n_rows = counts.n_rows[:, np.newaxis, np.newaxis]
         rows, noise = np.zeros(counts.in_cuts.shape), np.zeros(counts.in_cuts.shape)
@@ -347,6 +349,7 @@ class JointRegions(BaseEstimator):
             rows += n_rows * p * of_group
             noise += p * spread / n_rows
             noise += p**2 * np.maximum(spread, 0.25 / self.sizes_[j]) / self.sizes_[j]
+            noise += of_group**2 * (p**2 / self.sizes_[j] + p / n_rows)
         return RegionCounts(counts.in_cuts - rows, counts.n_rows, noise)
 
     def evidence(self, k: int) -> Evidence:
