@@ -164,7 +164,7 @@ def _group_key(frame: nw.DataFrame, label: str) -> nw.Series:
     require_group_column(group, frame.columns)
     column = frame[group.column]
     if group.period is None:
-        return _one_zero(column) if column.dtype.is_float() else column
+        return _one_zero(column) if column.dtype.is_float() and len(column) else column
     if isinstance(column.dtype, nw.Datetime | nw.Date):
         if group.period == "hour" and column.dtype == nw.Date:
             raise InputError("it holds dates without a time of day.", column=group.column)
