@@ -47,6 +47,9 @@ class Server:
 
     def __init__(self, directory: Path, limit: int | None = None, reader: bool = True) -> None:
         def confine() -> None:
+            # nohup and shells in the background have them ignored, and so would the server.
+            for name in STOPPING:
+                signal.signal(getattr(signal, name), signal.SIG_DFL)
             if limit is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
@@ -111,7 +114,12 @@ class Server:
 
     def end(self) -> tuple[int, str]:
         """Wait for its end: the exit status, and what it said on standard error."""
-        status = self.process.wait(timeout=120)
+        try:
+            status = self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.complaints.append("it does not stop")
+            status = self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.errors.seek(0)
@@ -132,7 +140,7 @@ def temporary_directory(trouble: str, chance: random.Random) -> Iterator[Path]:
         try:
             yield Path(path)
         finally:
-            subprocess.run(["umount", path], check=True)
+            subprocess.run(["umount", "--lazy", path], check=True)
 
 
 def undisturbed() -> tuple[float, Any]:
