@@ -69,7 +69,8 @@ html_theme_options = {
 }
 # Pages without pages below them.
 ALONE = (
-    "index install tutorial faq glossary theory architecture adding-a-method safety releasing changelog"
+    "index install tutorial faq glossary theory architecture adding-a-method safety releasing "
+    "changelog"
 )
 html_sidebars = {page: [] for page in ALONE.split()}
 html_context = {"default_mode": "auto"}

@@ -100,8 +100,9 @@ def test_the_readme_s_table_is_part_of_the_table_of_every_method():
     for name in ("RCQ", "TRCQ", "PAT", "DEDPUL"):
         assert readme[name]["error"] == every[name]["MAE"]
         assert readme[name]["CPU s per sample"] == every[name]["CPU s"]
-        assert readme[name]["95 % intervals that cover the truth"].split()[0] in (
-            every[name]["interval"]
+        assert (
+            readme[name]["95 % intervals that cover the truth"].split()[0]
+            in (every[name]["interval"])
         )
 
 
