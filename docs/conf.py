@@ -62,13 +62,16 @@ html_theme_options = {
     "logo": {"text": "poscount"},
     "navigation_with_keys": False,
     "show_nav_level": 1,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
 # Pages without pages below them.
-ALONE = "index tutorial theory faq architecture adding-a-method releasing changelog"
+ALONE = (
+    "index install tutorial faq glossary theory architecture adding-a-method safety releasing "
+    "changelog"
+)
 html_sidebars = {page: [] for page in ALONE.split()}
 html_context = {"default_mode": "auto"}
 

@@ -19,6 +19,7 @@ NOT_RUN = {
     ("docs/rcq.md", "it takes minutes."),
     ("docs/rcq-calibration.md", "the bank takes fifteen minutes."),
     ("README.md", "CI itself runs it"),
+    ("docs/install.md", "it needs the network."),
     ("docs/reproduction/README.md", "it takes many hours."),
     ("docs/reproduction/vowels-network.md", "it takes hours."),
     ("docs/web.md", "the server runs until it is stopped."),
