@@ -227,8 +227,13 @@ METHODS = [
     Method("PULSCAR (our reading), logistic regression", pulscar("logistic regression")),
     Method("pu-toolbox pen-L1", pen_l1, *PU_TOOLBOX),
     Method("pu-toolbox KM2", km2, *PU_TOOLBOX),
-    Method("pulearn HistogramMatch", pulearn("HistogramMatchPriorEstimator", 200), *PULEARN),
+    Method("pulearn HistogramMatch", pulearn("HistogramMatchPriorEstimator"), *PULEARN),
     Method("pulearn ScarEM", pulearn("ScarEMPriorEstimator"), *PULEARN),
+    Method(
+        "pulearn bootstrap of HistogramMatch",
+        pulearn("HistogramMatchPriorEstimator", 200),
+        *PULEARN,
+    ),
     Method("pythresh MIXMOD on KNN", pythresh("MIXMOD"), *PYTHRESH),
     Method("pythresh FILTER on KNN", pythresh("FILTER"), *PYTHRESH),
     Method("pythresh META on KNN", pythresh("META"), *PYTHRESH),
@@ -326,7 +331,7 @@ def main() -> None:
     )
     parser.add_argument("--results", type=Path, default=Path("peers.sqlite"))
     parser.add_argument("--folds", type=int, choices=range(1, N_FOLDS + 1), default=N_FOLDS)
-    parser.add_argument("--only", nargs="+", default=[""], help="how names of methods begin")
+    parser.add_argument("--only", nargs="+", default=[""], help="how names begin, in this order")
     parser.add_argument("--bank", type=Path)
     parser.add_argument("--make-bank", type=Path)
     parser.add_argument("--print-only", action="store_true")
@@ -343,16 +348,15 @@ def main() -> None:
 
 
 def ask_all(results: Results, options: argparse.Namespace) -> None:
-    begins = tuple(options.only)
     tasks = list(samples(options.folds))
-    for method in METHODS:
-        if not method.name.startswith(begins):
-            continue
+    for method in [
+        each for begin in options.only for each in METHODS if each.name.startswith(begin)
+    ]:
         if importlib.util.find_spec(method.package) is None:
             print(f"{method.name}: not installed; pip install {method.pip}")
             continue
         ask(results, method.name, tasks, lambda _, method=method: method.answer)
-    if options.bank and LEFT_OUT.startswith(begins):
+    if options.bank and LEFT_OUT.startswith(tuple(options.only)):
         ask(results, LEFT_OUT, tasks, left_out(options.bank))
 
 
