@@ -287,8 +287,8 @@ class Results:
     def print_table(self, n_folds: int) -> None:
         """Methods that were asked about all samples of these folds, by their errors."""
         found = self.file.execute(
-            "select method, letter, abs(value - truth), low - 1e-9 <= truth and truth <= high "
-            "+ 1e-9, high - low, seconds from answers where fold < ?",
+            "select method, letter, tenth, abs(value - truth), low - 1e-9 <= truth and truth <= "
+            "high + 1e-9, high - low, seconds from answers where fold < ?",
             (n_folds,),
         )
         by_method: dict[str, list[tuple]] = {}
@@ -299,15 +299,18 @@ class Results:
             if len(rows) < n_folds * N_PREVALENCES * len(PAPER_SETS):
                 continue
             letters = np.array([row[0] for row in rows])
-            error, held, width, seconds = np.array([row[1:] for row in rows], dtype=float).T
+            tenth, error, held, width, seconds = np.array([row[1:] for row in rows], float).T
             by_set = [100 * np.nanmean(error[letters == letter]) for letter in PAPER_SETS]
             ends = np.isfinite(width)
+            halves = [100 * np.nanmean(error[part]) for part in (tenth < 5, tenth > 5)]
             cells = [f"{each:.1f}" for each in by_set] + [f"**{np.mean(by_set):.2f}**"]
+            cells += [f"{each:.1f}" for each in halves]
             cells += [f"{held[ends].mean():.2f}" if ends.any() else ""]
             cells += [f"{100 * width[ends].mean():.0f}" if ends.any() else ""]
             cells += [f"{seconds.mean():.3f}", str(np.isnan(error).sum())]
             lines.append((np.mean(by_set), f"| {method} | {' | '.join(cells)} |"))
-        heads = [*PAPER_SETS, "mean", "95 % held", "width", "CPU s", "failures"]
+        heads = [*PAPER_SETS, "mean", "p < .5", "p > .5"]
+        heads += ["95 % held", "width", "CPU s", "failures"]
         print(f"| method | {' | '.join(heads)} |\n|---|{'---|' * len(heads)}")
         print("\n".join(line for _, line in sorted(lines)))
 
