@@ -2,7 +2,7 @@
 
 Run it with ``python benchmarks/generated_batches.py [--rows 100000000] [--method rcq]``. A few
 batches are drawn before the clock starts, and come again and again: so nothing but counting is
-measured, and what the counts must be is known.
+measured, and what the counts must be is known. 160 MB of the memory are these batches.
 """
 
 from __future__ import annotations
