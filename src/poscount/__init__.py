@@ -16,6 +16,7 @@ _PLACES = {
     "MultiRCQ": "poscount.reusable.multi_rcq",
     "TargetShares": "poscount.target_shares",
     "Prevalence": "poscount.prevalence",
+    "GroupAnswers": "poscount.group_answers",
     "Interval": "poscount.prevalence",
     "Caution": "poscount.verdict",
     "Verdict": "poscount.verdict",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from poscount.ensemble import Minimum as Minimum
     from poscount.errors import FileError as FileError
     from poscount.errors import InputError as InputError
+    from poscount.group_answers import GroupAnswers as GroupAnswers
     from poscount.interop.contamination import estimate_contamination as estimate_contamination
     from poscount.prevalence import Interval as Interval
     from poscount.prevalence import Prevalence as Prevalence

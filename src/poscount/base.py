@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from poscount import constraints, persistence
 from poscount.columns import Columns
 from poscount.errors import InputError, require_rows
+from poscount.group_answers import GroupAnswers
 from poscount.grouping import group_codes, group_keys, require_grouping
 from poscount.prevalence import Estimate, Prevalence, as_columns
 from poscount.rows import InputSupport, Rows
@@ -155,7 +156,7 @@ class Quantifier(BaseEstimator):
 
     def quantify_groups(
         self, frame: Any, by: str | Sequence[str], *, weights: Any = None
-    ) -> dict[tuple, Prevalence]:
+    ) -> GroupAnswers[Prevalence]:
         """Estimate the share of positives in each group of a frame, as `Prevalence` objects.
 
         Parameters
@@ -165,11 +166,12 @@ class Quantifier(BaseEstimator):
 
         Returns
         -------
-        dict
-            From the values of the grouping columns, as a tuple, to a `Prevalence`.
+        GroupAnswers
+            A dictionary from the values of the grouping columns, as a tuple, to a `Prevalence`;
+            printed, it is a table.
         """
         groups, answers = self._answers_by_group(frame, by, weights)
-        return dict(zip(group_keys(groups), answers, strict=True))
+        return GroupAnswers(zip(group_keys(groups), answers, strict=True), groups.columns)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `poscount.load` reads."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
+from poscount import notebook
+from poscount.displays import display
 from poscount.verdict import Caution, Grade, Verdict, verdict
 
 if TYPE_CHECKING:
@@ -96,6 +98,8 @@ def prevalence_from_joint_prior(joint_prior: float, n_labeled: int, n_unlabeled:
 class Interval:
     """A range that contains the true prevalence of the sample with probability `level`.
 
+    It can be unpacked into its two ends.
+
     Attributes
     ----------
     low, high : float
@@ -108,6 +112,9 @@ class Interval:
     >>> interval = Interval(0.28, 0.34, level=0.95)
     >>> 0.3 in interval, round(interval.width, 2)
     (True, 0.06)
+    >>> low, high = interval
+    >>> low, high
+    (0.28, 0.34)
     """
 
     low: float
@@ -121,6 +128,10 @@ class Interval:
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
+
+    def __iter__(self) -> Iterator[float]:
+        yield self.low
+        yield self.high
 
 
 class Estimate(NamedTuple):
@@ -230,9 +241,9 @@ class Estimates(MadeOnDemand[Estimate]):
 class Prevalence(float):
     """Share of positives in a sample: a float that carries its interval and warnings.
 
-    It goes through numpy, pandas, JSON and format strings as a plain number; `repr` shows more. It
-    is always the share *in the sample*, never in labelled and unlabeled rows together (that is
-    `joint_prior`). Arithmetic on it gives plain floats.
+    It goes through numpy, pandas, JSON and format strings as a plain number; `repr`, `summary`,
+    `plot` and a notebook show more. It is always the share *in the sample*, never in labelled and
+    unlabeled rows together (that is `joint_prior`). Arithmetic on it gives plain floats.
 
     Parameters
     ----------
@@ -260,6 +271,9 @@ class Prevalence(float):
     Prevalence(0.250, 95% interval [0.200, 0.300], n=1200, PAT)
     >>> print(p, f"{p:.1%}", p.count, p.label_frequency)
     0.25 25.0% 300.0 0.25
+    >>> low, high = p.interval
+    >>> low, high
+    (0.2, 0.3)
     """
 
     n_labeled: int
@@ -373,8 +387,64 @@ class Prevalence(float):
             "warnings": [asdict(caution) for caution in self.warnings],
         }
 
+    def summary(self) -> str:
+        """Everything in one line, for people: share, interval, verdict and warnings.
+
+        Examples
+        --------
+        >>> p = Prevalence(0.25, n_labeled=100, n_unlabeled=1200, method="PAT",
+        ...                interval=Interval(0.2, 0.3, 0.95), details={"likely_error": 0.02})
+        >>> print(p.summary())  # doctest: +NORMALIZE_WHITESPACE
+        25.0 % of 1,200 rows are positive (95 % interval 20.0 to 30.0 %). Probably within 3 points,
+        if the labelled positives are like those in the sample. PAT.
+        """
+        interval = f" ({_interval_in_words(self.interval)})" if self.interval else ""
+        codes = ", ".join(caution.code for caution in self.warnings)
+        return (
+            f"{notebook.percent(self)} % of {self.n_unlabeled:,} rows are positive{interval}. "
+            f"{self.verdict} {f'Warnings: {codes}. ' if codes else ''}{self.method}."
+        )
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the share with its interval and the verdict; it needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        PrevalenceDisplay
+            With the axes, `ax_`, and their figure, `figure_`.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("agg")
+        >>> p = Prevalence(0.25, n_labeled=100, n_unlabeled=1200, method="PAT",
+        ...                interval=Interval(0.2, 0.3, 0.95))
+        >>> p.plot().ax_.get_xlabel()
+        'share of positives (%)'
+        """
+        return display("PrevalenceDisplay").from_prevalence(self, ax=ax)
+
     def __str__(self) -> str:
         return float.__repr__(self)
+
+    def _repr_html_(self) -> str:
+        interval = f", {_interval_in_words(self.interval)}" if self.interval else ""
+        sizes = (
+            f"{self.method}: {self.n_unlabeled:,} rows, about {self.count:,.0f} positives; learned "
+            f"from {self.n_labeled:,} labelled positives."
+        )
+        return notebook.piece(
+            notebook.paragraph(f" positives{interval}", strong=f"{notebook.percent(self)} %"),
+            notebook.bar(as_share(self)),
+            notebook.paragraph(f"Verdict: {self.verdict}"),
+            notebook.listed((f"{each.code}:", each.sentence) for each in self.warnings),
+            notebook.paragraph(sizes, small=True),
+        )
 
     def __repr__(self) -> str:
         parts = [f"{float(self):.3f}"]
@@ -385,6 +455,16 @@ class Prevalence(float):
         if self.warnings:
             parts.append("warnings: " + " ".join(caution.code for caution in self.warnings))
         return f"Prevalence({', '.join(parts)})"
+
+
+def as_share(p: Prevalence) -> notebook.Share:
+    """What a bar shows of a prevalence."""
+    return notebook.Share(float(p), *(p.interval or (float(p), float(p))))
+
+
+def _interval_in_words(interval: Interval) -> str:
+    low, high = map(notebook.percent, interval)
+    return f"{100 * interval.level:g} % interval {low} to {high} %"
 
 
 def as_columns(prevalences: Sequence[Prevalence]) -> dict[str, list[Any]]:

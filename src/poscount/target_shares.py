@@ -8,6 +8,9 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
+from poscount import notebook
+from poscount.answer_table import html_table
+from poscount.displays import display
 from poscount.prevalence import Prevalence, as_columns
 from poscount.verdict import Caution
 
@@ -96,6 +99,31 @@ class TargetShares(Mapping[str, Prevalence]):
             `warnings`.
         """
         return nw.from_dict(columns_of([self]), backend=backend).to_native()
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the shares, stacked; it needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        TargetSharesDisplay
+            With the axes, `ax_`, and their figure, `figure_`.
+        """
+        found = display("TargetSharesDisplay")
+        return found.from_predictions(
+            [self], ["sample"], title=f"{found.title}, {self.method}", ax=ax
+        )
+
+    def _repr_html_(self) -> str:
+        rows = f"{self.method}: shares of {self.n_unlabeled:,} rows; they add up to 100 %."
+        return notebook.piece(
+            html_table(["target"], [([name], p) for name, p in self.items()]),
+            notebook.paragraph(rows, small=True),
+        )
 
     def __repr__(self) -> str:
         width = max(map(len, self))

@@ -7,11 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poscount import notebook
+from poscount.answer_table import html_table
 from poscount.auditing.agreement import Agreement
 from poscount.auditing.stratified import Labels, labels_needed
+from poscount.displays import display
 from poscount.errors import InputError
 from poscount.prevalence import Prevalence
 from poscount.verdict import Caution
+
+AGREEMENTS: dict[Agreement, str] = {
+    "agree": "The labels and the model agree.",
+    "unclear": "The labels neither confirm the model nor contradict it.",
+    "contradict": "The labels contradict the model.",
+}
 
 
 class StratumLabels(NamedTuple):
@@ -72,6 +81,21 @@ class Settlement:
         return self.prevalence if self.combined is None else self.combined
 
     @property
+    def answers(self) -> dict[str, Prevalence]:
+        """The answers that there are, by what they are made from."""
+        found = {
+            f"{self.n_labelled} labels alone": self.prevalence,
+            "labels and model": self.combined,
+            "model alone": self.model,
+        }
+        return {name: p for name, p in found.items() if p is not None}
+
+    @property
+    def agreement_in_words(self) -> str:
+        """Whether the labels and the model agree, in a sentence."""
+        return AGREEMENTS[self.agreement]
+
+    @property
     def n_labelled(self) -> int:
         """Number of labels."""
         return sum(stratum.labelled for stratum in self.strata)
@@ -107,6 +131,33 @@ class Settlement:
             "n_labelled": self.n_labelled,
             "strata": [stratum._asdict() for stratum in self.strata],
         }
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the answers beside each other; it needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        PrevalenceDisplay
+            With the axes, `ax_`, and their figure, `figure_`.
+        """
+        return display("PrevalenceDisplay").from_predictions(
+            list(self.answers.values()),
+            list(self.answers),
+            title=self.agreement_in_words,
+            ax=ax,
+        )
+
+    def _repr_html_(self) -> str:
+        return notebook.piece(
+            notebook.paragraph(self.agreement_in_words),
+            html_table(["by"], [([name], p) for name, p in self.answers.items()]),
+            notebook.listed((f"{each.code}:", each.sentence) for each in self.findings),
+        )
 
     def __repr__(self) -> str:
         parts = [repr(self.prevalence), f"model: {self.model!r}", self.agreement]

@@ -7,8 +7,11 @@ from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 
+from poscount import notebook
+from poscount.answer_table import ends_in_percent
+from poscount.displays import display
 from poscount.errors import join_names
-from poscount.prevalence import Prevalence
+from poscount.prevalence import Prevalence, as_share
 
 
 class Change(NamedTuple):
@@ -188,6 +191,35 @@ class Trend:
         columns = {name: [record[name] for record in records] for name in records[0]}
         return nw.from_dict(columns, backend=backend).to_native()
 
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the series, with marks where it has changed; it needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        TrendDisplay
+            With the axes, `ax_`, and their figure, `figure_`.
+        """
+        return display("TrendDisplay").from_trend(self, ax=ax)
+
+    def _repr_html_(self) -> str:
+        numbers = ["share", f"{100 * self.level:g} % interval", "rows", "change (points)"]
+        return notebook.piece(
+            *map(notebook.paragraph, str(self).splitlines()),
+            notebook.table(
+                [self.by, "0 to 100 %", *numbers, "changed from"],
+                [_html_cells(point) for point in self.points[: notebook.MOST_ROWS]],
+                numbers,
+                len(self.points),
+            ),
+            *map(notebook.paragraph, self.notes),
+            notebook.paragraph(f"{self.method}, {self.n_labeled:,} labelled positives", small=True),
+        )
+
     def __str__(self) -> str:
         groups = [point for point in self.points if point.prevalence is not None]
         named = [point.label for point in groups if _marked(point.from_previous)]
@@ -235,6 +267,23 @@ class Trend:
             names = ("smoothed", "smoothed_low", "smoothed_high")
             record |= dict(zip(names, value or (None, None, None), strict=True))
         return record
+
+
+def _html_cells(point: TrendPoint) -> list[notebook.Cell]:
+    p = point.prevalence
+    if p is None:
+        return [point.label, None, "no rows", *[None] * 4]
+    change = point.from_previous
+    marks = {"the one before": change, "the baseline": point.from_baseline}
+    return [
+        point.label,
+        as_share(p),
+        f"{notebook.percent(p)} %",
+        ends_in_percent(p),
+        f"{point.n_rows:,}",
+        f"{100 * change.difference:+.1f}" if change else None,
+        ", ".join(what for what, found in marks.items() if _marked(found)),
+    ]
 
 
 def _marked(change: Change | None) -> bool:

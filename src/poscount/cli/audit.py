@@ -30,12 +30,6 @@ from poscount.workflows import CsvFormat
 if TYPE_CHECKING:
     from poscount.prevalence import Prevalence
 
-AGREEMENTS = {
-    "agree": "The labels and the model agree.",
-    "unclear": "The labels neither confirm the model nor contradict it.",
-    "contradict": "The labels contradict the model.",
-}
-
 
 @with_reading_options
 def audit(
@@ -164,14 +158,9 @@ def _lines(record: dict[str, Any]) -> list[dict[str, Any]]:
 def _print_settlement(settled: Any, record: dict[str, Any]) -> None:
     level = settled.prevalence.interval.level
     heads = ["prevalence", f"{100 * level:g} % interval", "positives"]
-    answers = {
-        f"{settled.n_labelled} labels alone": settled.prevalence,
-        "labels and model": settled.combined,
-        "model alone": settled.model,
-    }
-    lines = [[name, *_cells(p)] for name, p in answers.items() if p is not None]
+    lines = [[name, *_cells(p)] for name, p in settled.answers.items()]
     print_table(["", *heads], lines, right=heads)
-    say(AGREEMENTS[settled.agreement])
+    say(settled.agreement_in_words)
     for caution in settled.findings:
         say(caution)
     heads = ["rows", "labelled", "positive", "expected by the model"]

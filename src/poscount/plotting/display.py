@@ -31,6 +31,10 @@ class Display:
     ax_: Any
     figure_: Any
 
+    def __repr__(self) -> str:
+        # A notebook shows it below the picture.
+        return f"{type(self).__name__}()"
+
     @classmethod
     def _on(cls, ax: Any, size: tuple[float, float]) -> Self:
         """Display on the caller's axes, or on those of a new figure if None."""
@@ -75,9 +79,9 @@ def pyplot() -> Any:
     return plt
 
 
-def plain(text: str) -> str:
+def plain(text: str, most: int = _MOST_LABEL) -> str:
     """Text from data as matplotlib shows it: on one line, not endless, and never a formula."""
-    return in_a_sentence(text, _MOST_LABEL).replace("$", r"\$")
+    return in_a_sentence(text, most).replace("$", r"\$")
 
 
 def picture_format(path: str | os.PathLike[str]) -> str:

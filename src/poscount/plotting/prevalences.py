@@ -5,18 +5,22 @@ from __future__ import annotations
 import datetime
 import importlib
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from poscount.base import Quantifier
+from poscount.group_answers import GroupAnswers
 from poscount.plotting.display import BLUE, ORANGE, Display, plain
 from poscount.prevalence import Prevalence
 
 Label = str | datetime.date
 # With more groups than this, marks are smaller and some labels are left out.
 MANY = 40
+# Characters of a verdict, and of one of its lines.
+_MOST_VERDICT, _LINE = 400, 78
 
 
 class ByGroupDisplay(Display):
@@ -39,12 +43,25 @@ class ByGroupDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
-        groups = model.quantify_groups(frame, by)
+        return cls.from_groups(model.quantify_groups(frame, by), ax=ax)
+
+    @classmethod
+    def from_groups(cls, groups: GroupAnswers, *, ax: Any = None) -> Self:
+        """Draw the answers of groups.
+
+        Parameters
+        ----------
+        groups : GroupAnswers
+            What `quantify_groups` returned.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        """
+        answers = list(groups.values())
         return cls.from_predictions(
-            list(groups.values()),
+            answers,
             [group_label(values) for values in groups],
-            title=f"{cls.title}, {type(model).__name__}",
-            xlabel=by if isinstance(by, str) else ", ".join(by),
+            title=f"{cls.title}, {answers[0].method}" if answers else cls.title,
+            xlabel=", ".join(groups.by),
             ax=ax,
         )
 
@@ -75,6 +92,34 @@ class PrevalenceDisplay(ByGroupDisplay):
     """
 
     title = "Share of positives"
+
+    @classmethod
+    def from_prevalence(cls, prevalence: Prevalence, *, ax: Any = None) -> Self:
+        """Draw one answer: a bar with its interval, below the verdict.
+
+        Parameters
+        ----------
+        prevalence : Prevalence
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        """
+        display = cls._on(ax, (6.4, 1.9))
+        ax, value = display.ax_, 100 * float(prevalence)
+        ax.barh(0, value, height=0.5, color=BLUE, label="estimate")
+        if prevalence.interval:
+            low, high = (100 * end for end in prevalence.interval)
+            ends = np.maximum(0, [[value - low], [high - value]])
+            label = f"{100 * prevalence.interval.level:g} % interval"
+            ax.errorbar(value, 0, xerr=ends, fmt="none", ecolor=ORANGE, capsize=5, label=label)
+        ax.set_xlim(0, 100)
+        ax.set_ylim(-0.5, 1.1)  # with room for the legend
+        ax.set_yticks([])
+        display._finish(xlabel="share of positives (%)", grid="x")
+        ax.legend(frameon=False, loc="upper right", ncols=2)
+        told = textwrap.wrap(plain(str(prevalence.verdict), _MOST_VERDICT), _LINE)
+        head = f"{value:.1f} % of {prevalence.n_unlabeled:,} rows, {plain(prevalence.method)}"
+        ax.set_title("\n".join([head, *told]), loc="left", fontsize="medium")
+        return display
 
     @classmethod
     def from_predictions(  # type: ignore[override]

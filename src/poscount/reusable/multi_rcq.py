@@ -15,6 +15,7 @@ from poscount.calibration.files import chosen_calibrations
 from poscount.counting import CountingQuantifier
 from poscount.counts import Counts, GroupedCounts
 from poscount.errors import InputError
+from poscount.group_answers import GroupAnswers
 from poscount.grouping import group_keys
 from poscount.prevalence import Estimate
 from poscount.reusable.groups_profile import GroupsProfile, profile_groups
@@ -270,10 +271,11 @@ class MultiRCQ(CountingQuantifier):
 
     def quantify_groups(  # type: ignore[override]
         self, frame: Any, by: str | Sequence[str], *, weights: Any = None
-    ) -> dict[tuple, TargetShares]:
+    ) -> GroupAnswers[TargetShares]:
         """Estimate the shares in each group of a frame; parameters as in `quantify_by`."""
         groups, answers = self._answers_by_group(frame, by, weights)
-        return dict(zip(group_keys(groups), answers, strict=True))  # type: ignore[arg-type]
+        shares = zip(group_keys(groups), answers, strict=True)
+        return GroupAnswers(shares, groups.columns)  # type: ignore[arg-type]
 
     def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:
         """Estimate the share of every target in each group of a frame.

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from poscount.answer_table import SharedCaution, shared_cautions
 from poscount.output_files import csv_writer, write_whole
 from poscount.prevalence import Prevalence
-from poscount.verdict import Caution
 
 if TYPE_CHECKING:
     from poscount.change import Trend
@@ -67,26 +67,9 @@ class Result(NamedTuple):
         return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **told}
 
 
-class WarningOfResults(NamedTuple):
-    """A warning that some results have: its worst case, and which results those are."""
-
-    caution: Caution
-    worst: Result
-    results: list[Result]
-
-
-def warnings_of(results: Iterable[Result]) -> list[WarningOfResults]:
+def warnings_of(results: Iterable[Result]) -> list[SharedCaution[Result]]:
     """Collect the warnings of results, each code once, in the words of its worst case."""
-    found: dict[str, list[tuple[Caution, Result]]] = {}
-    for result in results:
-        for caution in result.prevalence.warnings:
-            found.setdefault(caution.code, []).append((caution, result))
-    return [
-        WarningOfResults(
-            *max(cases, key=lambda case: abs(case[0].value or 0.0)), [result for _, result in cases]
-        )
-        for cases in found.values()
-    ]
+    return shared_cautions((result, result.prevalence) for result in results)
 
 
 def write_csv(results: Sequence[Result], file: IO[str], *, for_spreadsheet: bool = False) -> None:
