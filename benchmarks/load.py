@@ -3,9 +3,10 @@
 ``python benchmarks/load.py`` starts a server of its own on loopback, and lets 50 people with 10 MB
 each come at the same moment, twice: alone, and beside a client that opens as many sessions as it
 can with 1,000 replicates in each, sends large JSON bodies and large files, holds connections half
-open, trickles uploads, and asks without a pause. Everybody has an address of their own. The hostile
-client runs at the lowest priority of the machine, because otherwise it would take the processor
-from the server as no client on another machine can.
+open, trickles uploads, and asks without a pause. It begins first, and people come when it has got
+all the sessions it can get: the last column says how many. Everybody has an address of their own.
+The hostile client runs at a low priority, because otherwise it would take the processor from the
+server as no client on another machine can.
 
 ``--soak MINUTES`` lets a few people come again and again beside the hostile client, and prints what
 the server has in memory and on disk over the time. ``--costs`` measures the methods, for
@@ -101,10 +102,15 @@ class Client:
 # The hostile client
 
 
-def attack(port: int, stop: Any) -> None:
+def attack(port: int, stop: Any, reached: Any) -> None:
     """Do everything that one client can do to keep a server from others, until told to stop."""
-    os.nice(19)
-    ways = [_fill_with_estimates, _send_large_json, _send_large_files, _trickle, _ask_on_and_on]
+    os.nice(10)
+    filling = threading.Thread(target=_fill_with_estimates, args=(port, stop, reached), daemon=True)
+    filling.start()
+    # What follows takes connections, and the client would stand in its own way.
+    while filling.is_alive() and not reached.value:
+        time.sleep(0.1)
+    ways = [_send_large_json, _send_large_files, _trickle, _ask_on_and_on]
     threads = [
         threading.Thread(target=_again, args=(way, port, stop), daemon=True)
         for way in [*ways, _send_large_json, _send_large_files, *[_ask_on_and_on] * 3]
@@ -123,16 +129,17 @@ def _again(way: Callable[[int, Any], None], port: int, stop: Any) -> None:
         time.sleep(0.1)
 
 
-def _fill_with_estimates(port: int, stop: Any) -> None:
+def _fill_with_estimates(port: int, stop: Any, reached: Any) -> None:
     client, sessions = Client(port, HOSTILE), []
     with contextlib.suppress(AssertionError):
         while True:
             sessions.append(client.ask("POST", "sessions")["session"])
             client.ask("POST", f"sessions/{sessions[-1]}/example")
             client.estimate(sessions[-1], **LONG)
+    reached.value = len(sessions)
     while not stop.is_set():
         for session in sessions:
-            with contextlib.suppress(AssertionError):
+            with contextlib.suppress(OSError, AssertionError, http.client.HTTPException):
                 client.estimate(session, **LONG)
         time.sleep(1)
 
@@ -196,15 +203,18 @@ def _ask_on_and_on(port: int, stop: Any) -> None:
 
 @contextlib.contextmanager
 def attacked(port: int, hostile: bool) -> Any:
-    """Have the hostile client at work, or nobody."""
+    """Have the hostile client at work, or nobody; give the number of sessions that it holds."""
     context = multiprocessing.get_context("spawn")
-    stop = context.Event()
-    process = context.Process(target=attack, args=(port, stop), daemon=True)
+    stop, reached = context.Event(), context.Value("i", 0)
+    process = context.Process(target=attack, args=(port, stop, reached), daemon=True)
     if hostile:
         process.start()
-        time.sleep(20)
+        while not reached.value:
+            assert process.is_alive(), "the hostile client gave up"
+            time.sleep(0.1)
+        time.sleep(10)
     try:
-        yield
+        yield reached.value
     finally:
         stop.set()
         if hostile:
@@ -232,7 +242,7 @@ class Sampler(threading.Thread):
 
 
 def crowd(people: int, sample: bytes, hostile: bool) -> tuple[list[float], dict[str, float]]:
-    """Let people come at once: the seconds that each needed, and the most memory."""
+    """Let people come at once: the seconds that each needed, and the most of everything else."""
     seconds: list[float] = []
     answers: list[float] = []
     failures: list[BaseException] = []
@@ -248,7 +258,7 @@ def crowd(people: int, sample: bytes, hostile: bool) -> tuple[list[float], dict[
     with serve_process() as server:
         Client(server.port, "127.0.0.1").visit(rows(0.1))  # everything is imported
         sampler = Sampler(server)
-        with attacked(server.port, hostile):
+        with attacked(server.port, hostile) as n_sessions:
             threads = [threading.Thread(target=come, args=(server.port, i)) for i in range(people)]
             for thread in threads:
                 thread.start()
@@ -257,21 +267,25 @@ def crowd(people: int, sample: bytes, hostile: bool) -> tuple[list[float], dict[
         sampler.done.set()
     assert not failures, failures
     assert len(set(answers)) == 1, "the same files gave different answers"
-    return seconds, sampler.most
+    return seconds, {**sampler.most, "sessions": n_sessions}
 
 
 def compare(people: int, megabytes: float) -> None:
     """Print how long people wait alone and beside the hostile client."""
     sample = rows(megabytes)
-    print("| | median | 90 % | longest | memory of the server | with all its processes |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| | median | 90 % | longest | memory of the server | with all its processes "
+        "| sessions of the hostile client |"
+    )
+    print("|---|---|---|---|---|---|---|")
     medians = []
     for name, hostile in (("alone", False), ("beside a hostile client", True)):
         seconds, most = crowd(people, sample, hostile)
         medians.append(statistics.median(seconds))
         print(
             f"| {name} | {medians[-1]:.1f} s | {np.quantile(seconds, 0.9):.1f} s "
-            f"| {max(seconds):.1f} s | {most['server']:.0f} MB | {most['all']:.0f} MB |",
+            f"| {max(seconds):.1f} s | {most['server']:.0f} MB | {most['all']:.0f} MB "
+            f"| {most['sessions']:.0f} |",
             flush=True,
         )
     ratio = medians[1] / medians[0]

@@ -444,11 +444,15 @@ def test_ambiguous_delimiter(write):
 
 def test_options_that_make_no_sense(write):
     path = write("trap.csv", "a\n1\n")
-    for delimiter in ("\\t", "", '"', "\n", "é"):
+    for delimiter in ("\\t", "", '"', "\n", "é", "\0"):
         assert "the delimiter must be one ASCII character" in str(
             error(path, csv_format=CsvFormat(delimiter))
         )
     assert "a point or a comma, not ';'" in str(error(path, csv_format=CsvFormat(decimal=";")))
+    for encoding in ("klingon", "utf-8\0", "\ud800", "base64"):
+        assert f"the encoding {encoding!r} is not known" in str(
+            error(path, csv_format=CsvFormat(encoding=encoding))
+        )
 
 
 def test_decimal_comma(write):

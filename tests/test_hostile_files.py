@@ -230,6 +230,22 @@ COLUMNS = {
 }
 
 
+def test_as_many_features_as_a_file_says_are_not_named_before_they_are_counted(rows, tmp_path):
+    from sklearn.svm import OneClassSVM
+
+    # No array of a model with a scorer of another library has this number.
+    PAT(OneClassSVM(), random_state=0).fit(rows).save(tmp_path / "model")
+    tree = hostile_models.open_model(tmp_path / "model")
+    tree["state"]["n_features_in_"] = 2**31
+    (tmp_path / "model").write_bytes(hostile_models.close_model(tree))
+    with pytest.raises(FileError, match="its columns are not its features"):
+        poscount.load(tmp_path / "model")
+    older = PAT()
+    older.n_features_in_ = 2**31
+    with pytest.raises(ValueError, match="too many features"):
+        older.complete()
+
+
 @pytest.mark.parametrize("name", COLUMNS)
 def test_hostile_columns_are_refused(name, load_spoilt):
     with pytest.raises(FileError, match="usable model"):

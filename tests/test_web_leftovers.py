@@ -29,11 +29,13 @@ def temporary(tmp_path, monkeypatch):
 
 
 @contextlib.contextmanager
-def started(directory):
+def started(directory, confine=None):
     """A server with this directory for temporary files; killed at the end if it still runs."""
     command = [sys.executable, "-m", "poscount", "serve", "--port", "0"]
     environment = {**os.environ, "TMPDIR": str(directory)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, preexec_fn=confine
+    ) as process:
         try:
             yield process, re.search(r"http://[\d.:]+/", process.stdout.readline())[0]
             process.wait(timeout=120)
@@ -125,3 +127,28 @@ def test_a_directory_of_somebody_else_is_not_touched(temporary, monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: 12345)
     ServerDirectory().remove()
     assert other.path.exists()
+
+
+def test_a_full_disk_is_said_in_a_sentence(short_path, capfd):
+    resource = pytest.importorskip("resource")
+
+    def confine():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    with (
+        started(short_path, confine) as (process, address),
+        httpx.Client(base_url=address, trust_env=False, timeout=60) as http,
+    ):
+        session = http.post("/api/sessions").json()["session"]
+        refused = http.post(
+            f"/api/sessions/{session}/files",
+            data={"role": "unlabeled"},
+            files={"file": ("u.csv", b"a\n" + b"1\n" * 20_000)},
+        )
+        assert refused.status_code == 507
+        assert "disk of the server is full" in refused.json()["message"]
+        # What was stored of it is gone, and the server goes on.
+        assert http.get(f"/api/sessions/{session}").json()["files"] == []
+        process.send_signal(signal.SIGINT)
+    assert list(short_path.iterdir()) == []
+    assert capfd.readouterr().err == ""

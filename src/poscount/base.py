@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -188,10 +189,12 @@ class Quantifier(BaseEstimator):
         require(hasattr(self, "columns_") == accepts.coded, "its columns are missing.")
         numeric = getattr(self, "numeric_features_", [])
         if not accepts.coded:
-            require(set(numeric) <= set(self.feature_names), "it has no such numeric features.")
+            require(self._has_features(numeric), "it has no such numeric features.")
             return
         columns = self.columns_
-        require(columns.names_ == self.feature_names, "its columns are not its features.")
+        # Their number first: it may be too large for a list of that many names.
+        same = len(columns.names_) == self.n_features_in_ and columns.names_ == self.feature_names
+        require(same, "its columns are not its features.")
         if hasattr(self, "numeric_features_"):
             numbers = [columns.names_[j] for j in columns.numbers]
             require(numeric == numbers, "its numeric features are not its columns of numbers.")
@@ -204,6 +207,13 @@ class Quantifier(BaseEstimator):
             require(accepts.wide, "it cannot have a projection.")
             n_projected = len(self.projection_.dimension_)
             require(n_projected == columns.n_design, "its projection is of other columns.")
+
+    def _has_features(self, asked: list[str]) -> bool:
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            return set(asked) <= set(names)
+        places = (re.fullmatch("x([0-9]{1,18})", name) for name in asked)
+        return all(place and int(place[1]) < self.n_features_in_ for place in places)
 
     def _set_apart(
         self, positives: Any, features: Sequence[str] | None

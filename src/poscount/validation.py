@@ -19,6 +19,7 @@ from poscount.columns import Columns, looks_like_identifier
 from poscount.errors import InputError, ask_about_similar, join_names
 from poscount.projection import MOST_COLUMNS, learn_projection
 from poscount.rows import InputSupport, Rows, holds_numbers
+from poscount.schema import require
 from poscount.words import (
     CATEGORIES,
     DATES,
@@ -31,6 +32,8 @@ from poscount.words import (
 _NAMES_SHOWN = 20
 # Of zeros and ones that words become; a covariance of more takes seconds.
 _MOST_DESIGN_COLUMNS = 1000
+# No file without columns was ever written for as many features.
+_MOST_OF_OLDER = 100_000
 
 
 def input_support(scorer: BaseEstimator) -> InputSupport:
@@ -248,8 +251,13 @@ def sample_rows(estimator: BaseEstimator, data: Any, accepts: InputSupport) -> R
 def columns_of_older(estimator: BaseEstimator) -> Columns:
     """Columns of a model from an older file, which took numbers without gaps only."""
     names = getattr(estimator, "feature_names_in_", None)
-    named = [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else names
-    return Columns.plain([str(name) for name in named])
+    if names is None:
+        # Nothing has been checked yet, and any number can be in a file.
+        n_features = estimator.n_features_in_
+        known = isinstance(n_features, int) and n_features <= _MOST_OF_OLDER
+        require(known, "it has too many features for so old a file.")
+        names = [f"x{j}" for j in range(n_features)]
+    return Columns.plain([str(name) for name in names])
 
 
 def _check_kinds(rows: Rows, columns: Columns) -> None:

@@ -45,13 +45,12 @@ def stopped_by_signals() -> Iterator[None]:
 
 @contextmanager
 def ordinary_signals() -> Iterator[None]:
-    """Let signals be what they are in Python, for a server that handles them by itself."""
-    with _handlers(
-        {
-            number: signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-            for number in _SIGNALS
-        }
-    ):
+    """Let signals end the process, for a server that cleans up when it gets one.
+
+    It then sends itself the signal again, and must not go through Python's own way out: that
+    would look for temporary files which are deleted by then.
+    """
+    with _handlers(dict.fromkeys(_SIGNALS, signal.SIG_DFL)):
         yield
 
 

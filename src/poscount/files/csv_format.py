@@ -59,7 +59,7 @@ class CsvFormat(NamedTuple):
         if delimiter is None and re.search(r"\.tsv(\.gz|\.zst|\.zip)?$", path.lower()):
             return self.checked("")._replace(delimiter="\t")
         if delimiter is not None and (
-            len(delimiter) != 1 or delimiter in '"\r\n' or delimiter > "~"
+            len(delimiter) != 1 or delimiter in '"\r\n\0' or delimiter > "~"
         ):
             raise InputError(
                 f"the delimiter must be one ASCII character, not {delimiter!r}.", option="delimiter"
@@ -89,7 +89,7 @@ class CsvFormat(NamedTuple):
         try:
             # Also refuses codecs that are no encodings of text, such as base64.
             "".encode(self.encoding or "utf-8")
-        except LookupError:
+        except (LookupError, ValueError):
             raise InputError(
                 f"the encoding {self.encoding!r} is not known; usual ones are utf-8, utf-16, "
                 "cp1252 (Windows) and latin-1.",

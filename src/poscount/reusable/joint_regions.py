@@ -213,7 +213,13 @@ class JointRegions(BaseEstimator):
 
     def _content_hash(self) -> str:
         meta = {"names": self.names_, "parts": [part.hash_ for part in self.parts_]}
-        arrays = {"directions": self.discriminant_.directions_, "sizes": self.sizes_}
+        told_apart = self.discriminant_
+        arrays = {
+            "location": told_apart.location_,
+            "directions": told_apart.directions_,
+            "offsets": told_apart.offsets_,
+            "sizes": self.sizes_,
+        }
         arrays |= {f"table {k}": table for k, table in enumerate(self.tables_)}
         return container.digest(meta, {**arrays, "outside": self.outside_})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from pathlib import Path
@@ -63,6 +64,7 @@ _UPLOAD_FORM = {
     }
 }
 # The name of a field that nobody knows may be as long as the request.
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _LONGEST_FIELD = 60
 _MEDIA_TYPES = {
     ".csv": "text/csv; charset=utf-8",
@@ -114,6 +116,7 @@ def make_app(
     app.add_exception_handler(RefusedError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_invalid)
     app.add_exception_handler(HTTPException, _refuse_http)
+    app.add_exception_handler(OSError, _refuse_without_space)
     app.mount("/static", StaticFiles(directory=_STATIC))
     app.get("/", include_in_schema=False)(_page)
     _add_api(app, limits)
@@ -270,3 +273,10 @@ async def _refuse_invalid(request: Request, error: Any) -> JSONResponse:
 
 async def _refuse_http(request: Request, error: Any) -> JSONResponse:
     return await _refuse(request, RefusedError(error.status_code, f"{error.detail}."))
+
+
+async def _refuse_without_space(request: Request, error: Any) -> JSONResponse:
+    if error.errno not in _NO_SPACE:
+        raise error
+    sentence = "The disk of the server is full; ask whoever runs it, or try again later."
+    return await _refuse(request, RefusedError(507, sentence))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import signal
 import socket
 import webbrowser
 from collections.abc import Sequence
@@ -92,6 +93,7 @@ class _Server(uvicorn.Server):
         self.host, self.open_browser = host, open_browser
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._heed_closed_terminal()
         await super().startup(sockets)
         if self.should_exit or not sockets:
             return
@@ -104,6 +106,13 @@ class _Server(uvicorn.Server):
         print(end="", flush=True)
         if self.open_browser:
             webbrowser.open(address)
+
+    def _heed_closed_terminal(self) -> None:
+        """Stop in good order for SIGHUP, too, which uvicorn does not know; not under nohup."""
+        hangup = getattr(signal, "SIGHUP", None)
+        if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(hangup, self.handle_exit, hangup, None)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # First, because requests that wait for work would otherwise be cancelled, and log that.
