@@ -45,6 +45,51 @@ def read_rows(
     )
 
 
+class RowSample:
+    """All rows of batches, or `most` of them drawn at random; fed batch by batch.
+
+    The rows keep their order. Every row gets a random number, and those with the smallest are
+    kept, so the choice does not depend on how the rows are spread over batches, nor does memory on
+    their number.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> sample = RowSample(2, seed=0)
+    >>> for start in (0, 3):
+    ...     sample.add(pa.record_batch({"a": [start, start + 1, start + 2]}))
+    >>> sample.rows().table.num_rows, sample.rows().n_rows
+    (2, 6)
+    """
+
+    def __init__(self, most: int, *, seed: int) -> None:
+        self.most, self.n_rows = most, 0
+        self._draw = stream(seed, "some rows")
+        self._kept: Any = None
+        self._numbers = np.empty(0)
+
+    def add(self, batch: Any) -> None:
+        """Look at the next rows."""
+        pa = pyarrow()
+        self.n_rows += batch.num_rows
+        tables = [pa.Table.from_batches([batch])]
+        tables = tables if self._kept is None else [self._kept, *tables]
+        try:
+            self._kept = pa.concat_tables(tables, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise InputError(
+                "a column does not have the same type as in the rows before."
+            ) from error
+        self._numbers = np.append(self._numbers, self._draw.random(batch.num_rows))
+        if len(self._numbers) > self.most:
+            chosen = np.sort(np.argpartition(self._numbers, self.most)[: self.most])
+            self._kept, self._numbers = self._kept.take(chosen), self._numbers[chosen]
+
+    def rows(self) -> SampledRows:
+        """What was drawn of the rows so far."""
+        return SampledRows(self._kept, self.n_rows)
+
+
 def sample_rows_from_files(
     model: Quantifier,
     files: Sequence[str],
@@ -55,9 +100,7 @@ def sample_rows_from_files(
 ) -> SampledRows:
     """Read the columns that a model was fitted on: all rows, or `most` drawn at random.
 
-    The rows keep their order. Every row gets a random number, and those with the smallest are
-    kept, so the choice does not depend on how the rows are spread over files, nor does memory on
-    the size of the files.
+    They are drawn as `RowSample` draws them.
 
     Examples
     --------
@@ -68,25 +111,14 @@ def sample_rows_from_files(
     >>> table.num_rows, n
     (100, 8070)
     """
-    pa = pyarrow()
-    draw = stream(seed, "some rows")
-    kept, numbers, n_rows = None, np.empty(0), 0
+    sample = RowSample(most, seed=seed)
     columns = model_columns(model)
     for file in files:
         for batch in read_batches(
             file, columns=columns, numeric=model.numeric_features_, csv_format=csv_format
         ):
-            n_rows += batch.num_rows
-            tables = [pa.Table.from_batches([batch])]
-            tables = tables if kept is None else [kept, *tables]
             try:
-                kept = pa.concat_tables(tables, promote_options="permissive")
-            except pa.ArrowException as error:
-                raise InputError(
-                    "a column does not have the same type as in the files before.", file=file
-                ) from error
-            numbers = np.append(numbers, draw.random(batch.num_rows))
-            if len(numbers) > most:
-                chosen = np.sort(np.argpartition(numbers, most)[:most])
-                kept, numbers = kept.take(chosen), numbers[chosen]
-    return SampledRows(kept, n_rows)
+                sample.add(batch)
+            except InputError as error:
+                raise error.at(file=file) from error
+    return sample.rows()

@@ -177,6 +177,14 @@ def _add_api(app: FastAPI, limits: Limits) -> None:
         await service.add_file(session, request)
         return session_info(session, limits)
 
+    @app.get("/api/sessions/{session}/reading", **api)
+    async def see_reading(session: ASession) -> list[schemas.FileProgress]:
+        """List the files that are being read, and how far that is."""
+        return [
+            schemas.FileProgress(name=name, fraction=job.fraction)
+            for name, job in session.reading.items()
+        ]
+
     @app.delete("/api/sessions/{session}/files/{file}", **api)
     async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
         """Delete a file."""

@@ -9,7 +9,7 @@ from poscount.web.refusals import RefusedError
 from poscount.web.sessions import Upload
 from poscount.workflows import CsvFormat
 
-ROLES = ("positives", "unlabeled")
+ROLES = ("positives", "unlabeled", "reference")
 # Fields of the form; for an empty one the default is used.
 CHOICES: dict[str, tuple[str, ...]] = {
     "role": ROLES,
@@ -44,7 +44,9 @@ def read_fields(fields: dict[str, str]) -> tuple[str, CsvFormat]:
         if name in CHOICES and value not in CHOICES[name]:
             raise RefusedError(422, f"{name} must be one of {' '.join(CHOICES[name])}.", name)
     if "role" not in fields:
-        raise RefusedError(422, "The form needs a field role: positives or unlabeled.", "role")
+        raise RefusedError(
+            422, "The form needs a field role: positives, unlabeled or reference.", "role"
+        )
     return fields["role"], CsvFormat(
         delimiter=fields.get("delimiter") or None,
         decimal=fields.get("decimal", "."),

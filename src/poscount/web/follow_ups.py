@@ -48,6 +48,15 @@ def add_follow_ups(app: FastAPI, api: dict[str, Any]) -> None:
         job = service.start_trend(session, found, wanted)
         return follow_up_info(service, session, found, job)
 
+    @app.post(f"{_ESTIMATE}/comparison", status_code=202, **api)
+    async def start_comparison(
+        service: AService, session: ASession, estimate: str
+    ) -> schemas.FollowUpInfo:
+        """Queue a comparison with the file whose role is reference."""
+        found = session.estimate(estimate)
+        job = service.start_comparison(session, found)
+        return follow_up_info(service, session, found, job)
+
     @app.post(f"{_ESTIMATE}/audit", status_code=202, **api)
     async def start_audit(
         service: AService, session: ASession, estimate: str, wanted: schemas.AuditRequest
@@ -72,7 +81,7 @@ def add_follow_ups(app: FastAPI, api: dict[str, Any]) -> None:
     async def see_follow_up(
         service: AService, session: ASession, estimate: str, kind: schemas.FollowUpKind
     ) -> schemas.FollowUpInfo:
-        """Get the state of a trend, an audit or a settlement and, when it is done, its result."""
+        """Get the state of such work and, when it is done, its result."""
         found = session.estimate(estimate)
         return follow_up_info(service, session, found, _requested(found, kind.value))
 

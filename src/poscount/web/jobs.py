@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
 from concurrent.futures import Future
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -208,6 +210,13 @@ def _context() -> Any:
     context = multiprocessing.get_context("forkserver")
     # The library is imported once, in the process that all workers are forked from.
     context.set_forkserver_preload(["poscount.web.worker"])
+    # Ctrl-C reaches all processes of a terminal. The server ends its workers by itself; interrupted
+    # by the signal as well, they would print where they were.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return context
 
 

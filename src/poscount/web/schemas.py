@@ -119,7 +119,7 @@ class FileInfo(FileContent):
 
     id: str
     name: str
-    role: Literal["positives", "unlabeled"]
+    role: Literal["positives", "unlabeled", "reference"]
     size: int
     settings: dict[str, str]
 
@@ -378,6 +378,13 @@ class DiagnosisInfo(JobInfo):
     diagnosis: Diagnosis | None
 
 
+class FileProgress(BaseModel):
+    """A file that is being read, and which part of it has been, if that is known."""
+
+    name: str
+    fraction: float | None
+
+
 class TrendRequest(BaseModel):
     """By what to group rows that follow each other in time, and what to compare groups with."""
 
@@ -406,6 +413,7 @@ class FollowUpKind(StrEnum):
     """Further work on an estimate, besides the check of its assumptions."""
 
     trend = "trend"
+    comparison = "comparison"
     audit = "audit"
     settlement = "settlement"
 
@@ -413,8 +421,9 @@ class FollowUpKind(StrEnum):
 class FollowUpInfo(JobInfo):
     """Further work on an estimate and, when it is done, its result.
 
-    That is what `poscount.Trend.to_dict` and `poscount.Settlement.to_dict` give, or of an audit the
-    names of `columns` and the cells of `rows`.
+    That is what `poscount.Trend.to_dict` and `poscount.Settlement.to_dict` give; of an audit the
+    names of `columns` and the cells of `rows`; of a comparison the `difference` with its
+    `interval`, both `samples`, a `reading` ("clean", "overlap" or "drift") and a `sentence`.
     """
 
     result: dict[str, Any] | None

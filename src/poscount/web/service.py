@@ -24,6 +24,7 @@ from poscount.web.server_directory import ServerDirectory
 from poscount.web.sessions import Estimate, Session, Sessions, Upload
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
+    CompareTask,
     DiagnoseTask,
     EstimateTask,
     FollowUp,
@@ -112,7 +113,7 @@ class Service:
         again = replace(upload, csv_format=csv_format, settings=without_role(fields))
         with session.receiving():
             await self._inspect(session, again)
-        session.example = False
+        session.example = session.example and upload.role == "reference"
         session.uploads[upload.id] = again
 
     async def add_example(self, session: Session) -> None:
@@ -135,7 +136,7 @@ class Service:
     async def remove_file(self, session: Session, upload: Upload) -> None:
         """Delete a file."""
         await self._make_way(session)
-        session.example = False
+        session.example = session.example and upload.role == "reference"
         self.sessions.remove_upload(session, upload)
 
     async def start_estimate(self, session: Session, wanted: schemas.EstimateRequest) -> Estimate:
@@ -176,7 +177,7 @@ class Service:
         cells = sum(upload.content.rows * len(upload.content.columns) for upload in unlabeled)
         queue = self.long_estimates if is_long(task, cells) else self.estimates
         job = queue.submit(task, session.owner)
-        files = tuple(session.uploads.values())
+        files = session.estimated
         directory.mkdir(mode=0o700)
         estimate = Estimate(secrets.token_hex(8), directory, task, wanted, files, job)
         self.sessions.keep_estimate(session, estimate)
@@ -238,6 +239,14 @@ class Service:
             raise RefusedError(422, sentence, "trend")
         task = TrendTask(estimate.task, wanted.by, wanted.baseline, wanted.smooth)
         return self.start_follow_up(session, estimate, "trend", task)
+
+    def start_comparison(self, session: Session, estimate: Estimate) -> Job:
+        """Queue a comparison of an estimate's files with the reference."""
+        reference = next(iter(session.of_role("reference")), None)
+        if reference is None:
+            raise RefusedError(422, "There is no reference yet; add a file of it.", "reference")
+        task = CompareTask(estimate.task, reference.sent, reference.csv_format)
+        return self.start_follow_up(session, estimate, "comparison", task)
 
     def start_follow_up(
         self, session: Session, estimate: Estimate, kind: str, task: FollowUp
@@ -309,12 +318,15 @@ class Service:
         self, session: Session, upload: Upload, *, example: str | None = None
     ) -> None:
         task = InspectTask(upload.sent, upload.csv_format, self.limits, example)
+        job = session.reading[upload.name] = self.inspections.submit(task, session.owner)
         try:
-            content = await _outcome(self.inspections.submit(task, session.owner))
+            content = await _outcome(job)
         except RefusedError as problem:
             _check_open(session)
             problem.field = problem.field or upload.role
             raise
+        finally:
+            session.reading.pop(upload.name, None)
         _check_open(session)
         for column in content["columns"]:
             for name in ("problem", "no_periods"):
@@ -326,10 +338,10 @@ class Service:
         upload.content = schemas.FileContent.model_validate(content)
 
     def _keep(self, session: Session, upload: Upload) -> None:
-        session.example = False
-        if upload.role == "positives":
-            # There is one file of positives: a new one replaces the old.
-            for old in session.of_role("positives"):
+        session.example = session.example and upload.role == "reference"
+        if upload.role != "unlabeled":
+            # There is one file of positives, and one reference: a new one replaces the old.
+            for old in session.of_role(upload.role):
                 self.sessions.remove_upload(session, old)
         session.uploads[upload.id] = upload
 

@@ -89,6 +89,7 @@ class Session:
     uploads: dict[str, Upload] = field(default_factory=dict)
     estimates: dict[str, Estimate] = field(default_factory=dict)
     incoming: int = 0
+    reading: dict[str, Job] = field(default_factory=dict)
     closed: bool = False
 
     @property
@@ -120,8 +121,13 @@ class Session:
     def last(self) -> Estimate | None:
         """The newest estimate, unless the files are not those that it was made from any more."""
         newest = next(reversed(self.estimates.values()), None)
-        same = newest is not None and newest.uploads == tuple(self.uploads.values())
+        same = newest is not None and newest.uploads == self.estimated
         return newest if same else None
+
+    @property
+    def estimated(self) -> tuple[Upload, ...]:
+        """The files that estimates are made from: all but the reference."""
+        return tuple(upload for upload in self.uploads.values() if upload.role != "reference")
 
     def of_role(self, role: str) -> list[Upload]:
         """List the uploads of one role, in the order in which they came."""

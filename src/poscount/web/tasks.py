@@ -6,6 +6,7 @@ heavy.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +22,10 @@ AVAILABLE_METHODS = sorted(
     (name for name in registry.METHODS if name not in _SLOW),
     key=lambda name: name != registry.DEFAULT_METHOD,
 )
+
+
+# Told what is being done and, if that is known, which part of it is done.
+ReportStep = Callable[[str, float | None], None]
 
 
 class SentFile(NamedTuple):
@@ -152,6 +157,27 @@ class TrendTask(FollowUp):
     by: str
     baseline: int
     smooth: bool
+
+
+@dataclass(frozen=True)
+class CompareTask(FollowUp):
+    """Compare the share of an estimate's files with that of another sample.
+
+    Attributes
+    ----------
+    reference : SentFile
+        The other sample.
+    reference_format : CsvFormat
+        How it is written.
+    """
+
+    reference: SentFile
+    reference_format: CsvFormat
+
+    @property
+    def files(self) -> tuple[SentFile, ...]:
+        """All files, the positives first and the reference last."""
+        return (*super().files, self.reference)
 
 
 @dataclass(frozen=True)

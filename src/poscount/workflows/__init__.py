@@ -25,6 +25,7 @@ _PLACES = {
     "audit": "poscount.workflows.audits",
     "check_output": "poscount.workflows.outputs",
     "check_picture": "poscount.workflows.outputs",
+    "compare": "poscount.workflows.change",
     "count": "poscount.workflows.estimates",
     "csv_writer": "poscount.output_files",
     "describe_columns": "poscount.workflows.columns",
@@ -42,7 +43,8 @@ _PLACES = {
     "merge": "poscount.workflows.estimates",
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
-    "score_picture": "poscount.workflows.scores",
+    "quantify_with_scores": "poscount.workflows.scores",
+    "replacing": "poscount.output_files",
     "settle": "poscount.workflows.audits",
     "sheet_names": "poscount.workflows.inspection",
     "trend": "poscount.workflows.change",
@@ -57,10 +59,10 @@ _PLACES = {
 if TYPE_CHECKING:
     from poscount.files.arrow import OnProgress
     from poscount.files.csv_format import CsvFormat
-    from poscount.output_files import csv_writer, is_standard_output, write_whole
+    from poscount.output_files import csv_writer, is_standard_output, replacing, write_whole
     from poscount.plotting.page import picture_element, whole_page
     from poscount.workflows.audits import ListedRows, audit, likely_positives, settle, write_rows
-    from poscount.workflows.change import WatchedWindow, trend, watch_stream
+    from poscount.workflows.change import WatchedWindow, compare, trend, watch_stream
     from poscount.workflows.columns import describe_columns, describe_targets
     from poscount.workflows.diagnosis import FilesDiagnosis, diagnose
     from poscount.workflows.estimates import (
@@ -82,7 +84,7 @@ if TYPE_CHECKING:
         warnings_of,
         write_csv,
     )
-    from poscount.workflows.scores import ScorePicture, score_picture
+    from poscount.workflows.scores import ScorePicture, quantify_with_scores
     from poscount.workflows.targets import fit_targets
 
 __all__ = [
@@ -99,6 +101,7 @@ __all__ = [
     "audit",
     "check_output",
     "check_picture",
+    "compare",
     "count",
     "csv_writer",
     "describe_columns",
@@ -116,7 +119,8 @@ __all__ = [
     "merge",
     "picture_element",
     "quantify",
-    "score_picture",
+    "quantify_with_scores",
+    "replacing",
     "settle",
     "sheet_names",
     "trend",

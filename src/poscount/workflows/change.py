@@ -9,7 +9,9 @@ from poscount.base import Quantifier
 from poscount.change import ChangeDetector, Reading, Trend
 from poscount.change.series import Baseline
 from poscount.change.series import trend as find_trend
+from poscount.checks.second_sample import Comparison
 from poscount.counting import BatchCounter
+from poscount.diagnostics.two_samples import compare_samples
 from poscount.engines.sliding_windows import Window, windows
 from poscount.errors import InputError
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
@@ -17,7 +19,7 @@ from poscount.files.features import model_columns
 from poscount.files.reading import read_batches
 from poscount.files.streams import source_name
 from poscount.grouping import period_label, period_number, period_of
-from poscount.workflows.estimates import Watch, count_groups, unwatched
+from poscount.workflows.estimates import Watch, count, count_groups, unwatched
 
 
 def trend(
@@ -30,6 +32,7 @@ def trend(
     weights: str | None = None,
     engine: str = "auto",
     on_error: str = "raise",
+    n_jobs: int = -1,
     csv_format: CsvFormat = DEFAULT_CSV,
     watch: Watch = unwatched,
 ) -> Trend:
@@ -42,7 +45,7 @@ def trend(
         Files of rows, globs or directories.
     by, baseline, smooth
         As in `poscount.trend`.
-    weights, engine, on_error, csv_format, watch
+    weights, engine, on_error, n_jobs, csv_format, watch
         As in `poscount.workflows.quantify`.
     """
     counts = count_groups(
@@ -52,10 +55,39 @@ def trend(
         weights=weights,
         engine=engine,
         on_error=on_error,
+        n_jobs=n_jobs,
         csv_format=csv_format,
         watch=watch,
     )
     return find_trend(model, counts, baseline=baseline, smooth=smooth)
+
+
+def compare(
+    model: Quantifier,
+    paths: Sequence[str],
+    reference: Sequence[str],
+    *,
+    n_jobs: int = -1,
+    csv_format: CsvFormat = DEFAULT_CSV,
+    reference_format: CsvFormat | None = None,
+    watch: Watch = unwatched,
+) -> Comparison:
+    """Compare the rows of files with those of a reference; see `poscount.compare_samples`.
+
+    Parameters
+    ----------
+    model : RCQ
+    paths, reference : sequence of str
+        Files of rows, globs, directories or counts files.
+    csv_format, reference_format : CsvFormat
+        How the files are written, and how those of the reference are, if that differs.
+    n_jobs, watch
+        As in `poscount.workflows.quantify`.
+    """
+    written = reference_format or csv_format
+    counts = count(model, paths, n_jobs=n_jobs, csv_format=csv_format, watch=watch)
+    others = count(model, reference, n_jobs=n_jobs, csv_format=written, watch=watch)
+    return compare_samples(model, counts, others)
 
 
 class WatchedWindow(NamedTuple):

@@ -42,6 +42,10 @@ def _untold(left_out: dict[str, str]) -> None:
     pass
 
 
+def _not_kept(table: Any) -> None:
+    pass
+
+
 class _Counting(NamedTuple):
     """How files are counted, for which groups, and who watches."""
 
@@ -83,6 +87,7 @@ def fit(
     negatives: Sequence[str] = (),
     csv_format: CsvFormat = DEFAULT_CSV,
     tell_left_out: Callable[[dict[str, str]], None] = _untold,
+    keep_rows: Callable[[Any], None] = _not_kept,
 ) -> Quantifier:
     """Fit a method on a file of positives.
 
@@ -106,6 +111,8 @@ def fit(
         How CSV files are written.
     tell_left_out : callable
         Called with the columns that are not used by default, such as dates, and what they hold.
+    keep_rows : callable
+        Called with the table of positives, for whoever would otherwise have to read it again.
     """
     kind = registry.method(method)
     parameters = {name: value for name, value in options.items() if value is not None}
@@ -125,6 +132,7 @@ def fit(
     if "scorer" in parameters:
         parameters["scorer"] = registry.scorer(parameters["scorer"])
     rows = read_files(expand([path]), csv_format=csv_format)
+    keep_rows(rows.table)
     left_out = list(exclude or [])
     if parameters.get("subtypes") in rows.table.column_names:
         # It names kinds and is no feature.
@@ -225,6 +233,7 @@ def count(
     paths: Sequence[str],
     *,
     weights: str | None = None,
+    n_jobs: int = -1,
     csv_format: CsvFormat = DEFAULT_CSV,
     watch: Watch = unwatched,
 ) -> Counts:
@@ -232,7 +241,7 @@ def count(
     files = expand(paths)
     counted = {file for file in files if file.endswith(COUNTS_SUFFIX)}
     _require_rows_to_weigh(files, counted, weights)
-    counting = _Counting((), weights, "auto", "raise", -1, csv_format, watch)
+    counting = _Counting((), weights, "auto", "raise", n_jobs, csv_format, watch)
     return _counts(model, files, counted, counting)
 
 
@@ -244,6 +253,7 @@ def count_groups(
     weights: str | None = None,
     engine: str = "auto",
     on_error: str = "raise",
+    n_jobs: int = -1,
     csv_format: CsvFormat = DEFAULT_CSV,
     watch: Watch = unwatched,
 ) -> GroupedCounts:
@@ -251,7 +261,7 @@ def count_groups(
     files = expand(paths)
     if counted := [file for file in files if file.endswith(COUNTS_SUFFIX)]:
         raise _without_groups(counted)
-    counting = _Counting(by, weights, engine, on_error, -1, csv_format, watch)
+    counting = _Counting(by, weights, engine, on_error, n_jobs, csv_format, watch)
     return _counts(model, files, (), counting)
 
 

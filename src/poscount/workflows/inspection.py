@@ -8,7 +8,7 @@ import zlib
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
-from poscount.files.arrow import pyarrow
+from poscount.files.arrow import OnProgress, pyarrow
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.excel import calamine
 from poscount.files.features import describe_column, is_number, is_text
@@ -105,7 +105,12 @@ class FileDescription(NamedTuple):
 
 
 def inspect_file(
-    path: str, *, positives: bool, limits: FileLimits, csv_format: CsvFormat = DEFAULT_CSV
+    path: str,
+    *,
+    positives: bool,
+    limits: FileLimits,
+    csv_format: CsvFormat = DEFAULT_CSV,
+    progress: OnProgress | None = None,
 ) -> FileDescription:
     """Read a file through once, and describe it.
 
@@ -120,6 +125,8 @@ def inspect_file(
         A larger file is refused, with ``option="limits"``.
     csv_format : CsvFormat
         How a CSV file is written.
+    progress : callable, optional
+        Called as ``progress(done, total)`` while the file is read.
 
     Examples
     --------
@@ -136,7 +143,7 @@ def inspect_file(
     columns: dict[str, _Column] = {}
     preview: list[tuple[str | None, ...]] = []
     n_rows = 0
-    for batch in read_batches(path, csv_format=csv_format):
+    for batch in read_batches(path, csv_format=csv_format, progress=progress):
         _check(path, limits, rows=n_rows + batch.num_rows, columns=batch.num_columns)
         if len(preview) < _ROWS_SHOWN:
             preview += _shown(batch, _ROWS_SHOWN - len(preview))

@@ -11,9 +11,11 @@ import {
   restoreChoices,
   showColumns,
   startColumns,
+  usefulMends,
   whyNotYet,
 } from "./columns.js";
 import { forgetComparison, startCompare } from "./compare.js";
+import { forgetComparisonOfSamples, offerComparison, startComparison } from "./comparison.js";
 import { diagnose, forgetDiagnosis } from "./diagnosis.js";
 import { clearErrors, showError } from "./errors.js";
 import {
@@ -26,12 +28,13 @@ import {
   watchFiles,
 } from "./files.js";
 import { recall, remember, restoreSettings, settings } from "./memory.js";
+import { mendButtons } from "./mending.js";
 import { byId, fillSelect, say, whole } from "./page.js";
 import { startReport } from "./report.js";
 import { showDownloads, showResult, startResult } from "./result.js";
 import { isDoubtful } from "./results_table.js";
 import { offer, pack, unpack } from "./saved_session.js";
-import { offerTabs, openTab, startTabs } from "./tabs.js";
+import { namedTab, offerTabs, openTab, startTabs } from "./tabs.js";
 
 const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
 const OF_ONE_TARGET = ["compare", "change", "audit"];
@@ -44,13 +47,13 @@ let answered = null; // {path, request, gone, tabs}: the estimate whose answer i
 
 async function start() {
   watchFiles();
-  startTabs(() => {});
+  startTabs();
   startResult();
   startCompare(
     () => ({ base: `sessions/${currentSession().session}/estimates`, wanted: wanted() }),
     () => methods,
   );
-  for (const begin of [startReport, startChange, startAudit]) {
+  for (const begin of [startReport, startChange, startComparison, startAudit]) {
     begin(() => answered.path);
   }
   for (const id of ["example", "try-example"]) {
@@ -98,7 +101,7 @@ async function resume() {
     restoreSettings(values); // a new list of files has set some
   }
   if (last) {
-    watchEstimate(async () => last.id);
+    watchEstimate(async () => last.id, namedTab());
   }
 }
 
@@ -169,6 +172,7 @@ function showSession(session) {
   clearErrors(...FIELDS, "general");
   showColumns(session);
   offerChange(session?.columns ?? []);
+  offerComparison(files);
   const unlabeled = files.filter((file) => file.role === "unlabeled");
   byId("by-file-choice").hidden = unlabeled.length < 2;
   byId("by_file").checked = unlabeled.length > 1;
@@ -190,6 +194,7 @@ function tellOutdated() {
 
 function forgetAnswer() {
   answered = null;
+  byId("dropping-reference").hidden = true;
   byId("result").hidden = true;
   delete document.body.dataset.answered;
   for (const name of [...OF_AN_ANSWER, "data"]) {
@@ -201,6 +206,7 @@ function forgetAnswer() {
 
 function forgetFollowUps() {
   forgetComparison();
+  forgetComparisonOfSamples();
   forgetChange();
   forgetAudit();
 }
@@ -220,6 +226,7 @@ function allowEstimate() {
   }
   byId("estimate").disabled = busy || lacking !== "" || methods.length === 0;
   say("lacking", busy ? "" : lacking);
+  byId("lacking-mends").replaceChildren(...(busy || !lacking ? [] : mendButtons(usefulMends())));
 }
 
 function tooFewPositives() {
@@ -262,21 +269,22 @@ async function estimate() {
   await watchEstimate(async (base) => (await ask("POST", base, wanted())).id);
 }
 
-async function watchEstimate(begin) {
+async function watchEstimate(begin, tab = "answer") {
   const request = JSON.stringify(wanted());
   working(true);
   byId("working").scrollIntoView({ block: "nearest" });
   try {
     const base = `sessions/${currentSession().session}/estimates`;
-    await follow(`${base}/${await begin(base)}`, request);
+    await follow(`${base}/${await begin(base)}`, request, tab);
   } catch (error) {
     showError(error);
+    say("outdated", answered ? "There is no new answer. This is the answer from before." : "");
   } finally {
     working(false);
   }
 }
 
-async function follow(path, request) {
+async function follow(path, request, tab) {
   for (;;) {
     if (cancelled) {
       await ask("DELETE", path);
@@ -286,10 +294,11 @@ async function follow(path, request) {
     const told = await ask("GET", path);
     if (told.state === "failed") {
       showError(told.error);
+      say("outdated", answered ? "There is no new answer. This is the answer from before." : "");
       return;
     }
     if (told.state === "done") {
-      showAnswer(told, path, request);
+      showAnswer(told, path, request, tab);
       return;
     }
     showStep(told);
@@ -297,12 +306,13 @@ async function follow(path, request) {
   }
 }
 
-function showAnswer({ answer, downloads, seconds }, path, request) {
+function showAnswer({ answer, downloads, seconds }, path, request, tab) {
   const tabs = OF_AN_ANSWER.filter((name) => answer.targets.length === 0 || !OF_ONE_TARGET.includes(name));
   answered = { path, request, gone: false, tabs };
   forgetFollowUps();
   offerTabs(["data", ...tabs]);
-  openTab("answer");
+  openTab(["data", ...tabs].includes(tab) ? tab : "answer");
+  byId("dropping-reference").hidden = tabs.length < OF_AN_ANSWER.length;
   showResult(answer, downloads, `/api/${path}`);
   say("outdated", "");
   say("made", `${answer.made} It took ${seconds.toFixed(1)} s.`);

@@ -3,12 +3,15 @@
 // set inline styles, which the page's content-security policy forbids.
 
 import { element, percent, whole } from "./page.js";
+import { showPager } from "./pager.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 280;
 const MARGIN = { top: 14, right: 14, bottom: 46, left: 52 };
 const CHARACTER = 7; // width of a character of a label, in pixels
 const SHORTEST_ZOOM = 12; // pixels; a shorter drag is a click
+const MOST_AT_ONCE = 60; // entries; of more there is an overview below the chart
+const STRIP = 44; // height of the overview, in pixels
 
 function shape(tag, attributes, parent, text) {
   const made = document.createElementNS(SVG, tag);
@@ -23,14 +26,18 @@ function shape(tag, attributes, parent, text) {
 }
 
 // A chart that is drawn again when its width changes: `draw` gets the svg, its width and the range
-// of entries to show, and returns where each of them is.
-function responsive(box, entries, title, draw) {
+// of entries to show, and returns where each of them is. `height` gives that of an entry in the
+// overview, 1 being the top; at first, `size` entries are shown.
+function responsive(box, entries, title, draw, { height = null, size = entries.length } = {}) {
   const holder = element("div", "", { class: "chart" });
   const tip = element("div", "", { class: "tip", role: "status", hidden: "" });
   const reset = element("button", "Show all", { type: "button", class: "plain small reset", hidden: "" });
+  const strip = element("div", "", { class: "strip" });
+  const pager = element("div", "");
+  const large = height !== null && entries.length > MOST_AT_ONCE;
   holder.append(tip, reset);
-  box.replaceChildren(holder);
-  let range = [0, entries.length - 1];
+  box.replaceChildren(holder, ...(large ? [strip, pager] : []));
+  let range = [0, Math.min(size, entries.length) - 1];
   let places = [];
   let current = -1;
 
@@ -61,6 +68,19 @@ function responsive(box, entries, title, draw) {
     reset.hidden = range[0] === 0 && range[1] === entries.length - 1;
     show(-1);
     listen(svg);
+    if (large) {
+      overview(strip, width, entries, height, range, move);
+      const part = { first: range[0], size: range[1] - range[0] + 1, total: entries.length, what: "Chart of groups" };
+      showPager(pager, part, (to) => move(to));
+    }
+  };
+
+  // As many entries as now, from another one on.
+  const move = (first) => {
+    const many = range[1] - range[0];
+    const from = Math.max(0, Math.min(first, entries.length - 1 - many));
+    range = [from, from + many];
+    redraw();
   };
 
   const listen = (svg) => {
@@ -120,6 +140,23 @@ function responsive(box, entries, title, draw) {
   }).observe(holder);
 }
 
+// All entries as a row of bars, and the part of them that the chart shows; a click shows another.
+function overview(strip, width, entries, height, [first, last], move) {
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${STRIP}`, width, height: STRIP, "aria-hidden": "true" });
+  const room = (width - MARGIN.left - MARGIN.right) / entries.length;
+  const from = (i) => MARGIN.left + room * i;
+  shape("rect", { class: "window", x: from(first), width: from(last + 1) - from(first), y: 0, height: STRIP }, svg);
+  entries.forEach((entry, i) => {
+    const tall = Math.max(1, (STRIP - 4) * height(entry));
+    shape("rect", { class: "sample-bar", x: from(i), width: Math.max(0.5, room * 0.8), y: STRIP - tall, height: tall }, svg);
+  });
+  svg.addEventListener("click", (event) => {
+    const at = Math.floor((event.clientX - svg.getBoundingClientRect().left - MARGIN.left) / room);
+    move(at - Math.floor((last - first) / 2));
+  });
+  strip.replaceChildren(svg);
+}
+
 // A round top of the axis, and its ticks.
 function percentAxis(highest) {
   const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25].find((each) => highest / each <= 5) ?? 0.25;
@@ -160,6 +197,9 @@ const across = (width, n) => (i) => MARGIN.left + ((width - MARGIN.left - MARGIN
 // An entry has label, share, low, high, lines (what to say about it), truth and doubtful; changed and
 // smoothed in a series that was compared. A share of null is a gap.
 export function shareChart(box, entries, { title, series }) {
+  const top = Math.max(0.02, ...entries.map((entry) => entry.share ?? 0));
+  // A line can be read with many points, dots with whiskers cannot.
+  const overall = { height: (entry) => (entry.share ?? 0) / top, size: series ? entries.length : MOST_AT_ONCE };
   responsive(box, entries, title, (svg, width, shown) => {
     const y = frame(svg, width, percentAxis(Math.max(0.02, ...shown.map((e) => e.high ?? e.share ?? 0))));
     const x = across(width, shown.length);
@@ -192,7 +232,7 @@ export function shareChart(box, entries, { title, series }) {
     });
     labelsBelow(svg, width, shown, x);
     return places;
-  });
+  }, overall);
 }
 
 // A line through points that may have gaps.
@@ -228,7 +268,7 @@ export function stackedChart(box, entries, { title }) {
     });
     labelsBelow(svg, width, shown, x);
     return places;
-  });
+  }, { height: (entry) => 1 - (entry.parts.at(-1)?.share ?? 0), size: MOST_AT_ONCE });
 }
 
 // One answer: how the sample is spread along the score, and where its positives should be in it.

@@ -73,6 +73,12 @@ export function whyNotYet() {
   return n > mostGroups ? `${by.join(", ")}: this makes more than ${whole(mostGroups)} groups.` : "";
 }
 
+// What would mend the columns if none of them can be used: each setting once.
+export function usefulMends() {
+  const mends = columns.some((column) => column.usable) ? [] : columns.flatMap((column) => column.mends ?? []);
+  return [...new Map(mends.map((mend) => [JSON.stringify(mend), mend])).values()];
+}
+
 function options({ usable, groupings, targets }) {
   return [
     ...(usable ? [[USE, "use it"]] : []),

@@ -4,8 +4,10 @@
 import { ask, pause } from "./api.js";
 import { clearErrors, showError } from "./errors.js";
 import { byId, element, percent, say } from "./page.js";
+import { showPager } from "./pager.js";
 
 const COMPARED = ["rcq", "pat", "trcq", "dedpul", "bbe"];
+const ROWS_SHOWN = 60;
 
 let running = false;
 
@@ -15,6 +17,7 @@ export function startCompare(request, methods) {
 
 export function forgetComparison() {
   byId("compared").hidden = true;
+  byId("compared-pager").replaceChildren();
   say("compare-status", "");
   clearErrors("compare");
 }
@@ -64,7 +67,7 @@ async function outcome(base, request) {
   }
 }
 
-function show(answers) {
+function show(answers, from = 0) {
   const first = answers.find(({ told }) => told.answer)?.told.answer;
   if (!first) {
     return;
@@ -73,7 +76,8 @@ function show(answers) {
   const heads = [first.label_title, ...answers.map(({ title }) => title)];
   byId("compared-heads").replaceChildren(...heads.map((head, i) => element("th", head, { scope: "col", ...(i ? { class: "number" } : {}) })));
   byId("compared-rows").replaceChildren(
-    ...first.results.map((entry, i) => {
+    ...first.results.slice(from, from + ROWS_SHOWN).map((entry, k) => {
+      const i = from + k;
       const row = document.createElement("tr");
       row.append(element("th", entry.label, { scope: "row" }));
       for (const { title, told } of answers) {
@@ -84,6 +88,8 @@ function show(answers) {
       return row;
     }),
   );
+  const part = { first: from, size: ROWS_SHOWN, total: first.results.length, what: "Groups" };
+  showPager(byId("compared-pager"), part, (to) => show(answers, to));
 }
 
 function numbers({ prevalence, interval }) {

@@ -1,12 +1,13 @@
 // Step 1: send files to the server, and show what it found in them.
 
-import { ask, Refusal, send, tell } from "./api.js";
+import { ask, pause, Refusal, send, tell } from "./api.js";
 import { clearErrors, showError } from "./errors.js";
 import { recall, remember } from "./memory.js";
 import { byId, element, say, whole } from "./page.js";
 import { showPreviews } from "./previews.js";
 
-const ROLES = ["positives", "unlabeled"];
+const ROLES = ["positives", "unlabeled", "reference"];
+const OF_ONE_FILE = ["positives", "reference"];
 const LAYOUT = ["delimiter", "decimal", "header", "encoding", "thousands", "day_first", "na", "units"];
 
 const ADDED = { na: ", ", units: "\n" }; // settings to which something is added
@@ -151,9 +152,9 @@ export async function replaceFiles(files) {
 
 async function addFiles(role, files) {
   clearErrors(role, ...LAYOUT);
-  const chosen = role === "positives" ? files.slice(0, 1) : files;
+  const chosen = OF_ONE_FILE.includes(role) ? files.slice(0, 1) : files;
   if (files.length > chosen.length) {
-    showError(new Refusal(0, "There can be only one file of positives; the others were ignored.", role));
+    showError(new Refusal(0, "There can be only one file here; the others were ignored.", role));
   }
   for (const file of chosen) {
     await addEntry({ role, name: file.name, file, id: null, sheets: [], sheet: "", changes: {} });
@@ -190,19 +191,45 @@ async function addFile(entry) {
     const sentence = `${file.name} is larger than ${most} MB, more than this server accepts; use the command line for it.`;
     throw new Refusal(413, sentence, role);
   }
-  sent = sent.filter((other) => role !== "positives" || other.role !== role);
+  sent = sent.filter((other) => !OF_ONE_FILE.includes(role) || other.role !== role);
   sent.push(entry);
   const before = new Set(session?.files.map((known) => known.id));
   await inSession(async () => {
     const path = `sessions/${session.session}/files`;
-    const told = await send(path, { role, ...settingsOf(entry) }, file, (share) => {
-      const doing = share < 1 ? `sending, ${Math.round(100 * share)} %` : "reading";
-      say("file-status", `${file.name}: ${doing} …`);
-    });
+    const told = await whileReading(file.name, (isSent) =>
+      send(path, { role, ...settingsOf(entry) }, file, (share) => {
+        if (share < 1) {
+          say("file-status", `${file.name}: sending, ${Math.round(100 * share)} % …`);
+        } else {
+          isSent();
+        }
+      }),
+    );
     entry.id = told.files.find((known) => !before.has(known.id))?.id;
     take(told);
   });
   say("file-status", `${file.name} is read.`);
+}
+
+// The request is answered when the file is read; until then, the server says how far that is.
+async function whileReading(name, request) {
+  let open = true;
+  const isSent = async () => {
+    say("file-status", `${name}: reading …`);
+    while (open) {
+      await pause();
+      const files = open ? await ask("GET", `sessions/${session.session}/reading`).catch(() => []) : [];
+      const { fraction } = files.find((file) => file.name === name) ?? {};
+      if (open && fraction) {
+        say("file-status", `${name}: reading, ${Math.round(100 * fraction)} % …`);
+      }
+    }
+  };
+  try {
+    return await request(isSent);
+  } finally {
+    open = false;
+  }
 }
 
 // A setting was changed for all files.
@@ -242,7 +269,11 @@ async function changeSettings(entry) {
   say("file-status", `${entry.name}: reading …`);
   try {
     const path = `sessions/${session.session}/files/${entry.id}`;
-    await inSession(async () => take(await ask("PATCH", path, settingsOf(entry))));
+    const change = (isSent) => {
+      isSent();
+      return ask("PATCH", path, settingsOf(entry));
+    };
+    await inSession(async () => take(await whileReading(entry.name, change)));
     say("file-status", `${entry.name} is read.`);
   } catch (error) {
     // What is on the page and how a file is read must not differ.
@@ -333,9 +364,10 @@ function render() {
 
 function fileItem(file) {
   const item = element("li", `${file.name}: ${whole(file.rows)} rows, ${file.columns.length} columns`);
-  const button = element("button", "Remove", {
+  const button = element("button", "×", {
     type: "button",
-    class: "plain small",
+    class: "link remove",
+    title: "Remove",
     "aria-label": `Remove ${file.name}`,
   });
   button.addEventListener("click", () => removeFile(file.id));

@@ -6,7 +6,7 @@ import { byId, element, whole } from "./page.js";
 const OPEN = 2;
 
 export function showPreviews(files) {
-  const ordered = ["positives", "unlabeled"].flatMap((role) => files.filter((file) => file.role === role));
+  const ordered = ["positives", "unlabeled", "reference"].flatMap((role) => files.filter((file) => file.role === role));
   byId("previews").replaceChildren(...ordered.map(preview));
 }
 

@@ -1,8 +1,11 @@
 // The table of results: sorted by any column, with totals where there are several groups.
 
 import { byId, element, percent, whole } from "./page.js";
+import { showPager } from "./pager.js";
 
-let shown = null; // {answer, entries, sorted: {key, down}}
+const ROWS_SHOWN = 60;
+
+let shown = null; // {answer, entries, sorted: {key, down}, first}
 
 const intervalText = ({ interval }) => (interval ? `${percent(interval.low)} to ${percent(interval.high)}` : "none");
 
@@ -32,17 +35,21 @@ export const isDoubtful = ({ warnings, verdict }) =>
 
 export function showTable(answer, entries = answer.results) {
   const kept = shown?.answer === answer ? shown.sorted : { key: null, down: false };
-  shown = { answer, entries, sorted: kept };
+  shown = { answer, entries, sorted: kept, first: 0 };
   draw();
 }
 
 function draw() {
-  const { answer, entries, sorted } = shown;
+  const { answer, entries, sorted, first } = shown;
   const columns = columnsOf(answer);
   byId("heads").replaceChildren(...columns.map((column) => headCell(column, sorted)));
   const by = columns.find(({ key }) => key === sorted.key);
   const ordered = by ? [...entries].sort((a, b) => compare(by.sort(a), by.sort(b)) * (sorted.down ? -1 : 1)) : entries;
-  byId("rows").replaceChildren(...ordered.map((entry) => bodyRow(entry, columns)));
+  byId("rows").replaceChildren(...ordered.slice(first, first + ROWS_SHOWN).map((entry) => bodyRow(entry, columns)));
+  showPager(byId("rows-pager"), { first, size: ROWS_SHOWN, total: ordered.length, what: "Groups" }, (to) => {
+    shown.first = to;
+    draw();
+  });
   const summed = entries.length > 1 && answer.targets.length === 0;
   byId("totals").replaceChildren(...(summed ? [totalRow(entries, columns)] : []));
 }
@@ -55,6 +62,7 @@ function headCell({ key, head, number }, sorted) {
   const button = element("button", `${head}${{ none: "", ascending: " ▴", descending: " ▾" }[order]}`, { type: "button" });
   button.addEventListener("click", () => {
     shown.sorted = { key, down: sorted.key === key ? !sorted.down : Boolean(number) };
+    shown.first = 0;
     draw();
     byId("heads").querySelectorAll("button")[[...byId("heads").children].findIndex((th) => th.textContent.startsWith(head))]?.focus();
   });

@@ -4,13 +4,19 @@ import { byId } from "./page.js";
 
 const tabs = () => [...document.querySelectorAll('[role="tab"]')].filter((tab) => !tab.hidden);
 
-export function startTabs(onOpen) {
+export function startTabs() {
   const list = byId("tabs");
   list.addEventListener("click", (event) => {
     const tab = event.target.closest('[role="tab"]');
     if (tab) {
-      openTab(tab.dataset.tab);
-      onOpen(tab.dataset.tab);
+      turnTo(tab.dataset.tab);
+    }
+  });
+  // Back and forward go through the tabs that were open.
+  window.addEventListener("popstate", () => {
+    const wanted = location.hash.slice(1);
+    if (tabs().some((tab) => tab.dataset.tab === wanted)) {
+      openTab(wanted);
     }
   });
   list.addEventListener("keydown", (event) => {
@@ -21,11 +27,24 @@ export function startTabs(onOpen) {
       event.preventDefault();
       const next = all[(to + all.length) % all.length];
       next.focus();
-      openTab(next.dataset.tab);
-      onOpen(next.dataset.tab);
+      turnTo(next.dataset.tab);
     }
   });
 }
+
+// Somebody opens a tab: the browser's Back leads to the one before.
+function turnTo(name) {
+  if (openedTab() !== name) {
+    if (!location.hash) {
+      history.replaceState(null, "", `#${openedTab() ?? name}`);
+    }
+    history.pushState(null, "", `#${name}`);
+  }
+  openTab(name);
+}
+
+// The tab that the address names, if there is one.
+export const namedTab = () => location.hash.slice(1);
 
 export function openTab(name) {
   for (const tab of document.querySelectorAll('[role="tab"]')) {
