@@ -28,6 +28,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from poscount.checks.few_positives import FEWEST_POSITIVES
+from poscount.reusable.region_kernel import kernel
 from poscount.reusable.region_layout import (
     CORE,
     LARGEST_SHARE,
@@ -102,10 +103,18 @@ def bounds(
     share = in_positives / n_labeled
     search = 2 * math.log(in_sample.shape[1])
     spread = search * (1 - share) / share
-    ratio = in_sample / n_unlabeled / share
     curvature = 1 - spread / n_labeled
-    middle = 2 * ratio + spread / n_unlabeled
     usable = curvature > SMALLEST_CURVATURE
+    if isinstance(noise, float) and noise == 0 and share.ndim == 1:
+        compiled = kernel("bound", *in_sample.shape)
+        if compiled is not None:
+            ratio, low, high = np.empty((3, *in_sample.shape))
+            n_rows = np.ascontiguousarray(n_unlabeled[:, 0], np.float64)
+            rows = np.ascontiguousarray(in_sample, np.float64)
+            compiled(rows, n_rows, share, spread, curvature, usable, ratio, low, high)
+            return ratio, low, high
+    ratio = in_sample / n_unlabeled / share
+    middle = 2 * ratio + spread / n_unlabeled
     squares = ratio**2 - search * noise / share**2
     root = np.sqrt(np.maximum(middle**2 - 4 * curvature * squares, 0))
     with np.errstate(divide="ignore"):
@@ -177,6 +186,12 @@ class RegionEstimates(NamedTuple):
     null_ratio: np.ndarray
     gap: np.ndarray
     decision: Decision
+
+    def without_regions(self) -> RegionEstimates:
+        """The same without what is said about every region, which takes memory."""
+        nothing = np.empty((len(self.gap), 0))
+        decision = self.decision._replace(weights=nothing, bounds=(nothing, nothing, nothing))
+        return self._replace(decision=decision)
 
 
 class RegionBounds(NamedTuple):
@@ -277,7 +292,8 @@ class Regions:
         decision = decide(
             used, n_rows, self.in_positives, len(self.binned), self._used_noise(counts)
         )
-        null = np.array([self.null_ratio(grid_point(n)) for n in counts.n_rows.tolist()])
+        sizes, which = np.unique(counts.n_rows, return_inverse=True)
+        null = np.array([self.null_ratio(grid_point(n)) for n in sizes.tolist()])[which]
         return RegionEstimates(
             calibrated(decision.ratio, null, self.exponent),
             null,
