@@ -20,6 +20,7 @@ def add_leaves(
     ----------
     columns : ndarray of float32, shape (n_columns, n_lines)
     feature, threshold, missing_right : ndarray of shape (n_ensembles * n_trees, 15)
+        The last ones as 0 or 1.
     leaf : ndarray of shape (n_ensembles * n_trees, 16)
         All as in `poscount.calibration.trees.Trees`.
     n_trees : int
@@ -29,18 +30,20 @@ def add_leaves(
     """
     for tree in range(len(feature)):
         ensemble = tree // n_trees
+        # Indices without a sign save the question whether they count from the end.
         for i in range(columns.shape[1]):
             node = 0
             for _ in range(4):
-                value = columns[feature[tree, node], i]
-                right = value > threshold[tree, node]
-                right |= (value != value) & missing_right[tree, node]
+                at = np.uint64(node)
+                value = columns[feature[tree, at], i]
+                right = np.int64(value > threshold[tree, at])
+                right |= np.int64(value != value) & missing_right[tree, at]
                 node = 2 * node + 1 + right
-            added[ensemble, i] += leaf[tree, node - 15]
+            added[ensemble, i] += leaf[tree, np.uint64(node - 15)]
 
 
 SIGNATURE = (
-    "void(float32[:, ::1], uint8[:, ::1], float32[:, ::1], boolean[:, ::1], float32[:, ::1],"
+    "void(float32[:, ::1], uint8[:, ::1], float32[:, ::1], uint8[:, ::1], float32[:, ::1],"
     "int64, float64[:, ::1])"
 )
-INTEGERS = "tree ensemble i node"
+INTEGERS = "tree ensemble i node right"

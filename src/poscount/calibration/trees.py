@@ -73,7 +73,7 @@ class Trees(NamedTuple):
         # compiled for those that are.
         trees = (
             np.require(values.reshape(n_ensembles * n_trees, -1), requirements="CW")
-            for values in self
+            for values in self._replace(missing_right=self.missing_right.view(np.uint8))
         )
         add_leaves(columns, *trees, n_trees, added)
         return added.T

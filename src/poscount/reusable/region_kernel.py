@@ -16,8 +16,9 @@ from poscount import compiling
 
 # For fewer samples, nobody should wait for machine code.
 FEWEST_SAMPLES = 32
-# Samples whose ratios are sorted side by side.
-LANES = 8
+# Samples whose ratios are sorted side by side. Indices are without a sign where they come from
+# memory, which saves the question whether they count from the end.
+LANES = 16
 
 
 def sum_cuts(
@@ -33,7 +34,7 @@ def sum_cuts(
     Parameters
     ----------
     tables : ndarray of int64, shape (n_samples, n_score_cells, n_columns)
-    members, starts : ndarray of int64
+    members, starts : ndarray of uint64 and of int64
         Columns of all cuts, one after the other, and where those of each cut start.
     bands : ndarray of int64, shape (n_bands, 2)
         First and last score cell, the last one excluded.
@@ -45,17 +46,20 @@ def sum_cuts(
     n_cells, n_cuts = of_cells.shape
     for sample in range(len(tables)):
         for cell in range(n_cells):
+            row = tables[sample, cell]
             for cut in range(n_cuts):
                 total = 0
                 for i in range(starts[cut], starts[cut + 1]):
-                    total += tables[sample, cell, members[i]]
+                    total += row[members[i]]
                 of_cells[cell, cut] = total
         for band in range(len(bands)):
+            in_band = in_cuts[sample, band]
             for cut in range(n_cuts):
-                total = 0
-                for cell in range(bands[band, 0], bands[band, 1]):
-                    total += of_cells[cell, cut]
-                in_cuts[sample, band, cut] = total
+                in_band[cut] = 0
+            for cell in range(bands[band, 0], bands[band, 1]):
+                row = of_cells[cell]
+                for cut in range(n_cuts):
+                    in_band[cut] += row[cut]
 
 
 def bound(
@@ -120,16 +124,16 @@ def sum_up(
     ratios, lows, highs : ndarray of shape (n_samples, n_regions)
     middle, near : ndarray of shape (n_samples,)
         What lower and upper bounds are compared with.
-    members, starts : ndarray of int64
+    members, starts : ndarray of uint64 and of int64
         Regions of all sets, one after the other, and where those of each set start. No set is
         empty.
     n_few : ndarray of int64, shape (n_sorted,)
         How many of the smallest bounds are wanted, of the first sets.
     places : ndarray of int64, shape (n_sorted, n_quantiles)
         Which of the sorted ratios are wanted, of these sets.
-    by_feature, feature_starts : ndarray of int64
+    by_feature, feature_starts : ndarray of uint64 and of int64
         The same as `members` and `starts`, for features.
-    work : ndarray of shape (n_regions, LANES)
+    work : ndarray of shape (n_regions * LANES,)
         Work space.
     below : ndarray of shape (2, n_samples)
         Becomes the number of lower bounds below `middle`, and of upper bounds of at most `near`.
@@ -151,32 +155,34 @@ def sum_up(
             n_near += highs[sample, i] <= near[sample]
         below[0, sample] = n_low
         below[1, sample] = n_near
+        row = highs[sample]
         for k in range(len(starts) - 1):
             at = members[starts[k]]
-            smallest = highs[sample, at]
+            smallest = row[at]
             for i in range(starts[k] + 1, starts[k + 1]):
-                value = highs[sample, members[i]]
+                value = row[members[i]]
                 if value < smallest:
                     smallest = value
                     at = members[i]
             best[0, k, sample] = smallest
             best[1, k, sample] = ratios[sample, at]
         for k in range(len(n_few)):
+            lowest = few[k, sample]
             last = n_few[k] - 1
             for i in range(n_few[k]):
-                few[k, sample, i] = np.inf
+                lowest[i] = np.inf
             for i in range(starts[k], starts[k + 1]):
-                value = highs[sample, members[i]]
-                if value < few[k, sample, last]:
+                value = row[members[i]]
+                if value < lowest[last]:
                     j = last
-                    while j > 0 and few[k, sample, j - 1] > value:
-                        few[k, sample, j] = few[k, sample, j - 1]
+                    while j > 0 and lowest[j - 1] > value:
+                        lowest[j] = lowest[j - 1]
                         j -= 1
-                    few[k, sample, j] = value
+                    lowest[j] = value
         for k in range(len(feature_starts) - 1):
-            smallest = highs[sample, by_feature[feature_starts[k]]]
+            smallest = row[by_feature[feature_starts[k]]]
             for i in range(feature_starts[k] + 1, feature_starts[k + 1]):
-                value = highs[sample, by_feature[i]]
+                value = row[by_feature[i]]
                 smallest = value if value < smallest else smallest
             of_features[sample, k] = smallest
 
@@ -185,9 +191,11 @@ def sum_up(
         n_lanes = min(LANES, n_samples - first)
         for k in range(len(n_few)):
             n = starts[k + 1] - starts[k]
+            used = members[starts[k] : starts[k + 1]]
             for lane in range(n_lanes):
+                row = ratios[first + lane]
                 for i in range(n):
-                    work[i, lane] = ratios[first + lane, members[starts[k] + i]]
+                    work[LANES * i + lane] = row[used[i]]
             p = 1
             while 2 * p < n:
                 p *= 2
@@ -197,13 +205,16 @@ def sum_up(
                 r = 0
                 d = p
                 while True:
-                    for i in range(n - d):
-                        if i & p == r:
-                            for lane in range(LANES):
-                                one = work[i, lane]
-                                other = work[i + d, lane]
-                                work[i, lane] = one if one < other else other
-                                work[i + d, lane] = other if one < other else one
+                    # All i below n - d in which the bit p is set, or is not set: runs of p.
+                    for begin in range(r, n - d, 2 * p):
+                        end = min(begin + p, n - d)
+                        ones = work[LANES * begin : LANES * end]
+                        others = work[LANES * (begin + d) : LANES * (end + d)]
+                        for i in range(len(ones)):
+                            one = ones[i]
+                            other = others[i]
+                            ones[i] = one if one < other else other
+                            others[i] = other if one < other else one
                     if q == p:
                         break
                     d = q - p
@@ -212,12 +223,12 @@ def sum_up(
                 p >>= 1
             for i in range(places.shape[1]):
                 for lane in range(n_lanes):
-                    quantiles[k, i, first + lane] = work[places[k, i], lane]
+                    quantiles[k, i, first + lane] = work[LANES * places[k, i] + lane]
 
 
 SIGNATURES = {
     "sum_cuts": (
-        "void(int64[:, :, :], int64[::1], int64[::1], int64[:, ::1], int64[:, ::1],"
+        "void(int64[:, :, :], uint64[::1], int64[::1], int64[:, ::1], int64[:, ::1],"
         "float64[:, :, ::1])"
     ),
     "bound": (
@@ -226,8 +237,8 @@ SIGNATURES = {
     ),
     "sum_up": (
         "void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
-        "int64[::1], int64[::1], int64[::1], int64[:, ::1], int64[::1], int64[::1],"
-        "float64[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1],"
+        "uint64[::1], int64[::1], int64[::1], int64[:, ::1], uint64[::1], int64[::1],"
+        "float64[::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1],"
         "float64[:, :, ::1], float64[:, ::1])"
     ),
 }
@@ -235,7 +246,8 @@ INTEGERS = {
     "sum_cuts": "n_cells n_cuts sample cell cut total i band",
     "bound": "sample i",
     "sum_up": (
-        "n_samples n_regions sample n_low n_near i j k at last first n_lanes n lane p top q r d"
+        "n_samples n_regions sample n_low n_near i j k last first n_lanes n lane p top q r d begin "
+        "end"
     ),
 }
 

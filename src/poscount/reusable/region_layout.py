@@ -210,7 +210,7 @@ class RegionLayout:
         """Columns of all cuts, one after the other, and where those of each start."""
         members = [columns for _, columns in self._members()]
         starts = np.cumsum([0, *(len(columns) for columns in members)])
-        return np.concatenate(members).astype(np.int64), starts.astype(np.int64)
+        return np.concatenate(members).astype(np.uint64), starts.astype(np.int64)
 
     def values(self, regions: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Turn weights of regions into weights of the entries of the table.

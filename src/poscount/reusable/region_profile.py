@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -136,7 +137,7 @@ class RegionProfile:
             columns += of_kind
         columns += _best_features(sets.of_features)
         columns += [of_band.high for of_band in sets.smallest[n_shares + n_kinds :]]
-        lines = np.column_stack(columns)
+        lines = np.ascontiguousarray(np.array(columns).T)
         lines[~np.isfinite(lines)] = np.nan
         # The last bits depend on the machine, and a tree could split between them.
         return lines.round(DECIMALS)
@@ -175,23 +176,18 @@ class RegionProfile:
         near: np.ndarray,
     ) -> _Sets:
         n_samples, n_regions = high.shape
-        # Sets without any region are not looked at.
-        filled = [k for k, used in enumerate(self._all_sets) if len(used)]
-        sets = [self._all_sets[k] for k in filled]
-        sorted_ = [k for k in filled if k < len(self._by_share)]
-        n_few = np.array([_n_few(len(used)) for used in sets[: len(sorted_)]], np.int64)
-        places = np.array([_places(len(used)) for used in sets[: len(sorted_)]], np.int64)
-        n_features = len(self._feature_starts)
-        below, best = np.empty((2, n_samples)), np.empty((2, len(sets), n_samples))
-        few = np.empty((len(sorted_), n_samples, n_few.max()))
-        quantiles = np.empty((len(sorted_), len(RATIO_QUANTILES), n_samples))
+        filled, n_few, places, members = self._for_kernel
+        n_sorted, n_features = len(n_few), len(self._feature_starts)
+        below, best = np.empty((2, n_samples)), np.empty((2, len(filled), n_samples))
+        few = np.empty((n_sorted, n_samples, n_few.max()))
+        quantiles = np.empty((n_sorted, len(RATIO_QUANTILES), n_samples))
         of_features = np.empty((n_samples, n_features))
         sum_up(
             *(ratio, low, high, np.ascontiguousarray(middle), np.ascontiguousarray(near)),
-            *(np.concatenate(sets), np.cumsum([0, *map(len, sets)])),
+            *members[:2],
             *(n_few, places),
-            *(self._by_feature, np.append(self._feature_starts, len(self._by_feature))),
-            np.empty((n_regions, LANES)),
+            *members[2:],
+            np.empty(n_regions * LANES),
             *(below, best, few, quantiles, of_features),
         )
         missing = np.full(n_samples, np.nan)
@@ -200,10 +196,25 @@ class RegionProfile:
             smallest[k] = _Smallest(*best[:, i])
         means = [missing] * len(self._by_share)
         of_quantiles = [[missing] * len(RATIO_QUANTILES)] * len(self._by_share)
-        for i, k in enumerate(sorted_):
+        for i, k in enumerate(filled[:n_sorted]):
             means[k] = np.ascontiguousarray(few[i, :, : n_few[i]]).mean(axis=1)
             of_quantiles[k] = list(quantiles[i])
         return _Sets(list(below), smallest, means, of_quantiles, of_features)
+
+    @functools.cached_property
+    def _for_kernel(self) -> tuple[list[int], np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+        """Which sets have regions, what is wanted of the first ones, and the regions of all."""
+        filled = [k for k, used in enumerate(self._all_sets) if len(used)]
+        sets = [self._all_sets[k] for k in filled]
+        sizes = [len(used) for used in self._by_share if len(used)]
+        members = (
+            np.concatenate(sets).astype(np.uint64),
+            np.cumsum([0, *map(len, sets)]),
+            self._by_feature.astype(np.uint64),
+            np.append(self._feature_starts, len(self._by_feature)),
+        )
+        n_few = np.array([_n_few(n) for n in sizes], np.int64)
+        return filled, n_few, np.array([_places(n) for n in sizes], np.int64), members
 
 
 class _Smallest(NamedTuple):

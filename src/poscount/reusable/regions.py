@@ -145,9 +145,15 @@ def decide(
     sd = np.sqrt(variance + of_noise)
     # A single region without rows has no spread.
     width = np.maximum(BANDWIDTH * sd, np.finfo(float).tiny)[:, np.newaxis]
-    weights = np.exp(-(upper - high[:, np.newaxis]) / width)
-    together = (weights * in_sample / n_unlabeled).sum(axis=1) / (weights * shares).sum(axis=1)
-    together = np.maximum(together, 0)
+    # All in the same memory: exp(-(upper - high) / width), and what it weighs.
+    weights = np.subtract(high[:, np.newaxis], upper)
+    np.divide(weights, width, out=weights)
+    np.exp(weights, out=weights)
+    weighted = weights * in_sample
+    np.divide(weighted, n_unlabeled, out=weighted)
+    in_regions = weighted.sum(axis=1)
+    np.multiply(weights, shares, out=weighted)
+    together = np.maximum(in_regions / weighted.sum(axis=1), 0)
     return Decision(together, region, share, ratio, low, high, weights, of_regions)
 
 
