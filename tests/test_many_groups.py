@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from poscount import PAT, RCQ, InputError, counting
+from poscount import PAT, RCQ, InputError, compiling, counting
+from poscount.calibration import trees
 from poscount.checks import SAMPLE_CHECKS, cautions_of_many, sample_cautions
 from poscount.prevalence import as_columns
-from poscount.reusable import rcq, region_estimator, score_quantifier
+from poscount.reusable import rcq, region_estimator, region_kernel, score_quantifier
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -62,6 +63,34 @@ def test_blocks_of_groups_change_nothing(model, spoilt, monkeypatch, n_jobs):
     monkeypatch.setattr(counting.CountingQuantifier, "_groups_at_once", 5)
     found = model.set_params(n_jobs=n_jobs).quantify_by(spoilt, "group")
     pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.fixture
+def odd_groups(spoilt):
+    """Spoilt groups, and some of a single row, of zeros, of nothing but gaps, and of new words."""
+    few = spoilt.iloc[:40].copy()
+    few["group"] = 100 + np.repeat(np.arange(30), [1] * 20 + [2] * 10)
+    few.loc[few["group"] % 5 == 1, NAMES] = 0.0
+    few.loc[few["group"] % 5 == 2, "a"] = np.nan
+    few.loc[few["group"] % 5 == 3, "site"] = "new"
+    return pd.concat([spoilt, few], ignore_index=True)
+
+
+@pytest.mark.parametrize("machine_code", [False, True])
+def test_groups_get_the_bits_that_they_get_alone(odd_groups, monkeypatch, machine_code):
+    if machine_code:
+        pytest.importorskip("numba")
+    model = RCQ(random_state=0).fit(table(np.random.default_rng(0), 200))
+    monkeypatch.setattr(compiling, "can_compile", lambda: machine_code)
+    monkeypatch.setattr(region_estimator, "SAMPLES_AT_ONCE", 37)
+    # So that the last part, and none of a single group, is compiled, too.
+    monkeypatch.setattr(region_kernel, "FEWEST_SAMPLES", 2)
+    monkeypatch.setattr(trees, "FEWEST_LINES", 2)
+    found = model.quantify_by(odd_groups, "group")
+    alone = [model.quantify(rows) for _, rows in odd_groups.groupby("group")]
+    assert found.drop(columns="group").to_dict("list") == as_columns(alone)
+    assert found["n"].min() == 1
+    assert found["verdict"].nunique() > 1
 
 
 def test_a_bad_row_is_named_by_its_place(model, spoilt, monkeypatch):

@@ -24,8 +24,8 @@ from poscount.validation import as_frame, as_frame_with_names, sample_rows
 from poscount.verdict import Caution
 from poscount.weights import SMALLEST_MEAN, WeightSums, add_weights, effective, row_weights
 
-# Cells of groups that are counted at once, 64 MB.
-_CELLS_AT_ONCE = 2**23
+# Cells of groups that are counted at once, 8 MB: new memory would cost more than counting.
+_CELLS_AT_ONCE = 2**20
 
 
 class CountingQuantifier(Quantifier):

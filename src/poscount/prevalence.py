@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 from poscount import notebook
 from poscount.displays import display
-from poscount.verdict import Caution, Grade, Verdict, verdict
+from poscount.verdict import Caution, Verdict, verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -179,7 +177,7 @@ class CautionsOfSamples(Protocol):
     def __getitem__(self, i: int, /) -> tuple[Caution, ...]:
         """Warnings of one sample."""
 
-    def summaries(self, likely_errors: Iterable[float | None]) -> tuple[list[Grade], list[str]]:
+    def summaries(self, likely_errors: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Grades and codes of all samples."""
 
 
@@ -223,10 +221,7 @@ class Estimates(MadeOnDemand[Estimate]):
 
     def columns(self, n_rows: np.ndarray) -> dict[str, Any]:
         """The columns of a table with one line per sample, as `as_columns` makes them."""
-        errors: Iterable[float | None] = itertools.repeat(None, len(self))
-        if self._likely_error is not None:
-            errors = (None if math.isnan(e) else e for e in self._likely_error.tolist())
-        grades, codes = self._warnings.summaries(errors)
+        grades, codes = self._warnings.summaries(self._likely_error)
         return {
             "prevalence": self.value,
             "low": self.low,

@@ -21,6 +21,7 @@ MEANINGS: dict[Grade, str] = {
     "do not use": "see the warnings",
     "unknown": "the method does not predict how far it may be off",
 }
+CAUTION_SEVERITIES: tuple[Severity, ...] = ("note", "doubt", "do not use")
 IF = "if the labelled positives are like those in the sample"
 OTHERS = "answers that looked like this one were, too"
 

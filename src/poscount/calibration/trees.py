@@ -6,10 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poscount import compiling
+from poscount.calibration import tree_kernel
+
 DEPTH = 4
 N_SPLITS, N_LEAVES = 2**DEPTH - 1, 2**DEPTH
 # Leaves add multiples of this, so that sums are exact in any order.
 UNIT = 2.0**-22
+# For fewer, nobody should wait for machine code.
+FEWEST_LINES = 32
 
 
 class Trees(NamedTuple):
@@ -43,6 +48,8 @@ class Trees(NamedTuple):
         """
         n_ensembles, n_trees, _ = self.feature.shape
         columns = np.ascontiguousarray(lines.T, dtype=np.float32)
+        if len(lines) >= FEWEST_LINES and compiling.worth_compiling(self.feature.size * len(lines)):
+            return self._predict_compiled(columns)
         every_line = np.arange(len(lines))
         tree = np.arange(n_ensembles * n_trees)[:, np.newaxis]
         feature, threshold = self.feature.ravel(), self.threshold.ravel()
@@ -55,3 +62,18 @@ class Trees(NamedTuple):
             node = 2 * node + 1 + right
         added = self.leaf.ravel()[N_LEAVES * tree + node - N_SPLITS]
         return added.reshape(n_ensembles, n_trees, -1).sum(axis=1, dtype=np.float64).T
+
+    def _predict_compiled(self, columns: np.ndarray) -> np.ndarray:
+        n_ensembles, n_trees, _ = self.feature.shape
+        add_leaves = compiling.compiled(
+            tree_kernel.add_leaves, tree_kernel.SIGNATURE, tree_kernel.INTEGERS
+        )
+        added = np.zeros((n_ensembles, columns.shape[1]))
+        # joblib may have mapped a model's arrays, which are then not writable, and the kernel is
+        # compiled for those that are.
+        trees = (
+            np.require(values.reshape(n_ensembles * n_trees, -1), requirements="CW")
+            for values in self._replace(missing_right=self.missing_right.view(np.uint8))
+        )
+        add_leaves(columns, *trees, n_trees, added)
+        return added.T

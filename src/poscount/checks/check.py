@@ -226,9 +226,10 @@ class Check:
     reason : str
         The warning in a few words, for the verdict.
     concerns : callable
-        From `ManySamples` to which of them may be warned; all others would not be.
-    certain : bool
-        Whether all of these are warned, with the severity of the check.
+        From `ManySamples` to which of them are warned.
+    severities : callable, optional
+        From `ManySamples` to the places in `CAUTION_SEVERITIES` of their warnings, if the severity
+        depends on what was seen.
     title, quantity, false_alarm_rate, cannot_detect
         As in `Finding`; left out where a check warns of something that is not in the report.
     """
@@ -239,7 +240,7 @@ class Check:
     caution_severity: CautionSeverity = "note"
     reason: str = ""
     concerns: Callable[[ManySamples], np.ndarray | bool] = lambda samples: True
-    certain: bool = False
+    severities: Callable[[ManySamples], np.ndarray] | None = None
     title: str = ""
     quantity: str = ""
     false_alarm_rate: float = 0.0

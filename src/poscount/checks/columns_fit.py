@@ -9,6 +9,7 @@ seen if the bounds are taken at that side only, two exchanged columns if the two
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 from poscount.checks.columns import ENDS, ColumnEvidence
 from poscount.checks.finding import Severity
+from poscount.verdict import CAUTION_SEVERITIES
 
 # How far the bounds may be above the estimate: of all columns; and of one end, or all but two.
 NOTICE, WARNING = 0.15, 0.3
@@ -120,33 +122,47 @@ def _look_for_shift(evidence: Evidence) -> Outcome | Missing:
     return _outcome(one_end, NOTICE_OF_SOME, WARNING_OF_SOME, sentence, advice)
 
 
-def _excess(samples: ManySamples, bound: str) -> np.ndarray | None:
-    """How far a bound is above that of the estimate, in many samples."""
+def _excesses(samples: ManySamples) -> np.ndarray | None:
+    """How far the three bounds are above that of the estimate, in many samples."""
     columns, regions = samples.columns, samples.regions
     if isinstance(columns, Missing) or isinstance(regions, Missing):
         return None
-    return np.asarray(getattr(columns, bound) - (regions.estimate + regions.gap))
+    bounds = np.array([columns.by_columns, columns.by_all_but_two, columns.by_one_end])
+    return bounds - (regions.estimate + regions.gap)
 
 
 def _concerns(samples: ManySamples) -> np.ndarray | bool:
-    excess = _excess(samples, "by_columns")
-    return False if excess is None else ~(excess <= NOTICE)
+    excesses = _excesses(samples)
+    return False if excesses is None else ~(excesses[0] <= NOTICE)
 
 
 def _exchange_concerns(samples: ManySamples) -> np.ndarray | bool:
-    excess = _excess(samples, "by_all_but_two")
-    return False if excess is None else ~(excess <= EXCHANGED)
+    excesses = _excesses(samples)
+    if excesses is None:
+        return False
+    all_columns, but_two, one_end = excesses
+    return ~((but_two <= EXCHANGED) | (all_columns > NOTICE) | (one_end > but_two))
 
 
 def _shift_concerns(samples: ManySamples) -> np.ndarray | bool:
-    excess = _excess(samples, "by_one_end")
-    return False if excess is None else ~(excess <= NOTICE_OF_SOME)
+    excesses = _excesses(samples)
+    if excesses is None:
+        return False
+    all_columns, but_two, one_end = excesses
+    return ~((one_end <= NOTICE_OF_SOME) | (all_columns > NOTICE) | (but_two >= one_end))
+
+
+def _severities(samples: ManySamples, bound: int, warning: float) -> np.ndarray:
+    excesses = _excesses(samples)
+    assert excesses is not None  # others do not concern it
+    return np.where(excesses[bound] > warning, CAUTION_SEVERITIES.index("doubt"), 0)
 
 
 ONLY_COLUMNS_FIT = Check(
     code="only-columns-fit",
     look=_look,
     concerns=_concerns,
+    severities=functools.partial(_severities, bound=0, warning=WARNING),
     caution_rate=1 / 18,
     reason="every column looks like the positives, but the rows do not",
     title="Columns and rows",
@@ -157,6 +173,7 @@ EXCHANGED_COLUMNS = Check(
     code="exchanged-columns",
     look=_look_for_exchange,
     concerns=_exchange_concerns,
+    severities=functools.partial(_severities, bound=1, warning=EXCHANGED),
     title="Exchanged columns",
     quantity="largest share of positives by all columns but two, above the estimate",
     cannot_detect="columns with the same distribution, and which columns were exchanged",
@@ -165,6 +182,7 @@ SHIFTED_COLUMNS = Check(
     code="shifted-columns",
     look=_look_for_shift,
     concerns=_shift_concerns,
+    severities=functools.partial(_severities, bound=2, warning=WARNING_OF_SOME),
     caution_rate=1 / 18,
     reason="all columns are shifted or stretched in one direction",
     title="Shift of all columns",

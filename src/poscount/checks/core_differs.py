@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import chdtri
 
@@ -98,9 +100,9 @@ def two_readings(regions: RegionEvidence) -> str:
     )
 
 
-def readings_differ(regions: RegionEvidence) -> bool:
+def readings_differ(regions: RegionEvidence) -> Any:
     """Whether it matters which explanation is right; if not, a prevalence carries no warning."""
-    return min(1.0, regions.pat) - regions.estimate > SAME_READING
+    return np.fmin(1.0, regions.pat) - regions.estimate > SAME_READING
 
 
 def _look(evidence: Evidence) -> Outcome | Missing:
@@ -125,7 +127,7 @@ def _concerns(samples: ManySamples) -> np.ndarray | bool:
     if isinstance(regions, Missing):
         return False
     limit = core_limit(regions.core_freedom, LARGEST, RATE)
-    return ~np.asarray(regions.core_difference <= limit)
+    return ~np.asarray(regions.core_difference <= limit) & readings_differ(regions)
 
 
 CORE_DIFFERS = Check(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, ManySamples
 from poscount.prevalence import MadeOnDemand
-from poscount.verdict import Caution, Grade, Severity, grade_of
+from poscount.verdict import CAUTION_SEVERITIES, LIMITS, Caution
 
 
 class ManyCautions(MadeOnDemand[tuple[Caution, ...]]):
@@ -35,7 +35,7 @@ class ManyCautions(MadeOnDemand[tuple[Caution, ...]]):
         last: tuple[Caution, ...],
     ) -> None:
         n = len(samples.width)
-        self._checks, self._evidence_of = checks, evidence_of
+        self._samples, self._checks, self._evidence_of = samples, checks, evidence_of
         self._first, self._last = first, last
         self._concerned = np.array(
             [np.broadcast_to(check.concerns(samples), n) for check in checks]
@@ -52,36 +52,55 @@ class ManyCautions(MadeOnDemand[tuple[Caution, ...]]):
         found = [self._checks[k].caution(evidence) for k in concerned]
         return (*self._first, *(c for c in found if c is not None), *self._last)
 
-    def summaries(self, likely_errors: Iterable[float | None]) -> tuple[list[Grade], list[str]]:
+    def summaries(self, likely_errors: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """The grade of each sample, and the codes of its warnings with spaces between them.
 
         Parameters
         ----------
-        likely_errors : iterable of float or None
-            Of the samples.
+        likely_errors : ndarray of shape (n_samples,), or None
+            NaN where it is not known.
         """
-        certain = np.array([check.certain for check in self._checks])
-        looked_at = (self._concerned & ~certain).any(axis=1).tolist()
+        of_model = [CAUTION_SEVERITIES.index(c.severity) for c in (*self._first, *self._last)]
+        worst = np.full(len(self), max(of_model, default=0))
+        for check, concerned in zip(self._checks, self._concerned.T, strict=True):
+            if concerned.any():
+                own = CAUTION_SEVERITIES.index(check.caution_severity)
+                levels = own if check.severities is None else check.severities(self._samples)
+                np.maximum(worst, levels, out=worst, where=concerned)
         # There are few different sets of warnings.
         keys = self._concerned @ (1 << np.arange(len(self._checks)))
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-        known = [self._summary(line) for line in self._concerned[first]]
-        grades, codes = [], []
-        each = zip(which.tolist(), looked_at, likely_errors, strict=True)
-        for i, (of_set, closer, likely_error) in enumerate(each):
-            severities, text = known[of_set]
-            if closer:
-                cautions = self[i]
-                severities = [caution.severity for caution in cautions]
-                text = " ".join(caution.code for caution in cautions)
-            grades.append(grade_of(likely_error, severities))
-            codes.append(text)
-        return grades, codes
+        known = np.array([self._codes(line) for line in self._concerned[first]], dtype=object)
+        return grades_of(likely_errors, worst), known[which]
 
-    def _summary(self, concerned: np.ndarray) -> tuple[list[Severity], str]:
-        """Severities and codes if all of these checks warn with their own severity."""
+    def _codes(self, concerned: np.ndarray) -> str:
+        """The codes if these checks warn."""
         warning = itertools.compress(self._checks, concerned.tolist())
-        found = [(check.caution_severity, check.code) for check in warning]
-        of_model = [[(c.severity, c.code) for c in part] for part in (self._first, self._last)]
-        whole = [*of_model[0], *found, *of_model[1]]
-        return [severity for severity, _ in whole], " ".join(code for _, code in whole)
+        first, last = ([caution.code for caution in part] for part in (self._first, self._last))
+        return " ".join([*first, *(check.code for check in warning), *last])
+
+
+def grades_of(likely_errors: np.ndarray | None, worst: np.ndarray) -> np.ndarray:
+    """The grades of many answers, as `grade_of` gives them.
+
+    Parameters
+    ----------
+    likely_errors : ndarray of shape (n_samples,), or None
+        NaN where it is not known.
+    worst : ndarray of int, shape (n_samples,)
+        Place in `CAUTION_SEVERITIES` of the worst of their warnings; 0 if there are none.
+
+    Examples
+    --------
+    >>> grades_of(np.array([0.05, 0.05, np.nan]), np.array([0, 1, 0])).tolist()
+    ['fair', 'unsure', 'unknown']
+    """
+    names = [grade for grade, _ in LIMITS]
+    unknown = len(names) + 1
+    if likely_errors is None:
+        place = np.full(len(worst), unknown)
+    else:
+        place = np.searchsorted([most for _, most in LIMITS], 100 * likely_errors)
+        place[np.isnan(likely_errors)] = unknown
+    place = np.where(worst == 0, place, len(names) + 2 * (worst - 1))
+    return np.array([*names, "unsure", "unknown", "do not use"], dtype=object)[place]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
-from poscount.checks.columns import FAR, FILLED
+from poscount.checks.columns import FAR, FILLED, ColumnEvidence, ManyColumnEvidence
 from poscount.errors import join_names
+from poscount.verdict import CAUTION_SEVERITIES
 
 ADVICE = (
     "Check whether it stands for a missing value; if so, remove these rows, or fill in values as "
@@ -37,7 +38,7 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     )
     if len(names) > 1:
         sentence += f" The same is true of {len(names)} columns: {join_names(names)}."
-    very_far = bool(filled[..., FAR:].any())
+    very_far = bool(_very_far(columns))
     return Outcome(
         "warning" if very_far else "notice",
         largest,
@@ -48,6 +49,12 @@ def _look(evidence: Evidence) -> Outcome | Missing:
         caution_severity="do not use" if very_far else "note",
         reason=f"column {names[0]} has a code for missing values",
     )
+
+
+def _very_far(columns: ColumnEvidence | ManyColumnEvidence) -> np.ndarray:
+    """Whether there are such values very far away, where no rows are by themselves."""
+    filled = columns.by_itself[..., FAR:] & (columns.outside[..., FAR:] != 0)
+    return filled.any(axis=(-1, -2, -3))
 
 
 def _look_at_zeros(evidence: Evidence) -> Outcome | Missing:
@@ -73,6 +80,12 @@ def _concerns(samples: ManySamples) -> np.ndarray | bool:
     return not isinstance(samples.columns, Missing) and samples.columns.filled != 0
 
 
+def _severities(samples: ManySamples) -> np.ndarray:
+    assert isinstance(samples.columns, ManyColumnEvidence)  # others do not concern it
+    very_far = _very_far(samples.columns)
+    return np.where(very_far, CAUTION_SEVERITIES.index("do not use"), 0)
+
+
 def _zeros_concern(samples: ManySamples) -> np.ndarray | bool:
     return not isinstance(samples.columns, Missing) and ~(samples.columns.more_zeros <= MOST_ZEROS)
 
@@ -81,6 +94,7 @@ MISSING_CODE = Check(
     code="missing-code",
     look=_look,
     concerns=_concerns,
+    severities=_severities,
     caution_severity="do not use",
     false_alarm_rate=0.003,
     title="Codes for missing values",
@@ -91,7 +105,6 @@ ADDED_ZEROS = Check(
     code="added-zeros",
     look=_look_at_zeros,
     concerns=_zeros_concern,
-    certain=True,
     caution_rate=1 / 170,
     caution_severity="doubt",
     reason="many zeros that the positives do not have",

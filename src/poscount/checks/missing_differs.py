@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
+from poscount.checks.gaps import ManyGapEvidence
 from poscount.columns import Columns
 from poscount.errors import join_names
+from poscount.verdict import CAUTION_SEVERITIES
 
 # Of rows: a smaller difference moves no answer by more.
 SMALLEST, DOUBTFUL = 0.02, 0.05
@@ -74,14 +76,24 @@ def _concerns(samples: ManySamples) -> np.ndarray | bool:
     gaps = samples.gaps
     if isinstance(gaps, Missing):
         return False
+    return _largest(gaps) > SMALLEST
+
+
+def _severities(samples: ManySamples) -> np.ndarray:
+    assert isinstance(samples.gaps, ManyGapEvidence)  # others do not concern it
+    return np.where(_largest(samples.gaps) > DOUBTFUL, CAUTION_SEVERITIES.index("doubt"), 0)
+
+
+def _largest(gaps: ManyGapEvidence) -> np.ndarray:
     differs = _differences(gaps.columns, gaps.missing, gaps.incomplete, gaps.n_rows)
-    return differs.max(axis=1) > SMALLEST
+    return differs.max(axis=1)
 
 
 MISSING_DIFFERS = Check(
     code="missing-differs",
     look=_look,
     concerns=_concerns,
+    severities=_severities,
     title="Missing values",
     quantity="largest difference between the shares of missing values of a column",
     cannot_detect="other rows that lack a value, as long as they are as many",

@@ -34,7 +34,6 @@ NOTHING_LIKE_POSITIVES = Check(
     code="nothing-like-positives",
     look=_look,
     concerns=_concerns,
-    certain=True,
     reason="nothing in the sample is like the positives",
     title="Typical positives in the sample",
     quantity="rows like typical positives, as a share of those in a sample of positives alone",

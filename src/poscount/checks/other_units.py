@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
-from poscount.checks.columns import FAR, HARDLY_INSIDE, MANY_FAR, ColumnEvidence
+from poscount.checks.columns import FAR, HARDLY_INSIDE, MANY_FAR, ColumnEvidence, ManyColumnEvidence
 from poscount.errors import join_names
-from poscount.verdict import Severity
+from poscount.verdict import CAUTION_SEVERITIES
 
 # Columns with fewer rows inside are like the one that stands out.
 HALF = 0.5
@@ -32,7 +32,7 @@ def _look(evidence: Evidence) -> Outcome | Missing:
         else "Check whether this column is in other units, or from another sensor, than in the "
         "positives."
     )
-    severity = _severity(columns, strange)
+    severity = CAUTION_SEVERITIES[int(_severity(columns))]
     return Outcome(
         "notice" if severity == "note" else "warning",
         least,
@@ -45,14 +45,22 @@ def _look(evidence: Evidence) -> Outcome | Missing:
     )
 
 
-def _severity(columns: ColumnEvidence, strange: list[int]) -> Severity:
-    """In some columns other units are likely; in most of them, negatives may be far away."""
+def _severity(columns: ColumnEvidence | ManyColumnEvidence) -> np.ndarray:
+    """In some columns other units are likely; in most of them, negatives may be far away.
+
+    Returns
+    -------
+    ndarray of int
+        Places in `CAUTION_SEVERITIES`.
+    """
     judged = columns.positives.judged
     n_judged = np.count_nonzero(judged)
-    very_far = columns.outside[strange, :, FAR:].sum(axis=(-1, -2)) > MANY_FAR
-    if 2 * np.count_nonzero(judged & (columns.inside < HALF)) <= n_judged:
-        return "do not use" if very_far.any() else "doubt"
-    return "doubt" if 2 * np.count_nonzero(very_far) > n_judged else "note"
+    share_far = columns.outside[..., FAR] + columns.outside[..., FAR + 1]
+    very_far = columns.other_scale & (share_far[..., 0] + share_far[..., 1] > MANY_FAR)
+    few = 2 * np.count_nonzero(judged & (columns.inside < HALF), axis=-1) <= n_judged
+    most_far = 2 * np.count_nonzero(very_far, axis=-1) > n_judged
+    # From "doubt" on if few columns differ, else from "note" on.
+    return np.where(few, 1 + very_far.any(axis=-1), most_far)
 
 
 def _where(evidence: Evidence, columns: ColumnEvidence, j: int) -> str:
@@ -68,10 +76,16 @@ def _concerns(samples: ManySamples) -> np.ndarray | bool:
     return not isinstance(samples.columns, Missing) and samples.columns.n_other_scale > 0
 
 
+def _severities(samples: ManySamples) -> np.ndarray:
+    assert isinstance(samples.columns, ManyColumnEvidence)  # others do not concern it
+    return _severity(samples.columns)
+
+
 OTHER_UNITS = Check(
     code="other-units",
     look=_look,
     concerns=_concerns,
+    severities=_severities,
     caution_rate=1 / 70,
     false_alarm_rate=0.028,
     title="Units of the columns",

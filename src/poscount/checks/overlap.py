@@ -49,7 +49,6 @@ OVERLAP = Check(
     code="overlap",
     look=_look,
     concerns=_concerns,
-    certain=True,
     reason="negatives look like typical positives",
     caution_rate=1 / 100,
     title="Crowding among the typical rows",

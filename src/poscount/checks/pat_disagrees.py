@@ -30,7 +30,9 @@ def _look(evidence: Evidence) -> Outcome | Missing:
 
 def _concerns(samples: ManySamples) -> np.ndarray | bool:
     regions = samples.regions
-    return not isinstance(regions, Missing) and np.asarray(regions.disagreement > NOTICE)
+    if isinstance(regions, Missing):
+        return False
+    return np.asarray(regions.disagreement > NOTICE) & readings_differ(regions)
 
 
 PAT_DISAGREES = Check(

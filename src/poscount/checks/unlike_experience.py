@@ -25,6 +25,5 @@ UNLIKE_EXPERIENCE = Check(
     code="unlike-experience",
     look=_look,
     concerns=_concerns,
-    certain=True,
     reason="nothing like it was ever seen",
 )

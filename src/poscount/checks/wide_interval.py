@@ -45,7 +45,6 @@ WIDE_INTERVAL = Check(
     code=CODE,
     look=_look,
     concerns=_concerns,
-    certain=True,
     reason="there are too few rows or too few positives",
     title="Precision",
     quantity="width of the interval by chance alone",

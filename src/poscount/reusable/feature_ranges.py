@@ -110,20 +110,27 @@ def count_outside(
     if np.isnan(np.sum(ends)):
         ends = np.fmin.reduce(columns, axis=1), np.fmax.reduce(columns, axis=1)
     least, most = (values[:, np.newaxis] for values in ends)
+    zeros = columns == 0
     # Most features stay within most limits, and few have any zero.
-    crossed = np.hstack([least < limits[:, :n], most > limits[:, n:], (least <= 0) & (most >= 0)])
-    for j, k in np.argwhere(crossed).tolist():
-        if k < n:
-            rows = columns[j] < limits[j, k]
-        elif k < 2 * n:
-            rows = columns[j] > limits[j, k]
+    crossed = np.hstack(
+        [least < limits[:, :n], most > limits[:, n:], zeros.any(axis=1, keepdims=True)]
+    )
+    for k in np.flatnonzero(crossed.any(axis=0)).tolist():
+        features = np.flatnonzero(crossed[:, k])
+        # All features at once, if it is most of them: a call takes as long as a comparison.
+        every = 2 * len(features) > len(columns)
+        chosen = slice(None) if every else features
+        if k == 2 * n:
+            outside = zeros[chosen]
         else:
-            rows = columns[j] == 0
-        place = j * N_COLUMNS + k
-        if starts is None:
-            flat[place] += np.count_nonzero(rows)
-        else:
-            add_to(flat, starts[rows] + place, None if weights is None else weights[rows])
+            compare = np.less if k < n else np.greater
+            outside = compare(columns[chosen], limits[chosen, k, np.newaxis])
+        for j, rows in zip(features.tolist(), outside[features] if every else outside, strict=True):
+            place = j * N_COLUMNS + k
+            if starts is None:
+                flat[place] += np.count_nonzero(rows)
+            else:
+                add_to(flat, starts[rows] + place, None if weights is None else weights[rows])
 
 
 def add_to(

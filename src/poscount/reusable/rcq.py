@@ -51,7 +51,7 @@ from poscount.seeds import seed_of
 
 __all__ = ["RCQ"]
 
-GROUPS_AT_ONCE = 128
+GROUPS_AT_ONCE = 512
 _OTHER_CALIBRATION = "its calibration is another one than it was asked for."
 
 

@@ -38,6 +38,9 @@ from poscount.reusable.regions import (
 )
 from poscount.verdict import Caution
 
+# Samples whose regions are looked at together, so that they stay in the cache.
+SAMPLES_AT_ONCE = 128
+
 
 class _SeenInCounts(NamedTuple):
     """What the checks see of samples before their prevalences are known."""
@@ -214,11 +217,22 @@ class RegionEstimator(RegionCounter):
             return self._estimate_by_pat(
                 pat, excess, counts.n_rows, seen, of_model, by_experience=by_experience
             )
-        found = regions.find(counts)
         differences = self._core_difference(regions, counts)
+        parts = []
+        for first in range(0, len(counts.n_rows), SAMPLES_AT_ONCE):
+            chosen = slice(first, first + SAMPLES_AT_ONCE)
+            some, beside_some = of_samples(counts, chosen), of_samples(beside, chosen)
+            found = regions.find(some)
+            lines = np.empty((len(some.n_rows), 0))
+            if calibration is not None:
+                more_of_some = None if more is None else more[chosen]
+                lines = self._lines(
+                    regions, found, some, beside_some, differences[chosen], more_of_some
+                )
+            parts.append((found.without_regions(), lines))
+        found, lines = joined(parts)
         answers = null_answers(found.prevalence, found.decision.ratio, found.gap, self.confidence)
         if calibration is not None:
-            lines = self._lines(regions, found, counts, beside, differences, more)
             answers = calibration.answer(lines, names, self.confidence).beside(answers)
         return self._estimate_by_regions(
             regions, found, answers, pat, excess, differences, seen, of_model
@@ -392,6 +406,24 @@ def null_answers(p: np.ndarray, ratio: np.ndarray, gap: np.ndarray, level: float
     low, high = interval_from_gap(ratio, p, np.nan_to_num(gap, nan=1.0, posinf=1.0), level)
     unknown = np.full(len(p), np.nan)
     return Answers(p, low, high, unknown, unknown, np.zeros(len(p), bool))
+
+
+def of_samples(values: Any, chosen: slice) -> Any:
+    """Some of the samples of nested tuples of arrays; what is None stays None."""
+    if isinstance(values, tuple):
+        return type(values)(*(of_samples(value, chosen) for value in values))
+    return None if values is None else values[chosen]
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Nested tuples of arrays, one after the other; the opposite of `of_samples`."""
+    first = parts[0]
+    if len(parts) == 1 or first is None:
+        return first
+    if isinstance(first, tuple):
+        values = [joined(each) for each in zip(*parts, strict=True)]
+        return type(first)(*values) if hasattr(first, "_fields") else tuple(values)
+    return np.concatenate(parts)
 
 
 def number(value: np.floating) -> float | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from poscount.reusable.region_kernel import LANES, kernel
 from poscount.reusable.region_layout import (
     BANDS,
     LARGEST_SHARE,
@@ -71,7 +73,8 @@ class RegionProfile:
         partition = layout.partition_of_cuts[cut]
         kind = np.where(partition >= 0, 1, np.where(cut == 0, 0, 2))
         self._by_kind = [np.flatnonzero(kind == k) for k in range(3)]
-        self._by_band = [np.flatnonzero(band == i) for i in range(len(BANDS))]
+        by_band = [np.flatnonzero(band == i) for i in range(len(BANDS))]
+        self._all_sets = [*self._by_share, *self._by_kind, *by_band]
         of_features = self._by_kind[1]
         feature = partition[of_features]
         order = np.argsort(feature, kind="stable")
@@ -110,12 +113,12 @@ class RegionProfile:
         decision, n_rows = found.decision, counts.n_rows
         # C order, so that a group gets the bits that it gets alone.
         ratio, low, high = (np.ascontiguousarray(values) for values in decision.bounds)
-        near = (decision.region_high + found.gap / 2)[:, np.newaxis]
+        near = decision.region_high + found.gap / 2
+        sets = self._sets(ratio, low, high, decision.ratio, near)
         columns = [
             *(found.prevalence, decision.ratio, found.null_ratio, found.gap, decision.region_high),
             *(decision.region_share, decision.region_ratio, decision.region_low),
-            (low < decision.ratio[:, np.newaxis]).mean(axis=1),
-            (high <= near).mean(axis=1),
+            *(below / high.shape[1] for below in sets.n_below),
             np.full(len(high), np.log(self._n_labeled)),
             np.log(n_rows),
             np.full(len(high), np.log(n_features)),
@@ -127,24 +130,121 @@ class RegionProfile:
             *_inside(counts, beside),
             *(np.full(len(high), np.log1p(len(used))) for used in self._by_share),
         ]
-        for used in self._by_share:
-            columns += _of_share(ratio[:, used], high[:, used])
-        for used in self._by_kind:
-            columns += _smallest(ratio[:, used], high[:, used])
-        columns += self._of_features(high)
-        columns += [_smallest(ratio[:, used], high[:, used]).high for used in self._by_band]
-        lines = np.column_stack(columns)
+        for k in range(len(self._by_share)):
+            columns += [*sets.smallest[k], sets.mean_of_few[k], *sets.quantiles[k]]
+        n_shares, n_kinds = len(self._by_share), len(self._by_kind)
+        for of_kind in sets.smallest[n_shares : n_shares + n_kinds]:
+            columns += of_kind
+        columns += _best_features(sets.of_features)
+        columns += [of_band.high for of_band in sets.smallest[n_shares + n_kinds :]]
+        lines = np.ascontiguousarray(np.array(columns).T)
         lines[~np.isfinite(lines)] = np.nan
         # The last bits depend on the machine, and a tree could split between them.
         return lines.round(DECIMALS)
 
-    def _of_features(self, high: np.ndarray) -> list[np.ndarray]:
-        if not len(self._feature_starts):
-            return [np.full(len(high), np.nan)] * (N_BEST + 1)
-        of_each = np.minimum.reduceat(high[:, self._by_feature], self._feature_starts, axis=1)
-        best = np.sort(of_each, axis=1)
-        last = best.shape[1] - 1
-        return [best[:, min(i, last)] for i in (*range(N_BEST), best.shape[1] // 2)]
+    def _sets(
+        self,
+        ratio: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        middle: np.ndarray,
+        near: np.ndarray,
+    ) -> _Sets:
+        """What is needed of sets of regions, by machine code where that is worth it."""
+        sum_up = kernel("sum_up", *high.shape)
+        if sum_up is not None:
+            return self._compiled_sets(sum_up, ratio, low, high, middle, near)
+        n_below = [(low < middle[:, np.newaxis]), (high <= near[:, np.newaxis])]
+        of_shares = [_of_share(ratio[:, used], high[:, used]) for used in self._by_share]
+        return _Sets(
+            [which.sum(axis=1) for which in n_below],
+            [_smallest(ratio[:, used], high[:, used]) for used in self._all_sets],
+            [mean for mean, _ in of_shares],
+            [quantiles for _, quantiles in of_shares],
+            np.minimum.reduceat(high[:, self._by_feature], self._feature_starts, axis=1)
+            if len(self._feature_starts)
+            else np.empty((len(high), 0)),
+        )
+
+    def _compiled_sets(
+        self,
+        sum_up: Callable[..., Any],
+        ratio: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        middle: np.ndarray,
+        near: np.ndarray,
+    ) -> _Sets:
+        n_samples, n_regions = high.shape
+        filled, n_few, places, members = self._for_kernel
+        n_sorted, n_features = len(n_few), len(self._feature_starts)
+        below, best = np.empty((2, n_samples)), np.empty((2, len(filled), n_samples))
+        few = np.empty((n_sorted, n_samples, n_few.max()))
+        quantiles = np.empty((n_sorted, len(RATIO_QUANTILES), n_samples))
+        of_features = np.empty((n_samples, n_features))
+        sum_up(
+            *(ratio, low, high, np.ascontiguousarray(middle), np.ascontiguousarray(near)),
+            *members[:2],
+            *(n_few, places),
+            *members[2:],
+            np.empty(n_regions * LANES),
+            *(below, best, few, quantiles, of_features),
+        )
+        missing = np.full(n_samples, np.nan)
+        smallest = [_Smallest(missing, missing)] * len(self._all_sets)
+        for i, k in enumerate(filled):
+            smallest[k] = _Smallest(*best[:, i])
+        means = [missing] * len(self._by_share)
+        of_quantiles = [[missing] * len(RATIO_QUANTILES)] * len(self._by_share)
+        for i, k in enumerate(filled[:n_sorted]):
+            means[k] = np.ascontiguousarray(few[i, :, : n_few[i]]).mean(axis=1)
+            of_quantiles[k] = list(quantiles[i])
+        return _Sets(list(below), smallest, means, of_quantiles, of_features)
+
+    @functools.cached_property
+    def _for_kernel(self) -> tuple[list[int], np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+        """Which sets have regions, what is wanted of the first ones, and the regions of all."""
+        filled = [k for k, used in enumerate(self._all_sets) if len(used)]
+        sets = [self._all_sets[k] for k in filled]
+        sizes = [len(used) for used in self._by_share if len(used)]
+        members = (
+            np.concatenate(sets).astype(np.uint64),
+            np.cumsum([0, *map(len, sets)]),
+            self._by_feature.astype(np.uint64),
+            np.append(self._feature_starts, len(self._by_feature)),
+        )
+        n_few = np.array([_n_few(n) for n in sizes], np.int64)
+        return filled, n_few, np.array([_places(n) for n in sizes], np.int64), members
+
+
+class _Smallest(NamedTuple):
+    high: np.ndarray
+    ratio: np.ndarray
+
+
+class _Sets(NamedTuple):
+    """What sets of regions say about samples.
+
+    Attributes
+    ----------
+    n_below : list of ndarray
+        Number of regions with a lower bound below the ratio, and of those with an upper bound near
+        the smallest.
+    smallest : list of _Smallest
+        Of each set: by share, by kind and by band.
+    mean_of_few : list of ndarray
+        Mean of the few smallest upper bounds, of the sets by share.
+    quantiles : list of list of ndarray
+        Of the ratios, of the sets by share.
+    of_features : ndarray of shape (n_samples, n_features)
+        Smallest upper bound of each feature.
+    """
+
+    n_below: list[np.ndarray]
+    smallest: list[_Smallest]
+    mean_of_few: list[np.ndarray]
+    quantiles: list[list[np.ndarray]]
+    of_features: np.ndarray
 
 
 def _distance(
@@ -182,11 +282,6 @@ def _inside(counts: RegionCounts, beside: CountsBeside) -> Iterator[np.ndarray]:
     yield from (1 - beside.far.T / n_rows)
 
 
-class _Smallest(NamedTuple):
-    high: np.ndarray
-    ratio: np.ndarray
-
-
 def _smallest(ratio: np.ndarray, high: np.ndarray) -> _Smallest:
     """Smallest upper bound and the ratio of its region."""
     if not high.shape[1]:
@@ -195,17 +290,31 @@ def _smallest(ratio: np.ndarray, high: np.ndarray) -> _Smallest:
     return _Smallest(high[at], ratio[at])
 
 
-def _of_share(ratio: np.ndarray, high: np.ndarray) -> list[np.ndarray]:
+def _of_share(ratio: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Mean of the few smallest upper bounds, and quantiles of the ratios."""
     n_samples, n_regions = high.shape
     if not n_regions:
-        return [np.full(n_samples, np.nan)] * len(_OF_SHARE)
-    few = max(1, round(FEW * n_regions))
+        missing = np.full(n_samples, np.nan)
+        return missing, [missing] * len(RATIO_QUANTILES)
     # Sorting all of them is faster than finding the smallest.
-    smallest = np.ascontiguousarray(np.sort(high, axis=1)[:, :few])
+    smallest = np.ascontiguousarray(np.sort(high, axis=1)[:, : _n_few(n_regions)])
     ascending = np.sort(ratio, axis=1)
-    places = [round(q * (n_regions - 1)) for q in RATIO_QUANTILES]
-    return [
-        *_smallest(ratio, high),
-        smallest.mean(axis=1),
-        *(ascending[:, place] for place in places),
-    ]
+    return smallest.mean(axis=1), [ascending[:, place] for place in _places(n_regions)]
+
+
+def _n_few(n_regions: int) -> int:
+    return max(1, round(FEW * n_regions))
+
+
+def _places(n_regions: int) -> list[int]:
+    """Places of the quantiles among sorted ratios."""
+    return [round(q * (n_regions - 1)) for q in RATIO_QUANTILES]
+
+
+def _best_features(of_each: np.ndarray) -> list[np.ndarray]:
+    """The smallest upper bounds of features, and the median one."""
+    if not of_each.shape[1]:
+        return [np.full(len(of_each), np.nan)] * (N_BEST + 1)
+    best = np.sort(of_each, axis=1)
+    last = best.shape[1] - 1
+    return [best[:, min(i, last)] for i in (*range(N_BEST), best.shape[1] // 2)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from poscount import compiling
 from poscount.reusable import tally_kernel
-from poscount.reusable.tally_numpy import NumpyTally, bins_of
+from poscount.reusable.tally_numpy import NumpyTally, add_joint, bins_of
 from poscount.reusable.tally_plan import TallyPlan, TallyTarget
 from poscount.scorers import Mahalanobis
 from poscount.scorers.products import Multiplier, put_rows, stacks
@@ -125,8 +125,16 @@ class CompiledTally:
             np.require(value, requirements="W") if isinstance(value, np.ndarray) else value
             for value in plan[: TallyPlan._fields.index("columns")]
         )
-        kinds = (np.int64, np.uint8, np.float64, np.uint8)
+        kinds = (np.int64, np.int64, np.int64, np.float64, np.uint8)
         self._work = tuple(np.empty(tally_kernel.AT_ONCE, kind) for kind in kinds)
+        self._plan = plan
+        self._joined = target.complete and target.starts is None and target.weights is None
+        n_cells = [n for _, n in plan.together] if self._joined else []
+        self._joint_starts = np.cumsum([0, *n_cells])
+        ends = [partitions[-1] + 1 for partitions, _ in plan.together]
+        self._together = np.array([0, *ends])
+        self._joint = np.zeros(self._joint_starts[-1], np.int64)
+        self._between = np.zeros(len(plan.pat_cells), np.int64)
 
     def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:
         """Count the rows of a stack."""
@@ -146,8 +154,13 @@ class CompiledTally:
             *self._of_plan,
             flat,
             places,
+            *(self._joined, self._together, self._joint_starts, self._joint, self._between),
             *self._work,
         )
 
     def finish(self) -> None:
-        """Nothing is left to do."""
+        """Add what was counted together to the counts of each partition."""
+        if self._joined:
+            plan, flat = self._plan, self._target.flat
+            add_joint(plan, np.split(self._joint, self._joint_starts[1:-1]), flat)
+            np.add.at(flat, plan.ends[0] + plan.pat_cells, self._between)

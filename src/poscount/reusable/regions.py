@@ -28,6 +28,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from poscount.checks.few_positives import FEWEST_POSITIVES
+from poscount.reusable.region_kernel import kernel
 from poscount.reusable.region_layout import (
     CORE,
     LARGEST_SHARE,
@@ -102,10 +103,18 @@ def bounds(
     share = in_positives / n_labeled
     search = 2 * math.log(in_sample.shape[1])
     spread = search * (1 - share) / share
-    ratio = in_sample / n_unlabeled / share
     curvature = 1 - spread / n_labeled
-    middle = 2 * ratio + spread / n_unlabeled
     usable = curvature > SMALLEST_CURVATURE
+    if isinstance(noise, float) and noise == 0 and share.ndim == 1:
+        compiled = kernel("bound", *in_sample.shape)
+        if compiled is not None:
+            ratio, low, high = np.empty((3, *in_sample.shape))
+            n_rows = np.ascontiguousarray(n_unlabeled[:, 0], np.float64)
+            rows = np.ascontiguousarray(in_sample, np.float64)
+            compiled(rows, n_rows, share, spread, curvature, usable, ratio, low, high)
+            return ratio, low, high
+    ratio = in_sample / n_unlabeled / share
+    middle = 2 * ratio + spread / n_unlabeled
     squares = ratio**2 - search * noise / share**2
     root = np.sqrt(np.maximum(middle**2 - 4 * curvature * squares, 0))
     with np.errstate(divide="ignore"):
@@ -136,9 +145,15 @@ def decide(
     sd = np.sqrt(variance + of_noise)
     # A single region without rows has no spread.
     width = np.maximum(BANDWIDTH * sd, np.finfo(float).tiny)[:, np.newaxis]
-    weights = np.exp(-(upper - high[:, np.newaxis]) / width)
-    together = (weights * in_sample / n_unlabeled).sum(axis=1) / (weights * shares).sum(axis=1)
-    together = np.maximum(together, 0)
+    # All in the same memory: exp(-(upper - high) / width), and what it weighs.
+    weights = np.subtract(high[:, np.newaxis], upper)
+    np.divide(weights, width, out=weights)
+    np.exp(weights, out=weights)
+    weighted = weights * in_sample
+    np.divide(weighted, n_unlabeled, out=weighted)
+    in_regions = weighted.sum(axis=1)
+    np.multiply(weights, shares, out=weighted)
+    together = np.maximum(in_regions / weighted.sum(axis=1), 0)
     return Decision(together, region, share, ratio, low, high, weights, of_regions)
 
 
@@ -177,6 +192,12 @@ class RegionEstimates(NamedTuple):
     null_ratio: np.ndarray
     gap: np.ndarray
     decision: Decision
+
+    def without_regions(self) -> RegionEstimates:
+        """The same without what is said about every region, which takes memory."""
+        nothing = np.empty((len(self.gap), 0))
+        decision = self.decision._replace(weights=nothing, bounds=(nothing, nothing, nothing))
+        return self._replace(decision=decision)
 
 
 class RegionBounds(NamedTuple):
@@ -277,7 +298,8 @@ class Regions:
         decision = decide(
             used, n_rows, self.in_positives, len(self.binned), self._used_noise(counts)
         )
-        null = np.array([self.null_ratio(grid_point(n)) for n in counts.n_rows.tolist()])
+        sizes, which = np.unique(counts.n_rows, return_inverse=True)
+        null = np.array([self.null_ratio(grid_point(n)) for n in sizes.tolist()])[which]
         return RegionEstimates(
             calibrated(decision.ratio, null, self.exponent),
             null,

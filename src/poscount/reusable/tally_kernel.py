@@ -42,7 +42,13 @@ def tally(
     ends: np.ndarray,
     flat: np.ndarray,
     places: np.ndarray,
+    joined: int,
+    together: np.ndarray,
+    joint_starts: np.ndarray,
+    joint: np.ndarray,
+    between: np.ndarray,
     at: np.ndarray,
+    entry: np.ndarray,
     bins: np.ndarray,
     best: np.ndarray,
     incomplete: np.ndarray,
@@ -69,7 +75,17 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
         Counts, which are added to.
     places : ndarray of int64, shape (n_rows,)
         Becomes the PAT cell of each row.
-    at, bins, best, incomplete : ndarray of shape (AT_ONCE,)
+    joined : int
+        Whether partitions are counted together, as `poscount.reusable.tally_numpy` does: a row is
+        then in one place for several partitions. All rows are complete, and no column has words.
+    together, joint_starts : ndarray of int64
+        The first partition of those that are counted together, and where their counts start in
+        `joint`; behind the last ones, where all end.
+    joint : ndarray of int64
+        Counts of partitions together, which are added to.
+    between : ndarray of int64, shape (64,)
+        Rows between edges, which are added to instead of `flat` if partitions are joined.
+    at, entry, bins, best, incomplete : ndarray of shape (AT_ONCE,)
         Work space.
     """
     n_table, size = codes.shape[1], codes.shape[2]
@@ -81,16 +97,33 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
             n = min(AT_ONCE, n_chunk - begin)
             row = chunk * size + begin
 
-            # The cells along the score, by a binary search without branches among 63 edges.
+            # The cells along the score, by a binary search without branches among 63 edges. An
+            # index without a sign saves the question whether it counts from the end.
             values = scores[chunk, begin : begin + n]
             for i in range(n):
                 value = values[i]
                 k = 32 * (edges[31] < value)
-                k += 16 * (edges[k + 15] < value)
-                k += 8 * (edges[k + 7] < value)
-                k += 4 * (edges[k + 3] < value)
-                k += 2 * (edges[k + 1] < value)
-                k += edges[k] < value
+                k += 16 * (edges[np.uint64(k + 15)] < value)
+                k += 8 * (edges[np.uint64(k + 7)] < value)
+                k += 4 * (edges[np.uint64(k + 3)] < value)
+                k += 2 * (edges[np.uint64(k + 1)] < value)
+                k += edges[np.uint64(k)] < value
+                at[i] = k
+            if joined:
+                for i in range(n):
+                    k = at[i]
+                    between[np.uint64(k)] += 1
+                    places[row + i] = pat_cells[np.uint64(k)]
+                    at[i] = score_cells[np.uint64(k)]
+                for j in range(len(far)):
+                    limit = far[j]
+                    n_below = 0
+                    for i in range(n):
+                        n_below += (values[i] < limit) & (values[i] <= edges[0])
+                    flat[ends[1] + j] += n_below
+            for i in range(0 if joined else n):
+                value = values[i]
+                k = at[i]
                 start = starts[row + i] if grouped else 0
                 weight = weights[row + i] if weighted else 1
                 places[row + i] = pat_cells[k]
@@ -101,10 +134,52 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                         if value < far[j]:
                             flat[start + ends[1] + j] += weight
 
+            # Bins of several partitions in one number.
+            for group in range(len(together) - 1 if joined else 0):
+                for i in range(n):
+                    entry[i] = at[i]
+                for j in range(together[group], together[group + 1]):
+                    if j < len(features):
+                        width = offsets[j + 1] - offsets[j]
+                        cut_0 = cuts[j, 0]
+                        cut_1 = cuts[j, 1]
+                        cut_2 = cuts[j, 2]
+                        cut_3 = cuts[j, 3]
+                        values = codes[chunk, features[j], begin : begin + n]
+                        for i in range(n):
+                            value = values[i]
+                            k = 0
+                            k += value > cut_0
+                            k += value > cut_1
+                            k += value > cut_2
+                            k += value > cut_3
+                            entry[i] = width * entry[i] + k
+                        continue
+                    cluster = 0
+                    for k in range(j - len(features)):
+                        cluster += clusterings[k]
+                    width = clusterings[j - len(features)]
+                    values = nearness[chunk, cluster, begin : begin + n]
+                    for i in range(n):
+                        bins[i] = 0
+                        best[i] = values[i] - distances[cluster]
+                    for k in range(1, width):
+                        values = nearness[chunk, cluster + k, begin : begin + n]
+                        for i in range(n):
+                            value = values[i] - distances[cluster + k]
+                            closer = value > best[i]
+                            bins[i] = k if closer else bins[i]
+                            best[i] = value if closer | (value != value) else best[i]
+                    for i in range(n):
+                        entry[i] = width * entry[i] + bins[i]
+                counted = joint[joint_starts[group] : joint_starts[group + 1]]
+                for i in range(n):
+                    counted[np.uint64(entry[i])] += 1
+
             # The nearest cluster of each clustering.
             partition = len(features) + len(words)
             cluster = 0
-            for j in range(len(clusterings)):
+            for j in range(0 if joined else len(clusterings)):
                 offset = offsets[partition + j]
                 values = nearness[chunk, cluster, begin : begin + n]
                 for i in range(n):
@@ -119,11 +194,12 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                         # Nothing is nearer than what has overflowed.
                         best[i] = value if closer | (value != value) else best[i]
                 for i in range(n):
-                    flat[at[i] + offset + bins[i]] += weights[row + i] if weighted else 1
+                    place = np.uint64(at[i] + offset + bins[i])
+                    flat[place] += weights[row + i] if weighted else 1
                 cluster += clusterings[j]
 
             # The bins of numbers.
-            for j in range(len(features)):
+            for j in range(0 if joined else len(features)):
                 column = features[j]
                 offset = offsets[j]
                 cut_0 = cuts[j, 0]
@@ -134,12 +210,12 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                 values = codes[chunk, column, begin : begin + n]
                 for i in range(n):
                     value = values[i]
-                    bins[i] = (
-                        np.uint8(value > cut_0)
-                        + np.uint8(value > cut_1)
-                        + np.uint8(value > cut_2)
-                        + np.uint8(value > cut_3)
-                    )
+                    k = 0
+                    k += value > cut_0
+                    k += value > cut_1
+                    k += value > cut_2
+                    k += value > cut_3
+                    bins[i] = k
                     n_gaps += value != value
                 if n_gaps:
                     for i in range(n):
@@ -147,10 +223,12 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                         if value != value:
                             bins[i] = missing_bins[j]
                         if bins[i] != NO_BIN:
-                            flat[at[i] + offset + bins[i]] += weights[row + i] if weighted else 1
+                            place = np.uint64(at[i] + offset + bins[i])
+                            flat[place] += weights[row + i] if weighted else 1
                 else:
                     for i in range(n):
-                        flat[at[i] + offset + bins[i]] += weights[row + i] if weighted else 1
+                        place = np.uint64(at[i] + offset + bins[i])
+                        flat[place] += weights[row + i] if weighted else 1
 
             # The bins of categories.
             for j in range(len(words)):
@@ -170,8 +248,14 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                 offset = ends[2] + j * n_outside
                 values = codes[chunk, column, begin : begin + n]
                 n_zeros = 0
+                n_below = 0
+                n_above = 0
+                low = limits[j, 0]
+                high = limits[j, n_limits]
                 for i in range(n):
                     n_zeros += values[i] == 0.0
+                    n_below += values[i] < low
+                    n_above += values[i] > high
                 if n_zeros:
                     for i in range(n):
                         if values[i] == 0.0:
@@ -179,13 +263,14 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                             weight = weights[row + i] if weighted else 1
                             flat[start + offset + 2 * n_limits] += weight
                 for k in range(n_limits):
-                    low = limits[j, k]
-                    high = limits[j, n_limits + k]
-                    n_below = 0
-                    n_above = 0
-                    for i in range(n):
-                        n_below += values[i] < low
-                        n_above += values[i] > high
+                    if k:
+                        low = limits[j, k]
+                        high = limits[j, n_limits + k]
+                        n_below = 0
+                        n_above = 0
+                        for i in range(n):
+                            n_below += values[i] < low
+                            n_above += values[i] > high
                     if n_below + n_above == 0:
                         break
                     if grouped | weighted:
@@ -238,9 +323,10 @@ SIGNATURE = (
     "float64[:, ::1], uint8[::1], int64[::1], uint8[:, ::1], int64[::1], float64[::1],"
     "int64[::1], int64,"
     "int64[::1], float64[:, ::1], int64[::1], float64[::1], int64[::1], int64[::1], int64[::1],"
-    "int64[::1], uint8[::1], float64[::1], uint8[::1])"
+    "int64, int64[::1], int64[::1], int64[::1], int64[::1],"
+    "int64[::1], int64[::1], int64[::1], float64[::1], uint8[::1])"
 )
 INTEGERS = (
     "n_table size n_limits n_outside chunk n_chunk begin n row i j k start weight partition "
-    "cluster offset nearest column n_gaps n_below n_above n_zeros any_gaps"
+    "cluster width group offset nearest column n_gaps n_below n_above n_zeros any_gaps"
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from poscount.reusable.feature_ranges import add_to, count_outside
@@ -92,16 +94,28 @@ class NumpyTally:
 
     def finish(self) -> None:
         """Add what was counted together to the counts of each partition."""
-        if self.starts is not None:
-            return
-        plan = self.plan
-        table = self.flat[: int(plan.ends[0])].reshape(-1, plan.n_columns)
-        for (partitions, _), joint in zip(plan.together, self.joint, strict=True):
-            counted = joint.reshape(len(table), *(plan.widths[j] for j in partitions))
-            for axis, j in enumerate(partitions):
-                others = tuple(i + 1 for i in range(len(partitions)) if i != axis)
-                columns = slice(plan.offsets[j], plan.offsets[j] + plan.widths[j])
-                table[:, columns] += counted.sum(axis=others)
+        if self.starts is None:
+            add_joint(self.plan, self.joint, self.flat)
+
+
+def add_joint(plan: TallyPlan, joint: Sequence[np.ndarray], flat: np.ndarray) -> None:
+    """Add rows that were counted in several partitions together to the counts of each.
+
+    Parameters
+    ----------
+    plan : TallyPlan
+    joint : sequence of ndarray
+        Counts of the partitions of `plan.together`.
+    flat : ndarray of int64
+        Counts, which are added to.
+    """
+    table = flat[: int(plan.ends[0])].reshape(-1, plan.n_columns)
+    for (partitions, _), together in zip(plan.together, joint, strict=True):
+        counted = together.reshape(len(table), *(plan.widths[j] for j in partitions))
+        for axis, j in enumerate(partitions):
+            others = tuple(i + 1 for i in range(len(partitions)) if i != axis)
+            columns = slice(plan.offsets[j], plan.offsets[j] + plan.widths[j])
+            table[:, columns] += counted.sum(axis=others)
 
 
 def bins_of(plan: TallyPlan, codes: np.ndarray, nearness: np.ndarray, gaps: bool) -> np.ndarray:
