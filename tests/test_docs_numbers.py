@@ -6,20 +6,9 @@ import re
 import pytest
 
 from doc_blocks import ROOT
+from doc_tables import DOCS, rows_of, tables
 
-DOCS = ROOT / "docs"
 SETS = ("A", "C", "L", "P", "R", "W", "q-g", "vowels")
-
-
-def rows_of(path, heading):
-    """Rows of the first Markdown table below a heading, by their first cell."""
-    text = path.read_text(encoding="utf-8").split(f"{heading}\n", 1)[1]
-    table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE).group()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
-    header, *body = [row for row in rows if not set("".join(row)) <= set("-: ")]
-    return {
-        row[0].strip("`").partition("`")[0]: dict(zip(header, row, strict=True)) for row in body
-    }
 
 
 def committed(name):
@@ -117,3 +106,35 @@ def test_the_stand_in_beside_the_paper_s_b():
         text = f"{float(cell['ours']):.2f} / {float(cell['published']):.2f}"
         bold = text if cell["agrees"] == "yes" else f"**{text}**"
         assert quoted[cell["method"]][cell["experiment"]] == bold
+
+
+def numbers(text):
+    return [float(number.replace(",", "")) for number in re.findall(r"[+-]?[\d,]*\.?\d+", text)]
+
+
+def how_wrong():
+    """Tables of the page, each with the page that it says it is taken from."""
+    text = (DOCS / "how-wrong.md").read_text(encoding="utf-8")
+    source = None
+    for part in re.split(r"((?:^\|.*\n)+)", text, flags=re.MULTILINE):
+        if part.startswith("|"):
+            yield source, next(tables(part))[1]
+        elif found := re.findall(
+            r"From \[[^]]*\]\s*\(([\w-]+\.md)|from\s+\[[^]]*\]\(([\w-]+\.md)", part
+        ):
+            source = "".join(found[-1])
+
+
+def test_the_page_of_errors_quotes_the_pages_it_names():
+    """Every row is in one row of a table of that page, as shares or as percent."""
+    found = list(how_wrong())
+    assert len(found) == 14
+    for source, body in found:
+        text = (DOCS / source).read_text(encoding="utf-8")
+        known = [set(numbers("|".join(row[1:]))) for _, rows in tables(text) for row in rows]
+        for row in body:
+            quoted = numbers("|".join(row[1:]))
+            assert quoted, row
+            assert any(
+                all(n in there or round(n / 100, 6) in there for n in quoted) for there in known
+            ), (source, row)
