@@ -118,6 +118,9 @@ class _Server(uvicorn.Server):
         # First, because requests that wait for work would otherwise be cancelled, and log that.
         await asyncio.to_thread(self.config.app.state.service.stop_work)  # type: ignore[union-attr]
         await super().shutdown(sockets)
+        # uvicorn sends itself the signal again, which has to end the process now.
+        if hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGHUP)
 
 
 def _listen(host: str, port: int) -> socket.socket:
