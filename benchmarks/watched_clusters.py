@@ -11,13 +11,13 @@ import atexit
 import functools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from engines import fitted, make_files, spark_session
+from engines import FEATURES, fitted, make_files, spark_session
 from watch import Figure, Pair
 from watched_files import DATA, parquet_folder
 
@@ -90,6 +90,32 @@ def per_row(cluster: str, what: str) -> Pair:
     )
 
 
+def beside_counting_rows() -> Pair:
+    """CPU time of counting a frame of Spark, and of a function there that only counts its rows.
+
+    What that one takes, Spark needs to bring rows to Python; nothing that we do can take less.
+    """
+    from poscount.engines import count
+
+    folder, model = parquet_folder(), fitted("pat")
+    start_spark()
+
+    def count_rows(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        n_rows = sum(batch.num_rows for batch in batches)
+        yield pyarrow.RecordBatch.from_pydict({"n": [n_rows]})
+
+    def only_rows() -> object:
+        rows = frame_of("Spark", folder).select(FEATURES)
+        return rows.mapInArrow(count_rows, "n long").toArrow()
+
+    return Pair(
+        lambda: cpu_seconds(only_rows),
+        lambda: cpu_seconds(lambda: count(model, frame_of("Spark", folder))),
+    )
+
+
 def starting(cluster: str) -> Pair:
     """Start a cluster and count a thousand rows; the file engine's time for the large files."""
     from poscount.engines import count
@@ -120,6 +146,12 @@ FIGURES = [
         )
         for cluster in START
         for what in ("files", "a frame")
+    ),
+    Figure(
+        "clusters: a row of a frame on Spark / mapInArrow that only counts rows, CPU",
+        beside_counting_rows,
+        ratio_at_most=1.5,
+        turns=5,
     ),
     *(
         Figure(

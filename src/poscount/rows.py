@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -172,10 +173,10 @@ class Rows:
         return part.to_pandas() if part.implementation.is_pyarrow() else part.to_native()
 
     def _numbers(self, rows: slice) -> np.ndarray:
-        single = all(dtype == nw.Float32 for dtype in self.schema.values())
         # Columns stay columns in memory: scattering them into rows costs as much as reading a file.
         block = np.empty(
-            (len(self.schema), rows.stop - rows.start), np.float32 if single else np.float64
+            (len(self.schema), rows.stop - rows.start),
+            np.float32 if self._kinds.keys() == {nw.Float32} else np.float64,
         )
         part = self.data[rows]
         if len(self.schema) > MOST_COLUMNS:
@@ -184,7 +185,7 @@ class Rows:
             if whole.dtype == block.dtype:
                 return whole
         if part.implementation.is_pyarrow() and not any(
-            dtype in DATES or not holds_numbers(dtype) for dtype in self.schema.values()
+            dtype in DATES or not holds_numbers(dtype) for dtype in self._kinds.values()
         ):
             # Wrapping columns would cost more than copying them.
             for values, column in zip(block, part.to_native().columns, strict=True):
@@ -199,6 +200,11 @@ class Rows:
         for values, column in zip(block, part.iter_columns(), strict=True):
             _put_numbers(values, column)
         return block.T
+
+    @functools.cached_property
+    def _kinds(self) -> dict[type, Any]:
+        """A type of each kind: narwhals is slow to tell them apart, and most tables have one."""
+        return {type(dtype): dtype for dtype in self.schema.values()}
 
     def _check_no_infinity(self, rows: slice) -> None:
         part = self.data[rows]

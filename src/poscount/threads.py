@@ -93,11 +93,13 @@ def sum_over_blocks(
     starts = range(0, n_rows, block_rows)
     n_workers = max(min(n_workers, len(starts)), 1)
     errors: list[InputError] = []
+    # Whoever is done takes the next block, because other processes may slow a thread down.
+    left = iter(starts)
 
-    def work(worker: int) -> np.ndarray:
+    def work(_: int) -> np.ndarray:
         counted = np.zeros(shape, np.int64)
         try:
-            for start in starts[worker::n_workers]:
+            for start in left:
                 tally(start, min(start + block_rows, n_rows), counted)
         except InputError as error:
             errors.append(error)

@@ -72,7 +72,7 @@ class Trees(NamedTuple):
         # joblib may have mapped a model's arrays, which are then not writable, and the kernel is
         # compiled for those that are.
         trees = (
-            np.require(values.reshape(n_ensembles * n_trees, -1), requirements="CW")
+            np.require(values.reshape(n_ensembles * n_trees, -1), requirements=("C", "W"))
             for values in self._replace(missing_right=self.missing_right.view(np.uint8))
         )
         add_leaves(columns, *trees, n_trees, added)

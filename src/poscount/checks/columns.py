@@ -256,6 +256,52 @@ def column_evidence(
     """
     n = np.maximum(n_rows, 1)
     judged = positives.judged
+    # Most of many small samples have no row outside of any range, and nothing to look at.
+    strange = np.flatnonzero(farther.any(axis=(1, 2, 3)))
+    n_samples, n_features = farther.shape[:2]
+    inside, first = np.ones((n_samples, n_features)), np.zeros((n_samples, n_features, 2))
+    outside, by_itself = np.zeros(farther.shape), np.zeros(farther.shape, bool)
+    other_scale, filled = np.zeros((n_samples, n_features), bool), np.zeros(n_samples)
+    if len(strange):
+        found = _outside(positives, farther[strange], n[strange])
+        inside[strange], first[strange], outside[strange] = found[:3]
+        by_itself[strange], other_scale[strange] = found[3:]
+        filled[strange] = (found[2] * found[3]).max(axis=(1, 2, 3), initial=0.0)
+    added = (zeros / n[:, np.newaxis] - positives.zeros)[:, judged]
+    more_zeros = np.zeros(len(n))
+    if added.shape[1] >= FEWEST_COLUMNS:
+        more_zeros = added.min(axis=1)
+        # Mostly there are no zeros at all, and quantiles take long.
+        differ = more_zeros != added.max(axis=1)
+        more_zeros[differ] = np.quantile(added[differ], 0.25, axis=1)
+    at_most = largest_shares(
+        below / n[:, np.newaxis, np.newaxis], first[:, positives.cut], positives.below
+    )
+    return ManyColumnEvidence(
+        positives,
+        inside,
+        inside.min(axis=1, initial=1.0, where=judged),
+        outside,
+        by_itself,
+        filled,
+        other_scale,
+        more_zeros,
+        at_most,
+    )
+
+
+def _outside(
+    positives: PositiveColumns, farther: np.ndarray, n: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Look at rows outside of ranges.
+
+    Returns
+    -------
+    inside, first, outside, by_itself, other_scale : ndarray
+        As in `ColumnEvidence`, with an axis for the samples; `first` are the shares that are
+        outside at all, below and above.
+    """
+    judged = positives.judged
     shares = farther / n[:, np.newaxis, np.newaxis, np.newaxis]
     inside = 1 - shares[..., 0].sum(axis=-1)
     outside = -np.diff(shares, append=0.0, axis=-1)
@@ -279,27 +325,7 @@ def column_evidence(
     many_far = judged & (shares[..., FAR].sum(axis=-1) > MANY_FAR)
     many_far &= ~by_itself[..., FAR:].any(axis=(-1, -2)) & ~_most(many_far, judged)
     other_scale = judged & (inside < HARDLY_INSIDE) | many_far
-    added = (zeros / n[:, np.newaxis] - positives.zeros)[:, judged]
-    more_zeros = np.zeros(len(n))
-    if added.shape[1] >= FEWEST_COLUMNS:
-        more_zeros = added.min(axis=1)
-        # Mostly there are no zeros at all, and quantiles take long.
-        differ = more_zeros != added.max(axis=1)
-        more_zeros[differ] = np.quantile(added[differ], 0.25, axis=1)
-    at_most = largest_shares(
-        below / n[:, np.newaxis, np.newaxis], shares[..., 0][:, positives.cut], positives.below
-    )
-    return ManyColumnEvidence(
-        positives,
-        inside,
-        inside.min(axis=1, initial=1.0, where=judged),
-        outside,
-        by_itself,
-        (outside * by_itself).max(axis=(1, 2, 3), initial=0.0),
-        other_scale,
-        more_zeros,
-        at_most,
-    )
+    return inside, shares[..., 0], outside, by_itself, other_scale
 
 
 def _most(which: np.ndarray, judged: np.ndarray) -> np.ndarray:

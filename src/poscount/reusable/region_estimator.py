@@ -28,7 +28,7 @@ from poscount.intervals import half_width
 from poscount.prevalence import Estimates, Interval
 from poscount.reusable.pat import tail_ratios
 from poscount.reusable.region_counter import PAT_SHARES, CountsBeside, RegionCounter
-from poscount.reusable.region_profile import PROFILE
+from poscount.reusable.region_profile import PROFILE, RegionSets
 from poscount.reusable.regions import (
     RegionBounds,
     RegionCounts,
@@ -39,7 +39,7 @@ from poscount.reusable.regions import (
 from poscount.verdict import Caution
 
 # Samples whose regions are looked at together, so that they stay in the cache.
-SAMPLES_AT_ONCE = 128
+SAMPLES_AT_ONCE = 64
 
 
 class _SeenInCounts(NamedTuple):
@@ -147,7 +147,9 @@ class RegionEstimator(RegionCounter):
             As in `estimate_in_regions`.
         """
         difference = self._core_difference(regions, counts)
-        return self._lines(regions, regions.find(counts), counts, beside, difference, more)
+        found = regions.find(counts)
+        sets = regions.profile.sets(found)
+        return self._lines(regions, found, sets, counts, beside, difference, more)
 
     def _core_difference(self, regions: Regions, counts: RegionCounts) -> np.ndarray:
         return core_difference(*regions.core(counts.in_cuts), *regions.core_of_positives)
@@ -156,6 +158,7 @@ class RegionEstimator(RegionCounter):
         self,
         regions: Regions,
         found: RegionEstimates,
+        sets: RegionSets,
         counts: RegionCounts,
         beside: CountsBeside,
         difference: np.ndarray,
@@ -163,6 +166,7 @@ class RegionEstimator(RegionCounter):
     ) -> np.ndarray:
         lines = regions.profile.lines(
             found,
+            sets,
             counts,
             beside,
             len(self.block_columns.kinds_),
@@ -221,18 +225,13 @@ class RegionEstimator(RegionCounter):
         parts = []
         for first in range(0, len(counts.n_rows), SAMPLES_AT_ONCE):
             chosen = slice(first, first + SAMPLES_AT_ONCE)
-            some, beside_some = of_samples(counts, chosen), of_samples(beside, chosen)
-            found = regions.find(some)
-            lines = np.empty((len(some.n_rows), 0))
-            if calibration is not None:
-                more_of_some = None if more is None else more[chosen]
-                lines = self._lines(
-                    regions, found, some, beside_some, differences[chosen], more_of_some
-                )
-            parts.append((found.without_regions(), lines))
-        found, lines = joined(parts)
+            found = regions.find(counts.of_samples(chosen))
+            sets = None if calibration is None else regions.profile.sets(found)
+            parts.append((found.without_regions(), sets))
+        found, sets = joined(parts)
         answers = null_answers(found.prevalence, found.decision.ratio, found.gap, self.confidence)
         if calibration is not None:
+            lines = self._lines(regions, found, sets, counts, beside, differences, more)
             answers = calibration.answer(lines, names, self.confidence).beside(answers)
         return self._estimate_by_regions(
             regions, found, answers, pat, excess, differences, seen, of_model
@@ -408,15 +407,8 @@ def null_answers(p: np.ndarray, ratio: np.ndarray, gap: np.ndarray, level: float
     return Answers(p, low, high, unknown, unknown, np.zeros(len(p), bool))
 
 
-def of_samples(values: Any, chosen: slice) -> Any:
-    """Some of the samples of nested tuples of arrays; what is None stays None."""
-    if isinstance(values, tuple):
-        return type(values)(*(of_samples(value, chosen) for value in values))
-    return None if values is None else values[chosen]
-
-
 def joined(parts: Sequence[Any]) -> Any:
-    """Nested tuples of arrays, one after the other; the opposite of `of_samples`."""
+    """Put the samples of nested tuples of arrays one after the other; None stays None."""
     first = parts[0]
     if len(parts) == 1 or first is None:
         return first

@@ -208,13 +208,11 @@ def sum_up(
                     # All i below n - d in which the bit p is set, or is not set: runs of p.
                     for begin in range(r, n - d, 2 * p):
                         end = min(begin + p, n - d)
-                        ones = work[LANES * begin : LANES * end]
-                        others = work[LANES * (begin + d) : LANES * (end + d)]
-                        for i in range(len(ones)):
-                            one = ones[i]
-                            other = others[i]
-                            ones[i] = one if one < other else other
-                            others[i] = other if one < other else one
+                        for i in range(LANES * begin, LANES * end):
+                            one = work[np.uint64(i)]
+                            other = work[np.uint64(i + LANES * d)]
+                            work[np.uint64(i)] = one if one < other else other
+                            work[np.uint64(i + LANES * d)] = other if one < other else one
                     if q == p:
                         break
                     d = q - p

@@ -84,6 +84,7 @@ class RegionProfile:
     def lines(
         self,
         found: RegionEstimates,
+        sets: RegionSets,
         counts: RegionCounts,
         beside: CountsBeside,
         n_features: int,
@@ -98,6 +99,8 @@ class RegionProfile:
         Parameters
         ----------
         found : RegionEstimates
+        sets : RegionSets
+            Of the same samples.
         counts : RegionCounts
         beside : CountsBeside
         n_features : int
@@ -110,25 +113,21 @@ class RegionProfile:
         positives_in_cuts : ndarray of shape (n_cuts,)
             The same for the positives.
         """
-        decision, n_rows = found.decision, counts.n_rows
-        # C order, so that a group gets the bits that it gets alone.
-        ratio, low, high = (np.ascontiguousarray(values) for values in decision.bounds)
-        near = decision.region_high + found.gap / 2
-        sets = self._sets(ratio, low, high, decision.ratio, near)
+        decision, n_rows, n_samples = found.decision, counts.n_rows, len(counts.n_rows)
         columns = [
             *(found.prevalence, decision.ratio, found.null_ratio, found.gap, decision.region_high),
             *(decision.region_share, decision.region_ratio, decision.region_low),
-            *(below / high.shape[1] for below in sets.n_below),
-            np.full(len(high), np.log(self._n_labeled)),
+            *sets.below,
+            np.full(n_samples, np.log(self._n_labeled)),
             np.log(n_rows),
-            np.full(len(high), np.log(n_features)),
-            *(core_difference, np.full(len(high), np.log(core_freedom))),
+            np.full(n_samples, np.log(n_features)),
+            *(core_difference, np.full(n_samples, np.log(core_freedom))),
             *_distance(in_cuts, n_rows, positives_in_cuts, self._n_labeled),
             np.abs(pat_curve * _PASSED - _PASSED).max(axis=1)
             / np.sqrt(1 / self._n_labeled + 1 / n_rows),
             *(np.median(pat_curve, axis=1), *pat_curve[:, PAT_POINTS].T),
             *_inside(counts, beside),
-            *(np.full(len(high), np.log1p(len(used))) for used in self._by_share),
+            *(np.full(n_samples, np.log1p(len(used))) for used in self._by_share),
         ]
         for k in range(len(self._by_share)):
             columns += [*sets.smallest[k], sets.mean_of_few[k], *sets.quantiles[k]]
@@ -142,25 +141,21 @@ class RegionProfile:
         # The last bits depend on the machine, and a tree could split between them.
         return lines.round(DECIMALS)
 
-    def _sets(
-        self,
-        ratio: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        middle: np.ndarray,
-        near: np.ndarray,
-    ) -> _Sets:
-        """What is needed of sets of regions, by machine code where that is worth it."""
+    def sets(self, found: RegionEstimates) -> RegionSets:
+        """What sets of regions say about samples, by machine code where that is worth it."""
+        # C order, so that a group gets the bits that it gets alone.
+        ratio, low, high = (np.ascontiguousarray(values) for values in found.decision.bounds)
+        middle, near = found.decision.ratio, found.decision.region_high + found.gap / 2
         sum_up = kernel("sum_up", *high.shape)
         if sum_up is not None:
             return self._compiled_sets(sum_up, ratio, low, high, middle, near)
-        n_below = [(low < middle[:, np.newaxis]), (high <= near[:, np.newaxis])]
+        below = low < middle[:, np.newaxis], high <= near[:, np.newaxis]
         of_shares = [_of_share(ratio[:, used], high[:, used]) for used in self._by_share]
-        return _Sets(
-            [which.sum(axis=1) for which in n_below],
-            [_smallest(ratio[:, used], high[:, used]) for used in self._all_sets],
-            [mean for mean, _ in of_shares],
-            [quantiles for _, quantiles in of_shares],
+        return RegionSets(
+            tuple(which.mean(axis=1) for which in below),
+            tuple(_smallest(ratio[:, used], high[:, used]) for used in self._all_sets),
+            tuple(mean for mean, _ in of_shares),
+            tuple(quantiles for _, quantiles in of_shares),
             np.minimum.reduceat(high[:, self._by_feature], self._feature_starts, axis=1)
             if len(self._feature_starts)
             else np.empty((len(high), 0)),
@@ -174,7 +169,7 @@ class RegionProfile:
         high: np.ndarray,
         middle: np.ndarray,
         near: np.ndarray,
-    ) -> _Sets:
+    ) -> RegionSets:
         n_samples, n_regions = high.shape
         filled, n_few, places, members = self._for_kernel
         n_sorted, n_features = len(n_few), len(self._feature_starts)
@@ -195,11 +190,12 @@ class RegionProfile:
         for i, k in enumerate(filled):
             smallest[k] = _Smallest(*best[:, i])
         means = [missing] * len(self._by_share)
-        of_quantiles = [[missing] * len(RATIO_QUANTILES)] * len(self._by_share)
+        of_quantiles = [(missing,) * len(RATIO_QUANTILES)] * len(self._by_share)
         for i, k in enumerate(filled[:n_sorted]):
             means[k] = np.ascontiguousarray(few[i, :, : n_few[i]]).mean(axis=1)
-            of_quantiles[k] = list(quantiles[i])
-        return _Sets(list(below), smallest, means, of_quantiles, of_features)
+            of_quantiles[k] = tuple(quantiles[i])
+        shares = tuple(below / n_regions)
+        return RegionSets(shares, tuple(smallest), tuple(means), tuple(of_quantiles), of_features)
 
     @functools.cached_property
     def _for_kernel(self) -> tuple[list[int], np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
@@ -222,28 +218,28 @@ class _Smallest(NamedTuple):
     ratio: np.ndarray
 
 
-class _Sets(NamedTuple):
+class RegionSets(NamedTuple):
     """What sets of regions say about samples.
 
     Attributes
     ----------
-    n_below : list of ndarray
-        Number of regions with a lower bound below the ratio, and of those with an upper bound near
-        the smallest.
-    smallest : list of _Smallest
+    below : tuple of ndarray
+        Share of the regions with a lower bound below the ratio, and of those with an upper bound
+        near the smallest.
+    smallest : tuple of _Smallest
         Of each set: by share, by kind and by band.
-    mean_of_few : list of ndarray
+    mean_of_few : tuple of ndarray
         Mean of the few smallest upper bounds, of the sets by share.
-    quantiles : list of list of ndarray
+    quantiles : tuple of tuple of ndarray
         Of the ratios, of the sets by share.
     of_features : ndarray of shape (n_samples, n_features)
         Smallest upper bound of each feature.
     """
 
-    n_below: list[np.ndarray]
-    smallest: list[_Smallest]
-    mean_of_few: list[np.ndarray]
-    quantiles: list[list[np.ndarray]]
+    below: tuple[np.ndarray, ...]
+    smallest: tuple[_Smallest, ...]
+    mean_of_few: tuple[np.ndarray, ...]
+    quantiles: tuple[tuple[np.ndarray, ...], ...]
     of_features: np.ndarray
 
 
@@ -290,16 +286,16 @@ def _smallest(ratio: np.ndarray, high: np.ndarray) -> _Smallest:
     return _Smallest(high[at], ratio[at])
 
 
-def _of_share(ratio: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+def _of_share(ratio: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     """Mean of the few smallest upper bounds, and quantiles of the ratios."""
     n_samples, n_regions = high.shape
     if not n_regions:
         missing = np.full(n_samples, np.nan)
-        return missing, [missing] * len(RATIO_QUANTILES)
+        return missing, (missing,) * len(RATIO_QUANTILES)
     # Sorting all of them is faster than finding the smallest.
     smallest = np.ascontiguousarray(np.sort(high, axis=1)[:, : _n_few(n_regions)])
     ascending = np.sort(ratio, axis=1)
-    return smallest.mean(axis=1), [ascending[:, place] for place in _places(n_regions)]
+    return smallest.mean(axis=1), tuple(ascending[:, place] for place in _places(n_regions))
 
 
 def _n_few(n_regions: int) -> int:

@@ -173,6 +173,11 @@ class RegionCounts(NamedTuple):
     n_rows: np.ndarray
     noise: np.ndarray | None = None
 
+    def of_samples(self, chosen: slice) -> RegionCounts:
+        """Those of some of the samples."""
+        noise = None if self.noise is None else self.noise[chosen]
+        return RegionCounts(self.in_cuts[chosen], self.n_rows[chosen], noise)
+
 
 class RegionEstimates(NamedTuple):
     """What the rule finds, for each sample.
