@@ -579,6 +579,34 @@ def test_a_port_that_is_taken_is_said_in_a_sentence(web, monkeypatch, capsys):
     assert f"port {port}" in capsys.readouterr().err
 
 
+def test_another_sample_is_compared_with(example):
+    estimate = example.start()
+    assert example.wait(estimate)["state"] == "done"
+    path = f"{example.base}/estimates/{estimate}"
+    refused = example.http.post(f"{path}/comparison")
+    assert (refused.status_code, refused.json()["field"]) == (422, "reference")
+    lines = gzip.decompress(TRAP).splitlines(keepends=True)
+    early = b"".join([lines[0], *(line for line in lines[1:] if line < b"2026-01-17")])
+    told = example.send("reference", "early.csv", early).json()
+    # It is no file of the answer, which stays.
+    assert (told["estimate"]["id"], told["example"]) == (estimate, True)
+    assert example.http.get(f"{example.base}/reading").json() == []
+    assert example.http.post(f"{path}/comparison").status_code == 202
+    while True:
+        info = example.http.get(f"{path}/follow-ups/comparison").json()
+        if info["state"] not in ("waiting", "running"):
+            break
+        time.sleep(0.05)
+    data = load_example("pyarrow")
+    model = RCQ(random_state=0).fit(data.positives)
+    nights = np.array(data.trap["night"].to_pylist()).astype(str)
+    before = data.trap.filter(pa.array(nights < "2026-01-17"))
+    expected = poscount.compare_samples(model, model.count(data.trap), model.count(before))
+    assert info["result"]["difference"] == pytest.approx(expected.difference)
+    assert info["result"]["interval"]["low"] == pytest.approx(expected.interval.low)
+    assert [sample["name"] for sample in info["result"]["samples"]] == ["trap.csv.gz", "early.csv"]
+
+
 def test_cancelling_stops_the_work(web, example):
     estimate = example.start(method="extice", bootstrap=1000, by=["night"])
     example.wait(estimate, until=("running",))

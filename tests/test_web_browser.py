@@ -1,6 +1,7 @@
 """The page of `poscount serve` in a real browser."""
 
 import contextlib
+import gzip
 import hashlib
 import itertools
 import os
@@ -25,7 +26,12 @@ QUIET = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 )
-SIZES = {"desktop": (1280, 900, "light"), "phone": (390, 844, "dark")}
+SIZES = {"desktop": (1280, 800, "light"), "phone": (390, 844, "dark")}
+# How a state is looked at; what does not depend on colours is checked once for each size.
+LOOKS = (
+    *((1280, 800, "dark", ["color-contrast"]), (390, 844, "light", ["color-contrast"])),
+    *((390, 844, "dark", None), (1280, 800, "light", None)),
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +81,22 @@ def wary_page(chromium, web):
     """A page on which refusals are expected."""
     with opened(chromium, web.address, expected=("refusals",)) as page:
         yield page
+
+
+@pytest.fixture(scope="module")
+def example_page(chromium, web):
+    """The answer for the example; tests that share it leave its files and choices alone."""
+    with opened(chromium, web.address) as page:
+        page.click("#try-example")
+        table(page)
+        yield page
+
+
+@pytest.fixture
+def answered(example_page):
+    example_page.fill("#filter", "")
+    open_tab(example_page, "answer")
+    return example_page
 
 
 def send(page, role, *files):
@@ -134,15 +156,38 @@ def open_tab(page, name):
     page.wait_for_selector(f"#panel-{name}:not([hidden])")
 
 
-def serious(page):
-    found = axe.Axe().run(page).response["violations"]
+def serious(page, rules=None):
+    options = {"runOnly": rules} if rules else {}
+    found = axe.Axe().run(page, options=options).response["violations"]
     return [(v["id"], v["nodes"]) for v in found if v["impact"] in ("serious", "critical")]
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_the_example_is_one_click_away_legible_and_accessible(chromium, web, size, tmp_path):
-    with opened(chromium, web.address, size) as page:
-        assert serious(page) == []
+def look(page):
+    """See to it that what is shown can be read: on a desk and a phone, in light and dark."""
+    for width, height, scheme, rules in LOOKS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        # Nothing sticks out sideways but what scrolls by itself, and nobody scrolls for ever.
+        wide, tall = page.evaluate(
+            "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+        )
+        assert wide <= width
+        assert tall < 12_000
+        smallest = page.evaluate(
+            "Math.min(...[...document.querySelectorAll('p, li, td, th, label, code')]"
+            ".filter((e) => e.offsetParent).map((e) => parseFloat(getComputedStyle(e).fontSize)))"
+        )
+        assert smallest >= 14
+        if folder := os.environ.get("POSCOUNT_SHOTS"):
+            # For people, who see more than a test does.
+            name = f"{len(os.listdir(folder)):03}-{width}-{scheme}.png"
+            page.screenshot(path=f"{folder}/{name}", full_page=width < 1000)
+        assert serious(page, rules) == []
+
+
+def test_the_example_is_one_click_away_legible_and_accessible(chromium, web):
+    with opened(chromium, web.address) as page:
+        look(page)
         page.click("#example")
         shown = table(page)
         truth = load_example("pyarrow").truth.to_pylist()
@@ -152,24 +197,11 @@ def test_the_example_is_one_click_away_legible_and_accessible(chromium, web, siz
         picture = page.locator("#picture svg")
         assert picture.locator(".dot").count() == 9
         assert "In 9 groups" in picture.get_attribute("aria-label")
-        # Nothing sticks out sideways but what scrolls by itself.
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        smallest = page.evaluate(
-            "Math.min(...[...document.querySelectorAll('p, li, td, th, label, code')]"
-            ".filter((e) => e.offsetParent).map((e) => parseFloat(getComputedStyle(e).fontSize)))"
-        )
-        assert smallest >= 14
         for name in TABS:
             open_tab(page, name)
-            assert serious(page) == []
-            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        for closed in page.locator("details:visible > summary").all():
-            closed.click()
-        assert serious(page) == []
-        open_tab(page, "answer")
-        page.screenshot(
-            path=os.environ.get("POSCOUNT_SHOTS", str(tmp_path)) + f"/{size}.png", full_page=True
-        )
+            for closed in page.locator("details:not([open]):visible > summary").all():
+                closed.click()
+            look(page)
 
 
 def test_files_columns_groups_and_downloads(page, tmp_path):
@@ -226,9 +258,8 @@ def register(n, weight="weight"):
     return "\n".join(rows).encode()
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_a_file_is_shown_with_its_columns_as_soon_as_it_is_there(chromium, web, size, tmp_path):
-    with opened(chromium, web.address, size) as page:
+def test_a_file_is_shown_with_its_columns_as_soon_as_it_is_there(chromium, web):
+    with opened(chromium, web.address, "phone") as page:
         send(page, "positives", made_up("p.csv", register(40)))
         assert "p.csv (positives): the first 10 of 40 rows" in page.inner_text("#previews")
         cells = page.locator("#previews tbody tr").first.locator("td").all_inner_texts()
@@ -257,10 +288,7 @@ def test_a_file_is_shown_with_its_columns_as_soon_as_it_is_there(chromium, web, 
             *("as group: each month", "as group: each year", "not used"),
         ]
         assert "It looks like an identifier." in notes(page)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        assert serious(page) == []
-        shots = os.environ.get("POSCOUNT_SHOTS", str(tmp_path))
-        page.screenshot(path=f"{shots}/columns-{size}.png", full_page=True)
+        look(page)
 
 
 def test_what_does_not_match_is_said_beside_the_column(page):
@@ -341,17 +369,19 @@ def test_a_button_beside_a_problem_reads_only_its_files_again(wary_page):
     german = rows.replace(",", ";").replace(".", ",")
     send(page, "unlabeled", made_up("u.csv", german.encode()))
     assert page.is_disabled("#estimate")
-    page.locator(".mend").first.click()
+    look(page)
+    # It is also beside the button that does not work because of the problem.
+    page.click("#lacking-mends .mend")
     page.wait_for_selector("#estimate:enabled")
+    assert page.locator(".mend").count() == 0
     assert len(used(page)) == 8
     page.click("#estimate")
     assert table(page)["all rows"][3] == "400"
     assert "--decimal ," in page.inner_text("#command").splitlines()[-1]
 
 
-def test_a_chart_tells_values_and_shows_a_part(page):
-    page.click("#example")
-    table(page)
+def test_a_chart_tells_values_and_shows_a_part(answered):
+    page = answered
     chart = page.locator("#picture svg")
     chart.focus()
     page.keyboard.press("ArrowRight")
@@ -368,9 +398,8 @@ def test_a_chart_tells_values_and_shows_a_part(page):
     assert page.locator("#picture svg .dot").count() == 9
 
 
-def test_groups_are_looked_for_and_sorted(page):
-    page.click("#example")
-    table(page)
+def test_groups_are_looked_for_and_sorted(answered):
+    page = answered
     page.fill("#filter", "-01-2")
     assert list(table(page)) == ["2026-01-20"]
     page.fill("#filter", "")
@@ -408,9 +437,8 @@ def test_one_answer_shows_its_scores(page):
     assert page.inner_text("#share") == table(page)["all rows"][0]
 
 
-def test_the_report_has_a_title_notes_and_fingerprints(page, tmp_path):
-    page.click("#example")
-    table(page)
+def test_the_report_has_a_title_notes_and_fingerprints(answered, chromium, tmp_path):
+    page = answered
     open_tab(page, "report")
     page.fill("#report-title", "Traps of <b>January</b>")
     page.fill("#report-notes", "First.\n\nSecond.")
@@ -419,13 +447,14 @@ def test_the_report_has_a_title_notes_and_fingerprints(page, tmp_path):
         page.click("text=Download the report")
     path = tmp_path / "report.html"
     waiting.value.save_as(path)
-    page.goto(f"file://{path}")
-    assert page.inner_text("h1") == "Traps of <b>January</b>"
+    look(page)
     digest = hashlib.sha256(example_path("positives.csv").read_bytes()).hexdigest()
-    assert digest in page.inner_text("body")
-    assert "Second." in page.inner_text("body")
-    assert "dos Reis" in page.inner_text("body")
-    assert serious(page) == []
+    with contextlib.closing(chromium.new_page()) as report:
+        report.goto(f"file://{path}")
+        assert report.inner_text("h1") == "Traps of <b>January</b>"
+        for words in (digest, "Second.", "dos Reis"):
+            assert words in report.inner_text("body")
+        look(report)
 
 
 def test_a_session_is_saved_to_a_file_and_opened_by_somebody_else(chromium, web, tmp_path):
@@ -543,7 +572,7 @@ def test_a_csv_setting_reads_the_file_again(wary_page):
     assert used(page) == []
     assert len(notes(page)) == 8
     assert all("Change the setting Decimal mark" in note for note in notes(page))
-    assert page.locator(".mend").all_inner_texts() == ["Decimal mark: comma: 0,5"] * 8
+    assert page.locator("#columns .mend").all_inner_texts() == ["Decimal mark: comma: 0,5"] * 8
     assert page.is_disabled("#estimate")
     assert "No column can be used yet" in page.inner_text("#lacking")
     page.click("text=How your files are written")
@@ -615,10 +644,12 @@ def test_long_work_shows_progress_and_can_be_cancelled(page):
     page.click("#estimate")
     page.wait_for_selector("#status:has-text('Working')")
     assert page.is_visible("#progress")
+    look(page)
     page.click("#cancel")
     page.wait_for_selector("#outdated:has-text('Cancelled. This is the answer from before.')")
     page.wait_for_selector("#cancel", state="hidden")
     assert len(table(page)) == 9
+    look(page)
     page.select_option("#method", "pat")
     page.click("#estimate")
     page.wait_for_selector("#made:has-text('PAT')", state="attached")
@@ -809,25 +840,108 @@ def test_several_targets_are_named_by_a_column(page):
     low, high = (float(end) for end in re.findall(r"[0-9.]+(?= %)", shown["2026-01-01, one"][1]))
     assert low <= 25 <= high
     assert page.locator("#picture svg rect.part").count() == 6
+    assert "of 6 shares" in page.inner_text("#verdict")
+    look(page)
     assert page.is_hidden("#tab-compare")
     assert "--target-column species" in page.inner_text("#command")
 
 
-def test_changes_are_looked_for(page):
-    page.click("#example")
-    table(page)
+def test_changes_are_looked_for(answered):
+    page = answered
     open_tab(page, "change")
     page.select_option("#trend-by", "day(night)")
     page.click("#find-trend")
     page.wait_for_selector("#trend:not([hidden])")
     assert "Slope: +" in page.inner_text("#trend-summary")
     assert page.locator("#trend-picture svg .changed").count() >= 3
-    assert serious(page) == []
+    look(page)
 
 
-def test_labels_settle_the_share(page):
-    page.click("#example")
-    table(page)
+def test_another_sample_is_compared_with(answered, tmp_path):
+    page = answered
+    shown = table(page)
+    rows = example_path("trap.csv.gz").read_bytes()
+    open_tab(page, "change")
+    assert page.is_disabled("#compare-samples")
+    half = gzip.decompress(rows).decode().splitlines(keepends=True)
+    early = [half[0], *(line for line in half[1:] if line < "2026-01-17")]
+    page.set_input_files("#reference", made_up("early.csv", "".join(early).encode()))
+    page.wait_for_selector("#compare-samples:enabled")
+    page.click("#compare-samples")
+    page.wait_for_selector("#comparison:not([hidden])")
+    told = page.inner_text("#difference")
+    assert re.fullmatch(
+        r"trap.csv.gz has [0-9.]+ points more positives than early.csv "
+        r"\(95 % interval [0-9.]+ to [0-9.]+ points\)\.",
+        told,
+    )
+    assert "Chance alone does not explain this." in page.inner_text("#comparison-sentence")
+    assert page.locator("#comparison-picture .dot").count() == 2
+    look(page)
+    # The answer is still that of the files that it was made from.
+    assert page.inner_text("#outdated") == ""
+    open_tab(page, "answer")
+    assert table(page) == shown
+    open_tab(page, "change")
+    page.click("[aria-label='Remove early.csv']")
+    page.wait_for_selector("#compare-samples:disabled")
+
+
+def test_back_and_reload_lead_to_the_tab_that_was_open(answered):
+    page = answered
+    open_tab(page, "report")
+    open_tab(page, "code")
+    page.go_back()
+    page.wait_for_selector("#panel-report:not([hidden])")
+    page.reload()
+    page.wait_for_selector("#panel-report:not([hidden])")
+    assert len(answered.locator("#rows tr").all()) == 9
+
+
+def test_more_groups_than_fit_are_shown_in_parts(page):
+    known = [f"{i % 17}.5,{i % 13}.25" for i in range(60)]
+    sites = [f"{i % 17}.5,{i % 13}.25,site {i % 150:03}" for i in range(1500)]
+    send(page, "positives", made_up("p.csv", "\n".join(["a,b", *known]).encode()))
+    send(page, "unlabeled", made_up("u.csv", "\n".join(["a,b,site", *sites]).encode()))
+    choose(page, "site", "group:site")
+    page.click("#estimate")
+    assert list(table(page)) == [f"site {i:03}" for i in range(60)]
+    dots = page.locator("#picture .chart .dot")
+    assert dots.count() == 60
+    assert page.locator("#picture .strip .sample-bar").count() == 150
+    page.click("#picture >> text=Next")
+    assert "61 to 120 of 150" in page.inner_text("#picture .pager")
+    strip = page.locator("#picture .strip svg").bounding_box()
+    page.mouse.click(strip["x"] + strip["width"] - 20, strip["y"] + 10)
+    assert "91 to 150 of 150" in page.inner_text("#picture .pager")
+    page.click("#picture >> text=Show all")
+    assert dots.count() == 150
+    page.click("#rows-pager >> text=Next")
+    page.click("#rows-pager >> text=Next")
+    assert list(table(page)) == [f"site {i:03}" for i in range(120, 150)]
+    # Numbers with many values are measurements: nobody wants a group for each.
+    assert page.locator("#columns select[data-column='a'] option").all_inner_texts() == [
+        *("use it", "as group: each value", "not used")
+    ]
+    look(page)
+
+
+def test_how_far_a_file_is_read_is_told_in_percent(page):
+    send(page, "positives", POSITIVES)
+    told = [{"name": "positives.csv", "fraction": 0.42}]
+    page.route("**/reading", lambda route: route.fulfill(json=told))
+    held = []
+    page.route("**/files/*", held.append)
+    page.click("text=How your files are written")
+    page.fill("#na", "-999")
+    page.locator("#na").blur()
+    page.wait_for_selector("#file-status:has-text('positives.csv: reading, 42 % …')")
+    held[0].continue_()
+    page.wait_for_selector("#file-status:has-text('positives.csv is read')")
+
+
+def test_labels_settle_the_share(answered):
+    page = answered
     open_tab(page, "audit")
     page.fill("#audit-n", "20")
     page.click("#choose-rows")
@@ -840,4 +954,20 @@ def test_labels_settle_the_share(page):
     page.wait_for_selector("#settlement:not([hidden])")
     assert "0.0 % are positive" in page.inner_text("#settled")
     assert "contradict the model" in page.inner_text("#agreement")
-    assert serious(page) == []
+    look(page)
+
+
+def test_a_server_that_is_gone_is_said_to_be_and_the_answer_stays(chromium, web):
+    with opened(chromium, web.address) as page:
+        send(page, "positives", POSITIVES)
+        send(page, "unlabeled", POSITIVES)
+        page.click("#estimate")
+        before = table(page)
+        checked(page)
+        page.route("**/api/**", lambda route: route.fulfill(status=502, body="<html>"))
+        page.click("#estimate")
+        page.wait_for_selector("#general-error:has-text('cannot be read (status 502)')")
+        assert "This is the answer from before." in page.inner_text("#outdated")
+        assert table(page) == before
+        look(page)
+        page.unroute("**/api/**")

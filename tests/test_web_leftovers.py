@@ -88,6 +88,23 @@ def test_a_killed_server_leaves_its_files_only_until_the_next_start(short_path):
     assert list(short_path.iterdir()) == []
 
 
+def test_ctrl_c_while_the_library_is_still_imported_prints_nothing(short_path):
+    command = [sys.executable, "-m", "poscount", "serve", "--port", "0"]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(short_path)},
+        start_new_session=True,
+    ) as process:
+        assert "poscount is at" in process.stdout.readline()
+        # As a terminal does: to the server and to all of its processes.
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.communicate(timeout=120)[1] == ""
+    assert list(short_path.iterdir()) == []
+
+
 def test_only_what_is_abandoned_is_removed(temporary):
     running, abandoned = ServerDirectory(), ServerDirectory()
     abandoned._lock.close()  # as the system does when a process ends

@@ -78,6 +78,36 @@ def test_paths_are_expanded_and_columns_chosen_once(calls, model, tmp_path, exam
     assert calls.counted == {"expand": 1, "model_columns": 1}
 
 
+@pytest.mark.parametrize("most_rows", [400, 10_000])
+def test_an_answer_and_its_scores_come_from_one_reading(calls, model, example, most_rows):
+    from poscount.engines import count_files
+    from poscount.files import sampling
+
+    calls(reading.read_parts, count_files)
+    calls(reading.read_batches, sampling)
+    result, picture = workflows.quantify_with_scores(
+        model, example.positives, [TRAP], most_rows=most_rows
+    )
+    assert calls.counted == {"read_parts": 1, "read_batches": 0}
+    (expected,) = workflows.quantify(model, [TRAP])
+    assert_same_answer(result, expected)
+    assert picture.rows == min(most_rows, 8070)
+    assert picture.left + sum(picture.sample) == picture.rows
+    # Those that the sample should have, but for the few that lie beyond the edges.
+    expected_positives = picture.rows * result.prevalence
+    assert 0.95 * expected_positives < sum(picture.positives) <= expected_positives + 1e-6
+
+
+def test_there_is_no_picture_of_a_method_without_scores(example):
+    fitted = workflows.fit(POSITIVES, "tice", options={"random_state": 0})
+    sample = [str(example_path("positives.csv"))]
+    result, picture = workflows.quantify_with_scores(
+        fitted, example.positives, sample, most_rows=10_000
+    )
+    assert picture is None
+    assert result.prevalence.n_unlabeled == 400
+
+
 def test_a_counts_file_given_twice_counts_once(model, tmp_path):
     counts = workflows.count(model, [TRAP])
     path = str(tmp_path / "a.counts")

@@ -1,8 +1,10 @@
-"""Takes the pictures of docs/web.md: the columns of a register, and the answer for the example.
+"""Takes the pictures of the page: the columns of a register, and the answer for the example.
 
 Run it with ``python docs/images/make_web.py``; it needs ``poscount[web]``, playwright and Chromium.
+It also writes `web.sha256`, by which a test notices that the page has changed since.
 """
 
+import hashlib
 import random
 import re
 import shutil
@@ -10,14 +12,24 @@ import subprocess
 import sys
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 HERE = Path(__file__).parent
-SIZES = {"web.png": (1280, 900, "light"), "web-phone.png": (390, 844, "dark")}
+STATIC = HERE.parents[1] / "src/poscount/web/static"
+FINGERPRINT = HERE / "web.sha256"
+SIZES = {"web.png": (1280, 800, "light"), "web-phone.png": (390, 844, "dark")}
+
+
+def fingerprint():
+    """What the pictures depend on: the files of the page, and this script."""
+    digest = hashlib.sha256()
+    for path in (*sorted(STATIC.iterdir()), Path(__file__)):
+        digest.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
 
 
 def main():
     """Start a server, and take all pictures."""
+    from playwright.sync_api import sync_playwright
+
     command = [sys.executable, "-m", "poscount", "serve", "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -34,6 +46,7 @@ def main():
     finally:
         server.terminate()
         server.wait()
+    FINGERPRINT.write_text(f"{fingerprint()}\n")
 
 
 def take(browser, address, name, width, height, scheme):
@@ -52,7 +65,7 @@ def take(browser, address, name, width, height, scheme):
 
 def take_columns(browser, address):
     """Send two files that do not quite match, and take a picture of their columns."""
-    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(address)
     page.wait_for_selector("body[data-ready]", timeout=60_000)
     for role, name, content in (

@@ -78,7 +78,7 @@ class RowSample:
             self._kept = pa.concat_tables(tables, promote_options="permissive")
         except pa.ArrowException as error:
             raise InputError(
-                "a column does not have the same type as in the rows before."
+                "a column does not have the same type as in the files before."
             ) from error
         self._numbers = np.append(self._numbers, self._draw.random(batch.num_rows))
         if len(self._numbers) > self.most:

@@ -223,8 +223,10 @@ def _verdict(results: Sequence[Result]) -> str:
     if len(verdicts) == 1:
         return verdicts[0].sentence
     numbers = Counter(verdict.grade for verdict in verdicts)
+    # With several targets, a group has a share of each.
+    what = "groups" if results[0].target is None else "shares"
     told = [
-        f"{numbers[grade]} of {len(verdicts)} groups {grade} ({meaning})"
+        f"{numbers[grade]} of {len(verdicts)} {what} {grade} ({meaning})"
         for grade, meaning in MEANINGS.items()
         if numbers[grade]
     ]

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -211,7 +211,9 @@ def _context() -> Any:
     # The library is imported once, in the process that all workers are forked from.
     context.set_forkserver_preload(["poscount.web.worker"])
     # Ctrl-C reaches all processes of a terminal. The server ends its workers by itself; interrupted
-    # by the signal as well, they would print where they were.
+    # by the signal as well, they would print where they were. The tracker comes first, because its
+    # start would let the signal through again.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         forkserver.ensure_running()

@@ -213,22 +213,27 @@ async function addFile(entry) {
 
 // The request is answered when the file is read; until then, the server says how far that is.
 async function whileReading(name, request) {
-  let open = true;
+  let state = "sending";
   const isSent = async () => {
+    if (state !== "sending") {
+      return;
+    }
+    state = "reading";
     say("file-status", `${name}: reading …`);
-    while (open) {
-      await pause();
-      const files = open ? await ask("GET", `sessions/${session.session}/reading`).catch(() => []) : [];
+    await pause();
+    while (state === "reading") {
+      const files = await ask("GET", `sessions/${session.session}/reading`).catch(() => []);
       const { fraction } = files.find((file) => file.name === name) ?? {};
-      if (open && fraction) {
+      if (state === "reading" && fraction) {
         say("file-status", `${name}: reading, ${Math.round(100 * fraction)} % …`);
       }
+      await pause();
     }
   };
   try {
     return await request(isSent);
   } finally {
-    open = false;
+    state = "read";
   }
 }
 
