@@ -22,6 +22,11 @@ LINKS = {
     "https://arxiv.org/abs/2004.10356",
     "https://www.sphinx-doc.org/",  # in the foot of every page
 }
+# Wide tables and code scroll by themselves; if anything else is too wide, the article does.
+OVERHANG = """() => {
+    const article = document.querySelector(".bd-article-container");
+    return article.scrollWidth - article.clientWidth;
+}"""
 LOADING = {"audio", "embed", "iframe", "img", "script", "source", "track", "video"}
 STARTS_WITH_A_HOST = re.compile(r"(?:[a-z]+:)?//", re.IGNORECASE)
 
@@ -131,6 +136,27 @@ def test_links_to_other_hosts_are_known(pages):
     }
     assert found == LINKS
     assert all(link.startswith("https://") for link in found)
+
+
+def test_no_page_is_wider_than_a_phone(site, unavailable):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        unavailable("there is no Chromium on this machine: apt-get install chromium")
+    written = [*site.glob("*.html"), *site.glob("reproduction/*.html"), *site.glob("cases/*.html")]
+    without_article = {"genindex", "py-modindex", "search"}
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.route("**/*.js*", lambda route: route.abort())  # takes long, and moves nothing
+        overhang = {}
+        for each in written:
+            if each.stem not in without_article:
+                page.goto(each.as_uri())
+                overhang[each.stem] = page.evaluate(OVERHANG)
+        browser.close()
+    assert {name: more for name, more in overhang.items() if more > 0} == {}
 
 
 def test_formulas_are_drawn_by_the_browser(site, pages):
