@@ -1,4 +1,4 @@
-"""The paper's two theory figures, drawn again: python benchmarks/theory_figures.py [directory].
+"""The paper's two theory figures, drawn again by ``python docs/images/made.py``.
 
 1. The error to expect of PAT by the size of a sample of positives only (the worst case), with a
    band of two standard deviations, beside a simulation of the same count.
@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,6 @@ from poscount.seeds import stream
 from poscount.theory import classify_and_count_error, pat_error_mean, pat_error_variance
 
 SEED = 0
-IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 DATASET = "R"
 SIMULATED = 20_000  # samples behind every point of the first figure
 HALVES, DRAWN = 5, 100  # random halves, and samples of each, behind those of the second
@@ -115,9 +113,3 @@ def _one_half(
         ]
         errors.append(100 * np.abs(n - np.array(found)).mean() / size)
     return tpr, fpr, np.array(errors)
-
-
-if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
-    expected_error(target)
-    classify_and_count(target)

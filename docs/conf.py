@@ -21,6 +21,8 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "gallery_by_use",
+    "results_table",
 ]
 exclude_patterns = ["_build", "reproduction/**report.md", "gallery", "Thumbs.db"]
 templates_path = ["_templates"]
@@ -43,7 +45,10 @@ numpydoc_validation_checks = {"GL06", "GL07", "GL08", "PR02", "PR03", "SS01", "S
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_by_use.ByUse",
+    # Pictures and what is printed; not what an expression happens to be.
+    "capture_repr": (),
+    "thumbnail_size": (480, 320),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "remove_config_comments": True,
@@ -73,6 +78,8 @@ ALONE = (
     "changelog"
 )
 html_sidebars = {page: [] for page in ALONE.split()}
+# Room for its thumbnails.
+html_sidebars["auto_gallery/index"] = []
 html_context = {"default_mode": "auto"}
 
 

@@ -1,5 +1,6 @@
 """The site builds without a warning, its links lead somewhere, and it needs no other host."""
 
+import html
 import os
 import re
 import shutil
@@ -13,6 +14,9 @@ import pytest
 
 import poscount
 from poscount import datasets, engines, experiments, plotting
+
+sys.path.append(str(Path(__file__).parents[1] / "docs" / "_extensions"))
+import gallery_by_use
 
 ROOT = Path(__file__).parents[1]
 GALLERY = sorted((ROOT / "docs" / "gallery").glob("plot_*.py"))
@@ -184,3 +188,17 @@ def test_every_display_is_in_the_gallery(name):
 def test_every_example_of_the_gallery_has_a_picture(site):
     for path in GALLERY:
         assert (site / "_images" / f"sphx_glr_{path.stem}_001.png").exists()
+
+
+def test_the_gallery_has_parts_and_a_sentence_for_each_picture(site):
+    index = (site / "auto_gallery" / "index.html").read_text(encoding="utf-8")
+    places = [index.index(f">{title}<") for title in gallery_by_use.PARTS]
+    assert places == sorted(places)
+    for part in gallery_by_use.PARTS.values():
+        for sentence in part.values():
+            assert sentence in html.unescape(index)
+    assert sorted(gallery_by_use.NAMES) == [path.stem for path in GALLERY]
+
+
+def test_no_object_address_is_shown(pages):
+    assert not [path for path, page in pages.items() if re.search(r" at 0x[0-9a-f]{6}", page.text)]

@@ -9,6 +9,7 @@ so that the error that they share does not count, and at most 5 of 100 series wi
 any mark.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -35,4 +36,4 @@ model = RCQ(random_state=0).fit(learn)
 found = trend(model, pd.concat(weeks), "week(date)", baseline=8, smooth=True)
 print(found)
 
-TrendDisplay.from_trend(found)
+TrendDisplay.from_trend(found, ax=plt.subplots(figsize=(9, 4.8), layout="constrained")[1])

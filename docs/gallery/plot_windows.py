@@ -6,6 +6,8 @@ The recordings of nine nights as one stream, in batches of 500. A window of 1,00
 250: each row is counted once, and counts that leave the window are subtracted.
 """
 
+import matplotlib.pyplot as plt
+
 from poscount import RCQ
 from poscount.datasets import load_example
 from poscount.engines import windows
@@ -21,4 +23,5 @@ PrevalenceDisplay.from_predictions(
     [f"{window.end:,}" for window in found],
     title="Share of positives in the last 1,000 recordings, RCQ",
     xlabel="recordings so far",
+    ax=plt.subplots(figsize=(9, 4.2), layout="constrained")[1],
 )

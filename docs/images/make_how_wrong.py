@@ -1,7 +1,7 @@
 """Draws docs/images/how_wrong.png: predicted and seen errors, and coverage by kind of trouble.
 
-Run it with ``python docs/images/make_how_wrong.py``; it needs matplotlib. All numbers are those of
-the tables of the pages.
+Run it with ``python docs/images/made.py how_wrong.png``; it needs matplotlib. All numbers are those
+of the tables of the pages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 from doc_tables import DOCS, table_below
 from poscount.plotting.display import BLUE, GREEN, ORANGE, PURPLE, light
 
-PICTURE = Path(__file__).with_name("how_wrong.png")
 CALIBRATION, WARNINGS = DOCS / "rcq-calibration.md", DOCS / "warnings.md"
 TENTHS = "The expected error that goes with each answer, in tenths of the samples:"
 # What is drawn: its label, and the first cell of its row, from the easiest to the hardest.
@@ -66,8 +65,8 @@ def coverages() -> list[tuple[str, float, str]]:
     return found
 
 
-def draw() -> plt.Figure:
-    """The figure."""
+def main(folder: Path) -> None:
+    """Draw it into a folder."""
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(10, 4.6), width_ratios=(1, 1.25), layout="constrained"
     )
@@ -99,8 +98,4 @@ def draw() -> plt.Figure:
     right.set_xlabel("95 % intervals that cover the truth (%)")
     right.set_title("An interval knows chance, not a broken assumption", fontsize=11)
     light(right)
-    return figure
-
-
-if __name__ == "__main__":
-    draw().savefig(PICTURE, dpi=120)
+    figure.savefig(folder / "how_wrong.png", dpi=120)

@@ -1,6 +1,6 @@
 """Draws docs/images/rcq.png: why one region that negatives avoid is enough.
 
-Run it with ``python docs/images/make_rcq.py``; it needs matplotlib.
+Run it with ``python docs/images/made.py rcq.png``; it needs matplotlib.
 """
 
 from pathlib import Path
@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#999999"
 
 
-def main() -> None:
-    """Draw it."""
+def main(folder: Path) -> None:
+    """Draw it into a folder."""
     rng = np.random.default_rng(0)
 
     def two_clusters(n: int) -> np.ndarray:
@@ -50,8 +50,4 @@ def main() -> None:
         f"RCQ {p.details['uncalibrated']:.2f}, calibrated {p:.2f})"
     )
     figure.tight_layout()
-    figure.savefig(Path(__file__).with_name("rcq.png"), dpi=110)
-
-
-if __name__ == "__main__":
-    main()
+    figure.savefig(folder / "rcq.png", dpi=110)
