@@ -162,7 +162,7 @@ def structure_cases(name: str, tree: Any, random: Random) -> Iterator[Case]:
         place, other = (found[int(random.integers(len(found)))] for _ in range(2))
         way = int(random.integers(8))
         more: dict[str, Any] = {}
-        if way == 0 and isinstance(place.holder, dict):
+        if way == 0:
             del place.holder[place.key]
         elif way == 1:
             place.state[str(random.choice(["fit", "extra_", "_regions", "__class__", "x"]))] = 1
