@@ -133,9 +133,12 @@ def km2(task: Task) -> Answer:
 
 
 # pythresh: the rows of the sample that are no outliers, by a detector that learned the positives.
+# The threshold is found in the scores of the sample, or in those of the positives.
 
 
-def pythresh(thresholder: str, detector: str = "KNN") -> Callable[[Task], Answer]:
+def pythresh(
+    thresholder: str, detector: str = "KNN", by_positives: bool = False
+) -> Callable[[Task], Answer]:
     def answer(task: Task) -> Answer:
         from pyod.models.iforest import IForest
         from pyod.models.knn import KNN
@@ -146,7 +149,11 @@ def pythresh(thresholder: str, detector: str = "KNN") -> Callable[[Task], Answer
         model.fit(scaler.transform(task.positives))
         scores = model.decision_function(scaler.transform(task.sample))
         chosen = getattr(module, thresholder)(random_state=0)
-        return Answer(1 - float(np.mean(chosen.eval(scores))))
+        if by_positives:
+            outlier = chosen.fit(model.decision_scores_).predict(scores)
+        else:
+            outlier = chosen.eval(scores)
+        return Answer(1 - float(np.mean(outlier)))
 
     return answer
 
@@ -238,7 +245,11 @@ METHODS = [
     Method("pythresh FILTER on KNN", pythresh("FILTER"), *PYTHRESH),
     Method("pythresh META on KNN", pythresh("META"), *PYTHRESH),
     Method("pythresh CLF on KNN", pythresh("CLF"), *PYTHRESH),
+    Method("pythresh FILTER by positives", pythresh("FILTER", by_positives=True), *PYTHRESH),
+    Method("pythresh CLF by positives", pythresh("CLF", by_positives=True), *PYTHRESH),
+    Method("pythresh REGR by positives", pythresh("REGR", by_positives=True), *PYTHRESH),
     Method("pythresh REGR on IForest", pythresh("REGR", "IForest"), *PYTHRESH),
+    Method("pythresh IForest, REGR by positives", pythresh("REGR", "IForest", True), *PYTHRESH),
 ]
 LEFT_OUT = "RCQ, calibrated without the data set"
 
