@@ -184,6 +184,7 @@ FIGURES = [
             functools.partial(groups, name, 10**power),
             value_at_most=3.0 if power == 5 else None,
             turns=5 if power == 5 else 1,
+            warm=power == 5,
             clock=time.process_time,
         )
         for name in ("pat", "rcq")
@@ -192,7 +193,7 @@ FIGURES = [
     Figure(
         "quantify_by rcq, 2 threads / 1 thread, 10^5 groups",
         functools.partial(groups_in_threads, "rcq", 10**5),
-        turns=3,
+        turns=2,
     ),
     *(
         Figure(
@@ -209,7 +210,8 @@ FIGURES = [
             f"memory of count {name} / of 2 * 10^6 rows",
             functools.partial(memory, name),
             unit="MB",
-            turns=5,
+            turns=2,
+            warm=False,
         )
         for name in ("pat", "rcq")
     ),
