@@ -22,9 +22,10 @@ measured in a process of its own, with one BLAS thread.
     FIGURES = [Figure("RCQ from Parquet / scan, 2 cores", parquet_scan, ratio_at_most=2.0)]
 
 The function prepares what both need, and is called once, in the process that measures. Both are
-called once before the clock starts. Either may return a float, such as megabytes or the seconds
-that a child process took, which is then used instead of the time. The clock is that of the wall;
-``clock=time.process_time`` is steadier for work in one thread of this process.
+called once before the clock starts, unless ``warm=False``. Either may return a float, such as
+megabytes or the seconds that a child process took, which is then used instead of the time. The
+clock is that of the wall; ``clock=time.process_time`` is steadier for work in one thread of this
+process.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class Figure(NamedTuple):
     unit : str
         Of baseline and candidate.
     turns : int
-        How many, if the run does not say.
+        How many, if the run does not say. Fewer than six have no interval of 95 %.
+    warm : bool
+        Whether both run once before the clock starts; not for what takes a minute.
     clock : callable
         `time.perf_counter`, or `time.process_time` for work in one thread.
     hidden : tuple of str
@@ -88,7 +91,8 @@ class Figure(NamedTuple):
     ratio_at_most: float | None = None
     value_at_most: float | None = None
     unit: str = "s"
-    turns: int = 15
+    turns: int = 7
+    warm: bool = True
     clock: Callable[[], float] = time.perf_counter
     hidden: tuple[str, ...] = ()
 
@@ -109,7 +113,7 @@ def measure(name: str, turns: int) -> None:
     for module in figure.hidden:
         sys.modules[module] = None  # type: ignore[assignment]
     pair = figure.prepare()
-    for task in pair:
+    for task in pair if figure.warm else ():
         task()
     values: tuple[list[float], list[float]] = ([], [])
     for turn in range(turns):
@@ -377,7 +381,7 @@ def main() -> None:
         added.add_argument("--history", type=Path, default=HISTORY)
     child = commands.add_parser("measure", help="one figure, in this process")
     child.add_argument("name")
-    child.add_argument("--turns", type=int, default=15)
+    child.add_argument("--turns", type=int, default=7)
     child.set_defaults(action=lambda options: measure(options.name, options.turns))
     options = parser.parse_args()
     options.action(options)

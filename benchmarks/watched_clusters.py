@@ -142,7 +142,7 @@ FIGURES = [
             f"clusters: a row of {what} on {cluster} / file engine, CPU",
             functools.partial(per_row, cluster, what),
             ratio_at_most=3.0,
-            turns=5,
+            turns=3,
         )
         for cluster in START
         for what in ("files", "a frame")
@@ -151,7 +151,7 @@ FIGURES = [
         "clusters: a row of a frame on Spark / mapInArrow that only counts rows, CPU",
         beside_counting_rows,
         ratio_at_most=1.5,
-        turns=5,
+        turns=3,
     ),
     *(
         Figure(

@@ -59,11 +59,11 @@ def two_threads(method: str, d: int) -> Pair:
     return Pair(lambda: one.count(sample), lambda: two.count(sample))
 
 
-def groups(method: str, n_groups: int) -> Pair:
+def groups(method: str, n_groups: int, n_jobs: int = 1) -> Pair:
     """Answers of groups as a frame, and counting the same rows without groups."""
     import pyarrow as pa
 
-    sample, model = rows_and_model(method, 20, n_jobs=1)
+    sample, model = rows_and_model(method, 20, n_jobs=n_jobs)
     positives = np.random.default_rng(20).standard_normal((520, 20))
     names = [f"x{j}" for j in range(20)]
     model.fit(pa.table(dict(zip(names, positives.T, strict=True))))
@@ -99,17 +99,31 @@ def memory(method: str) -> Pair:
     return Pair(lambda: measured(0), lambda: measured(1))
 
 
+def groups_in_threads(method: str, n_groups: int) -> Pair:
+    """Answers of groups with one thread and with two."""
+    one, two = (groups(method, n_groups, n_jobs) for n_jobs in (1, 2))
+    return Pair(one.candidate, two.candidate)
+
+
 GROUP_MEMORY = """
-import resource, sys
+import sys
+from pathlib import Path
 sys.path.insert(0, {here!r})
-from watched_counting import groups
+from watched_counting import groups, megabytes
 of_groups = groups({method!r}, {n_groups})
 of_groups.baseline()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+# Linux forgets the peak: making the rows took more than counting them.
+Path("/proc/self/clear_refs").write_text("5")
+before = megabytes("VmRSS")
 of_groups.candidate()
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print((after - before) / 1024)
+print(max(megabytes("VmHWM") - before, 0.1))
 """
+
+
+def megabytes(name: str) -> float:
+    """Memory of this process, now ("VmRSS") or at most ("VmHWM")."""
+    status = Path("/proc/self/status").read_text("utf-8")
+    return int(status.split(f"{name}:")[1].split()[0]) / 1024
 
 
 def memory_of_groups(method: str, n_groups: int) -> Pair:
@@ -122,8 +136,8 @@ def memory_of_groups(method: str, n_groups: int) -> Pair:
     done = subprocess.run(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True
     )
-    megabytes = float(done.stdout)
-    return Pair(lambda: ROWS * 21 * 8 / 2**20, lambda: megabytes)
+    added = float(done.stdout)
+    return Pair(lambda: ROWS * 21 * 8 / 2**20, lambda: added)
 
 
 FIGURES = [
@@ -170,10 +184,16 @@ FIGURES = [
             functools.partial(groups, name, 10**power),
             value_at_most=3.0 if power == 5 else None,
             turns=5 if power == 5 else 1,
+            warm=power == 5,
             clock=time.process_time,
         )
         for name in ("pat", "rcq")
         for power in (5, 6)
+    ),
+    Figure(
+        "quantify_by rcq, 2 threads / 1 thread, 10^5 groups",
+        functools.partial(groups_in_threads, "rcq", 10**5),
+        turns=2,
     ),
     *(
         Figure(
@@ -190,7 +210,8 @@ FIGURES = [
             f"memory of count {name} / of 2 * 10^6 rows",
             functools.partial(memory, name),
             unit="MB",
-            turns=5,
+            turns=2,
+            warm=False,
         )
         for name in ("pat", "rcq")
     ),

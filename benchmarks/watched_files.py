@@ -96,7 +96,7 @@ def memory(kind: str) -> Pair:
 
 
 def figure(name: str, prepare: Any, **more: Any) -> Figure:
-    return Figure(name, prepare, **{"turns": 9, **more})
+    return Figure(name, prepare, **{"turns": 7, **more})
 
 
 FIGURES = [
@@ -121,7 +121,8 @@ FIGURES = [
             f"files: memory of rcq from {kind} / scan in batches",
             functools.partial(memory, kind),
             unit="MB",
-            turns=3,
+            turns=2,
+            warm=False,
         )
         for kind in ("Parquet", "CSV")
     ),

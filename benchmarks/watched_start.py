@@ -57,7 +57,7 @@ FIGURES = [
             f"start: quantify {method}, 10^4 rows of {suffix} / import sklearn.base",
             functools.partial(quantify, method, suffix),
             ratio_at_most=1.2,
-            turns=9,
+            turns=6,
         )
         for method in ("pat", "rcq")
         for suffix in ("parquet", "csv")
@@ -66,6 +66,6 @@ FIGURES = [
         "start: --help / import sklearn.base",
         functools.partial(beside_import, "--help"),
         ratio_at_most=0.5,
-        turns=9,
+        turns=6,
     ),
 ]

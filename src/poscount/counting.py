@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
@@ -19,7 +20,7 @@ from poscount.posterior import CellPosterior, nearest_posterior, posterior_of_ce
 from poscount.prevalence import Estimate, Estimates, Prevalence, as_columns
 from poscount.rows import BLOCK_ROWS, Rows
 from poscount.schema import Digest, Field, require
-from poscount.threads import one_blas_thread, sum_over_blocks
+from poscount.threads import one_blas_thread, run_in_threads, sum_over_blocks
 from poscount.validation import as_frame, as_frame_with_names, sample_rows
 from poscount.verdict import Caution
 from poscount.weights import SMALLEST_MEAN, WeightSums, add_weights, effective, row_weights
@@ -317,22 +318,34 @@ class CountingQuantifier(Quantifier):
         require_rows(len(groups))
         rows = self._sample(wrapped)
         n_rows = np.bincount(codes, minlength=len(groups))
-        parts = []
-        try:
-            for first, cells in self._cells_of_groups(rows, codes, n_rows):
+        found: dict[int, dict[str, Any]] = {}
+        counted = self._cells_of_groups(rows, codes, n_rows)
+        lock = threading.Lock()
+
+        def work(_: int) -> None:
+            while True:
+                with lock:
+                    first, cells = next(counted, (0, None))
+                if cells is None:
+                    return
                 of_part = n_rows[first : first + len(cells)]
                 estimates = self._estimate_some(cells, of_part, len(groups))
-                parts.append(self._columns_of(estimates, of_part))
+                found[first] = self._columns_of(estimates, of_part)
+
+        n_parts = -(-len(groups) // self._groups_at_once)
+        try:
+            run_in_threads(work, max(min(effective_n_jobs(self.n_jobs), n_parts), 1))
         except InputError:
             # Rows that were put in the order of their groups do not know where they stood.
             for _ in rows.blocks():
                 pass
             raise
+        parts = [found[first] for first in sorted(found)]
         return groups, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _cells_of_groups(
         self, rows: Rows, codes: np.ndarray, n_rows: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    ) -> Iterator[tuple[int, np.ndarray | None]]:
         """The first of some groups, and their counts, of all groups one after the other."""
         n_groups, at_once = len(n_rows), self._groups_at_once
         n_counted = max(at_once, _CELLS_AT_ONCE // self._n_cells)

@@ -39,7 +39,7 @@ from poscount.reusable.regions import (
 from poscount.verdict import Caution
 
 # Samples whose regions are looked at together, so that they stay in the cache.
-SAMPLES_AT_ONCE = 64
+SAMPLES_AT_ONCE = 128
 
 
 class _SeenInCounts(NamedTuple):

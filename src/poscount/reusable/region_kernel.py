@@ -18,7 +18,7 @@ from poscount import compiling
 FEWEST_SAMPLES = 32
 # Samples whose ratios are sorted side by side. Indices are without a sign where they come from
 # memory, which saves the question whether they count from the end.
-LANES = 16
+LANES = 32
 
 
 def sum_cuts(

@@ -201,6 +201,8 @@ class RegionLayout:
             if sum_cuts is not None:
                 counted = np.empty((len(tables), len(BANDS), n_cuts))
                 work = np.empty((N_SCORE_CELLS, n_cuts), np.int64)
+                # The kernel is compiled for arrays that are writable.
+                tables = np.require(tables, requirements="W")
                 sum_cuts(tables, *self._columns_of_cuts, np.array(BANDS), work, counted)
                 return counted
         return _IN_BAND @ (np.asarray(tables, np.float64) @ self.cuts)

@@ -109,8 +109,8 @@ def bounds(
         compiled = kernel("bound", *in_sample.shape)
         if compiled is not None:
             ratio, low, high = np.empty((3, *in_sample.shape))
-            n_rows = np.ascontiguousarray(n_unlabeled[:, 0], np.float64)
-            rows = np.ascontiguousarray(in_sample, np.float64)
+            n_rows = np.array(n_unlabeled[:, 0], np.float64)
+            rows = np.require(in_sample, np.float64, ("C", "W"))
             compiled(rows, n_rows, share, spread, curvature, usable, ratio, low, high)
             return ratio, low, high
     ratio = in_sample / n_unlabeled / share
