@@ -49,11 +49,11 @@ def check_result(
     """
     if path is None or output_files.is_standard_output(path):
         return
+    check_output(path, inputs)
     if os.path.splitext(path)[1].lower()[1:] not in kinds:
         *others, last = (f".{kind}" for kind in kinds)
         use = f"{', '.join(others)} or {last}" if others else last
         raise InputError(f"its extension names no format of this result; use {use}.", file=path)
-    check_output(path, inputs)
 
 
 def _files(inputs: Sequence[str | None]) -> Iterator[str]:
