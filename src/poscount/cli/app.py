@@ -30,6 +30,7 @@ from poscount.cli.options import (
     Negatives,
     OnError,
     OnErrorOption,
+    Output,
     OutputFormat,
     Plot,
     Positives,
@@ -49,12 +50,13 @@ from poscount.cli.options import (
     plain,
 )
 from poscount.cli.output import (
+    give,
+    of_model,
+    of_plan,
+    of_results,
     print_demo,
     print_findings,
     print_left_out,
-    print_model,
-    print_plan,
-    print_results,
     progress_bar,
     rows_in_words,
     targets_in_words,
@@ -168,12 +170,14 @@ def quantify(
     engine: EngineOption = Engine.auto,
     on_error: OnErrorOption = OnError.stop,
     output_format: OutputFormat = Format.table,
+    output: Output = None,
     plot: Plot = None,
     trust: Trust = None,
     *,
     csv_format: CsvFormat,
 ) -> None:
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
+    workflows.check_result(output, [model, *data])
     workflows.check_picture(plot, [model, *data])
     results = workflows.quantify(
         registry.load(model, trusted=names(trust) or []),
@@ -186,7 +190,9 @@ def quantify(
         csv_format=csv_format,
         watch=progress_bar,
     )
-    print_results(results, output_format, plot)
+    if plot is not None:
+        workflows.draw(results, plot)
+    give(of_results(results), output_format, output)
 
 
 @app.command()
@@ -211,11 +217,13 @@ def estimate(
     bootstrap: Bootstrap = None,
     random_state: RandomState = 0,
     output_format: OutputFormat = Format.table,
+    output: Output = None,
     plot: Plot = None,
     *,
     csv_format: CsvFormat,
 ) -> None:
     """Fit and estimate in one step, with any method."""
+    workflows.check_result(output, [positives, *data, calibration, *(negatives or [])])
     workflows.check_picture(plot, [positives, *data, calibration])
     options: dict[str, Any] = {
         "scorer": scorer,
@@ -252,7 +260,9 @@ def estimate(
         csv_format=csv_format,
         watch=progress_bar,
     )
-    print_results(results, output_format, plot)
+    if plot is not None:
+        workflows.draw(results, plot)
+    give(of_results(results), output_format, output)
 
 
 @app.command()
@@ -362,10 +372,12 @@ def plan(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
     output_format: OutputFormat = Format.table,
+    output: Output = None,
 ) -> None:
     """Find how many positives and unlabeled rows are needed for a wanted error."""
     from poscount.theory import plan as find_plan
 
+    workflows.check_result(output)
     found = find_plan(
         error,
         prevalence=prevalence,
@@ -373,7 +385,7 @@ def plan(
         n_labeled=positives,
         n_unlabeled=rows,
     )
-    print_plan(found, output_format)
+    give(of_plan(found), output_format, output)
 
 
 @app.command()
@@ -398,7 +410,10 @@ def diagnose(
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", help="Write the findings to this HTML page, too.", show_default=False
+            "-o",
+            "--output",
+            help="Write the findings to this file, too: .html (with pictures), .json or .txt.",
+            show_default=False,
         ),
     ] = None,
     trust: Trust = None,
@@ -406,7 +421,8 @@ def diagnose(
     csv_format: CsvFormat,
 ) -> None:
     """Look for reasons to doubt an estimate: overlap, drift, too few rows, copies."""
-    workflows.check_output(output, [model, *data, positives, reference])
+    files = [model, *data, positives, reference]
+    workflows.check_result(output, files, ("html", "json", "txt"))
     found = workflows.diagnose(
         registry.load(model, trusted=names(trust) or []),
         data,
@@ -414,8 +430,6 @@ def diagnose(
         reference=reference,
         csv_format=csv_format,
     ).diagnosis
-    if output is not None:
-        found.to_html(output)
     print_findings(found, output_format, output)
 
 
@@ -426,9 +440,12 @@ def show(
     output_format: Annotated[
         TextFormat, typer.Option("--format", help="How to print it.")
     ] = TextFormat.text,
+    output: Output = None,
 ) -> None:
     """Say what a model file holds: the method, its positives, and what became of each column."""
-    print_model(registry.load(model, trusted=names(trust) or []), model, output_format)
+    workflows.check_result(output, [model])
+    loaded = registry.load(model, trusted=names(trust) or [])
+    give(of_model(loaded, model), output_format, output)
 
 
 app.command()(change.trend)

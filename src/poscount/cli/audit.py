@@ -16,14 +16,16 @@ from poscount.cli.options import (
     Data,
     Format,
     ModelFile,
+    Output,
     OutputFormat,
     RandomState,
     Trust,
     grouping,
     names,
 )
-from poscount.cli.output import print_csv, print_json, print_table, progress_bar, tell_written
+from poscount.cli.output import Forms, give, progress_bar, records_as_csv, tell_written
 from poscount.cli.reading_options import with_reading_options
+from poscount.cli.tables import print_table
 from poscount.cli.words import say
 from poscount.workflows import CsvFormat
 
@@ -91,11 +93,13 @@ def settle(
         typer.Option(help="Write rows labelled as negative to this CSV file.", show_default=False),
     ] = None,
     output_format: OutputFormat = Format.table,
+    output: Output = None,
     trust: Trust = None,
     *,
     csv_format: CsvFormat,
 ) -> None:
     """Make a prevalence of labels, and say whether they contradict the model."""
+    workflows.check_result(output, [model, *data, labels])
     for path in (positives_out, negatives_out):
         workflows.check_output(path, [model, *data, labels])
     settled = workflows.settle(
@@ -112,12 +116,10 @@ def settle(
     record = settled.to_dict()
     if width is not None:
         record |= {"width": width, "labels_needed": needed}
-    if output_format == Format.json:
-        print_json(record)
-    elif output_format == Format.csv:
-        print_csv(_lines(record))
-    else:
-        _print_settlement(settled, record)
+    forms = Forms(
+        lambda: _print_settlement(settled, record), lambda: record, records_as_csv(_lines(record))
+    )
+    give(forms, output_format, output)
 
 
 @with_reading_options

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
@@ -21,14 +22,16 @@ from poscount.cli.options import (
     ModelFile,
     OnError,
     OnErrorOption,
+    Output,
     OutputFormat,
     Plot,
     Trust,
     Weights,
     names,
 )
-from poscount.cli.output import print_csv, print_json, print_table, progress_bar
+from poscount.cli.output import Forms, give, progress_bar, records_as_csv
 from poscount.cli.reading_options import with_reading_options
+from poscount.cli.tables import print_table
 from poscount.cli.words import say
 from poscount.errors import InputError
 from poscount.workflows import CsvFormat
@@ -66,12 +69,14 @@ def trend(
     engine: EngineOption = Engine.auto,
     on_error: OnErrorOption = OnError.stop,
     output_format: OutputFormat = Format.table,
+    output: Output = None,
     plot: Plot = None,
     trust: Trust = None,
     *,
     csv_format: CsvFormat,
 ) -> None:
     """Say which groups of a series have changed, and how fast the share of positives moves."""
+    workflows.check_result(output, [model, *data])
     workflows.check_picture(plot, [model, *data])
     found = workflows.trend(
         registry.load(model, trusted=names(trust) or []),
@@ -87,14 +92,11 @@ def trend(
     )
     if plot is not None:
         workflows.draw_trend(found, plot)
-    if output_format == Format.json:
-        print_json(found.to_dict())
-    elif output_format == Format.csv:
-        print_csv(found.records())
+    forms = Forms(lambda: _print_trend(found), found.to_dict, records_as_csv(found.records()))
+    give(forms, output_format, output)
+    if output_format == Format.csv:
         for note in found.notes:
             say(note, err=True)
-    else:
-        _print_trend(found)
 
 
 @with_reading_options
@@ -126,11 +128,21 @@ def watch(
     ] = None,
     weights: Weights = None,
     output_format: OutputFormat = Format.table,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Add each window to the end of this file, too: .csv or .jsonl.",
+            show_default=False,
+        ),
+    ] = None,
     trust: Trust = None,
     *,
     csv_format: CsvFormat,
 ) -> None:
     """Watch a stream of rows: a line for each window, and an alarm if the share changes."""
+    workflows.check_result(output, [model, data], ("csv", "jsonl"))
     command = _command(on_alarm)
     found = workflows.watch_stream(
         registry.load(model, trusted=names(trust) or []),
@@ -142,10 +154,11 @@ def watch(
         weights=weights,
         csv_format=csv_format,
     )
-    printer = _PRINTERS[output_format]()
+    printers = _printers(output_format, output)
     for window in found:
         record = window.record()
-        printer.print(record, baseline)
+        for printer in printers:
+            printer.print(record, baseline)
         # Whoever reads this, perhaps a program, must see each window at once.
         sys.stdout.flush()
         if record["alarm"] and command:
@@ -235,22 +248,55 @@ class _Lines:
 class _Json:
     """An object in each line."""
 
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
     def print(self, record: dict[str, Any], baseline: int) -> None:
-        print_json(record, indent=None)
+        self._file.write(f"{json.dumps(record, default=str)}\n")
 
 
 class _Csv:
     """A header, and a line for each window."""
 
-    def __init__(self) -> None:
-        self.header = True
+    def __init__(self, file: IO[str]) -> None:
+        self._writer, self._header = workflows.csv_writer(file), True
 
     def print(self, record: dict[str, Any], baseline: int) -> None:
-        print_csv([record], header=self.header)
-        self.header = False
+        if self._header:
+            self._writer.writerow(list(record))
+            self._header = False
+        self._writer.writerow(record.values())
 
 
-_PRINTERS: dict[str, Any] = {Format.table: _Lines, Format.json: _Json, Format.csv: _Csv}
+class _Log:
+    """A file to which each window is added; what an earlier watch has written stays."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def print(self, record: dict[str, Any], baseline: int) -> None:
+        # The file is opened for each line, so that it may be moved away meanwhile.
+        text = io.StringIO()
+        if self._path.lower().endswith(".csv"):
+            workflows.csv_writer(text).writerow(list(record))
+            head = text.getvalue()
+            workflows.csv_writer(text).writerow(record.values())
+            workflows.append_text(self._path, text.getvalue().removeprefix(head), head)
+        else:
+            _Json(text).print(record, baseline)
+            workflows.append_text(self._path, text.getvalue())
+
+
+def _printers(form: Format, output: str | None) -> list[Any]:
+    """What gets each window: standard output, and a file if there is a name for it."""
+    made: list[Any] = []
+    if form == Format.table:
+        made.append(_Lines())
+    else:
+        made.append((_Json if form == Format.json else _Csv)(sys.stdout))
+    if output is not None and not workflows.is_standard_output(output):
+        made.append(_Log(output))
+    return made
 
 
 def _state(record: dict[str, Any], baseline: int) -> str:

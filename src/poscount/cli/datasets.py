@@ -11,9 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
+from poscount import workflows
 from poscount.cli import options
-from poscount.cli.options import Format
-from poscount.cli.output import print_csv, print_json, print_table, progress_bar
+from poscount.cli.options import Format, Output
+from poscount.cli.output import Forms, give, progress_bar, records_as_csv
+from poscount.cli.tables import print_table
 from poscount.cli.words import say
 
 app = typer.Typer(
@@ -32,18 +34,16 @@ def list_(
     output_format: Annotated[Format, typer.Option("--format", help="How to print the list.")] = (
         Format.table
     ),
+    output: Output = None,
 ) -> None:
     """List all data sets that can be loaded, and whether their files are here."""
     from poscount.datasets import data_directory
 
+    workflows.check_result(output)
     directory = data_directory()
     records = list(_records(directory))
-    if output_format is Format.json:
-        print_json(records)
-    elif output_format is Format.csv:
-        print_csv(records)
-    else:
-        _print_list(records, directory)
+    forms = Forms(lambda: _print_list(records, directory), lambda: records, records_as_csv(records))
+    give(forms, output_format, output)
 
 
 @app.command()

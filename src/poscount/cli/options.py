@@ -175,6 +175,15 @@ OnErrorOption = Annotated[
     OnError, typer.Option("--on-error", help="Stop at a bad file, or skip it with a warning.")
 ]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        help="Write the result to this file, too: .csv or .json.",
+        show_default=False,
+    ),
+]
 Plot = Annotated[
     str | None, typer.Option("--plot", help="Draw the result into this file.", show_default=False)
 ]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from poscount import workflows
+from poscount.cli.tables import bars, print_table
 from poscount.cli.words import say
 from poscount.errors import join_names
-from poscount.printable import in_a_sentence, printable
+from poscount.printable import printable
 from poscount.verdict import IF, MEANINGS
 
 if TYPE_CHECKING:
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
 
 # Of a model's columns, in a table for people.
 MOST_COLUMNS_SHOWN = 100
-# Characters, of a value of a group, say.
-_MOST_IN_CELL = 200
 
 
 @contextmanager
@@ -53,16 +54,74 @@ def print_left_out(left_out: Mapping[str, str]) -> None:
     )
 
 
-def print_results(results: Sequence[Result], form: str, plot: str | None) -> None:
-    """Print results, and draw them if a picture is wanted."""
-    if plot is not None:
-        workflows.draw(results, plot)
-    if form == "json":
-        print_json([result.record() for result in results])
-    elif form == "csv":
-        workflows.write_csv(results, sys.stdout)
+class Forms(NamedTuple):
+    """A result in all its forms; each is made when it is needed.
+
+    Attributes
+    ----------
+    show : callable
+        Prints it for people.
+    record : callable
+        Makes what is written as JSON.
+    write_csv : callable
+        Writes it as CSV to a text file.
+    """
+
+    show: Callable[[], None]
+    record: Callable[[], Any]
+    write_csv: Callable[[IO[str]], None]
+
+    def text(self, form: str) -> str:
+        """The result as "json" or "csv"."""
+        if form == "json":
+            # JSON has escapes of its own for whatever would act on a terminal.
+            return f"{json.dumps(self.record(), indent=2, default=str)}\n"
+        file = io.StringIO()
+        self.write_csv(file)
+        return file.getvalue()
+
+
+def give(result: Forms, form: str, output: str | None) -> None:
+    """Print a result, and write it to a file, too, if there is a name for it.
+
+    The extension of the name is the format of the file; ``-`` is standard output, on which the
+    result is printed anyway.
+    """
+    if form in ("json", "csv"):
+        sys.stdout.write(result.text(form))
     else:
-        _print_result_table(results)
+        result.show()
+    if output is not None and not workflows.is_standard_output(output):
+        # What is printed may be meant for a program.
+        write_result(result, output, err=form in ("json", "csv"))
+
+
+def write_result(result: Forms, output: str, *, err: bool) -> None:
+    """Write a result to a file, and say so."""
+    form = os.path.splitext(output)[1].lower()[1:]
+    # Names of files may have bytes that are no text.
+    workflows.write_whole(output, result.text(form).encode("utf-8", "surrogateescape"))
+    say(f"{output}: the result as {form.upper()}.", err=err)
+
+
+def of_results(results: Sequence[Result]) -> Forms:
+    """The forms of prevalences."""
+    return Forms(
+        lambda: _print_result_table(results),
+        lambda: [result.record() for result in results],
+        lambda file: workflows.write_csv(results, file),
+    )
+
+
+def records_as_csv(records: Sequence[Mapping[str, Any]]) -> Callable[[IO[str]], None]:
+    """What writes records that have the same keys."""
+
+    def write(file: IO[str]) -> None:
+        writer = workflows.csv_writer(file)
+        writer.writerow(list(records[0]))
+        writer.writerows(record.values() for record in records)
+
+    return write
 
 
 def tell_written(path: str, sentence: str) -> None:
@@ -70,14 +129,26 @@ def tell_written(path: str, sentence: str) -> None:
     say(sentence, err=workflows.is_standard_output(path))
 
 
-def print_findings(diagnosis: Any, form: str, page: str | None) -> None:
-    """Print a diagnosis; not on standard output, if its page was written there."""
-    if form == "json":
-        text = diagnosis.to_json()
-    else:
-        text = diagnosis.told(lambda missing: f"Add --{missing.option}." if missing.option else "")
-    for line in text.split("\n"):
-        tell_written(page or "", line)
+def print_findings(diagnosis: Any, form: str, output: str | None) -> None:
+    """Print a diagnosis, and write it to a file, too, if there is a name for it.
+
+    Its page may go to standard output; then the findings are printed on standard error.
+    """
+    texts = {
+        "json": diagnosis.to_json,
+        "txt": lambda: diagnosis.told(_add_option),
+        "html": diagnosis.to_html,
+    }
+    if output is not None:
+        kind = os.path.splitext(output)[1].lower()[1:] or "html"
+        text = printable(texts[kind](), lines=True)
+        workflows.write_whole(output, f"{text.rstrip()}\n".encode())
+    for line in texts["json" if form == "json" else "txt"]().split("\n"):
+        tell_written(output or "", line)
+
+
+def _add_option(missing: Any) -> str:
+    return f"Add --{missing.option}." if missing.option else ""
 
 
 def rows_in_words(counts: Any) -> str:
@@ -117,61 +188,52 @@ def print_demo(results: Sequence[Result], truth: Sequence[float], picture: str) 
     say("  poscount quantify model.poscount unlabeled.csv --by night")
 
 
-def print_plan(plan: Plan, form: str) -> None:
-    """Print a plan."""
-    if form == "json":
-        print_json(asdict(plan))
-    elif form == "csv":
-        print_csv([asdict(plan)])
-    else:
+def of_plan(plan: Plan) -> Forms:
+    """The forms of a plan."""
+    record = asdict(plan)
+    return Forms(lambda: _print_plan(plan), lambda: record, records_as_csv([record]))
+
+
+def _print_plan(plan: Plan) -> None:
+    say(
+        f"{plan.n_labeled} labelled positives and {plan.n_unlabeled} unlabeled rows: mean "
+        f"absolute error {plan.expected_error:.4f}, {100 * plan.confidence:g} % interval of "
+        f"+-{plan.half_width:.4f}, at a prevalence of {plan.prevalence:g}."
+    )
+    say(
+        "This is for PAT, if no negatives look like typical positives. It needs at least 10 "
+        "positives, and more of them than features + 1."
+    )
+    if plan.rcq_widths:
+        narrow, _, wide = plan.rcq_widths
         say(
-            f"{plan.n_labeled} labelled positives and {plan.n_unlabeled} unlabeled rows: mean "
-            f"absolute error {plan.expected_error:.4f}, {100 * plan.confidence:g} % interval of "
-            f"+-{plan.half_width:.4f}, at a prevalence of {plan.prevalence:g}."
+            "RCQ, which needs no such assumption: half of its 95 % intervals at such sizes "
+            f"were {100 * narrow:.0f} to {100 * wide:.0f} points wide, on data sets that it "
+            "had not learned from."
         )
-        say(
-            "This is for PAT, if no negatives look like typical positives. It needs at least 10 "
-            "positives, and more of them than features + 1."
-        )
-        if plan.rcq_widths:
-            narrow, _, wide = plan.rcq_widths
-            say(
-                "RCQ, which needs no such assumption: half of its 95 % intervals at such sizes "
-                f"were {100 * narrow:.0f} to {100 * wide:.0f} points wide, on data sets that it "
-                "had not learned from."
-            )
 
 
-def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """Print a value as JSON, which has escapes of its own for whatever would act on a terminal."""
-    print(json.dumps(value, indent=indent, default=str))
-
-
-def print_csv(records: Sequence[Mapping[str, Any]], *, header: bool = True) -> None:
-    """Print records that have the same keys."""
-    writer = workflows.csv_writer(sys.stdout)
-    if header:
-        writer.writerow(list(records[0]))
-    writer.writerows(record.values() for record in records)
-
-
-def print_model(model: Any, file: str, output_format: str) -> None:
-    """Print what a model is and what became of its columns."""
+def of_model(model: Any, file: str) -> Forms:
+    """The forms of what a model is and what became of its columns."""
     columns = workflows.describe_columns(model)
     several = hasattr(model, "targets_")
-    if output_format == "json":
-        record = {
-            "file": file,
-            "method": type(model).__name__,
-            "n_labeled": model.n_labeled_,
-            "seed": model.seed_,
-            **({"targets": workflows.describe_targets(model)} if several else {}),
-            "columns": [column._asdict() for column in columns],
-        }
-        print_json(record)
-        return
+    record = {
+        "file": file,
+        "method": type(model).__name__,
+        "n_labeled": model.n_labeled_,
+        "seed": model.seed_,
+        **({"targets": workflows.describe_targets(model)} if several else {}),
+        "columns": [column._asdict() for column in columns],
+    }
+    return Forms(
+        lambda: _print_model(model, file), lambda: record, records_as_csv(record["columns"])
+    )
+
+
+def _print_model(model: Any, file: str) -> None:
+    columns = workflows.describe_columns(model)
     say(f"{file}: {model} learned from {model.n_labeled_} positives, seed {model.seed_}.")
-    if several:
+    if hasattr(model, "targets_"):
         sizes = workflows.describe_targets(model).items()
         print_table(["target", "positives"], [[n, str(k)] for n, k in sizes], ["positives"])
     shown = columns[:MOST_COLUMNS_SHOWN]
@@ -180,39 +242,21 @@ def print_model(model: Any, file: str, output_format: str) -> None:
         say(f"... and {len(columns) - len(shown)} more; --format json lists all.")
 
 
-def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> None:
-    """Print a table; the columns whose heads are in `right` are aligned to the right."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for head in heads:
-        table.add_column(_cell(head), justify="right" if head in right else "left")
-    for row in rows:
-        table.add_row(*map(_cell, row))
-    # Lines are wrapped on a terminal only: a table in a file keeps its lines.
-    Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
-
-
-def _cell(text: str) -> Any:
-    """Text in a table: square brackets are no markup in it."""
-    from rich.text import Text
-
-    return Text(in_a_sentence(text, _MOST_IN_CELL))
-
-
 def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None = None) -> None:
     """Print a table for people, and every warning once, for the group that it is worst for."""
     level = next((r.prevalence.interval.level for r in results if r.prevalence.interval), None)
     heads = ["prevalence", f"{100 * level:g} % interval" if level else "interval"]
     counted = "counted" if results[0].target else "positives"
     heads += [*(["truth"] if truth else []), counted, "rows"]
+    axis, drawn = _bars([result.prevalence for result in results])
     rows = []
-    for i, (group, p) in enumerate(results):
+    for i, (_, p) in enumerate(results):
         shares = [f"{p:.3f}", _interval(p), *([f"{truth[i]:.3f}"] if truth else [])]
         numbers = [*shares, f"{p.count:.0f}", str(p.n_unlabeled)]
-        rows.append([*map(_shown, group.values()), *numbers, p.verdict.grade, results[i].codes])
-    print_table([*results[0].group, *heads, "verdict", "warnings"], rows, right=heads)
+        rows.append([*results[i].values, *drawn[i], *numbers, p.verdict.grade, results[i].codes])
+    names = [*results[0].group, *axis]
+    # The warnings are told below, with the groups that have them.
+    print_table([*names, *heads, "verdict", "warnings"], rows, right=heads, spare=["warnings"])
     if len(results) == 1 and results[0].kinds:
         _print_kinds(results[0].kinds)
     if len(results) == 1 and results[0].negatives:
@@ -229,22 +273,20 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
         grades = {result.prevalence.verdict.grade for result in results}
         meanings = [f"{grade}: {MEANINGS[grade]}" for grade in MEANINGS if grade in grades]
         say(f"Verdicts, {IF}: {'; '.join(meanings)}.")
-    for caution, worst, warned in workflows.warnings_of(results):
-        say(f"warning{_where(worst, len(warned))}, {caution}")
+    for shared in workflows.warnings_of(results):
+        where = workflows.where_warned(shared)
+        say(f"warning{f' for {where}' if where else ''}, {shared.caution}")
     # The last of several targets is "other", which has the positives of all.
     say(f"{first.method}, {results[-1].prevalence.n_labeled} positives, seed {results[0].seed}")
 
 
-def _shown(value: Any) -> str:
-    """Value of a grouping column in a table for people."""
-    return "missing" if value is None else str(value)
-
-
-def _where(worst: Result, n_warned: int) -> str:
-    if not worst.group:
-        return ""
-    label = ", ".join(f"{name} {_shown(value)}" for name, value in worst.group.items())
-    return f" for {label}" if n_warned == 1 else f" for {n_warned} groups, such as {label}"
+def _bars(prevalences: Sequence[Prevalence]) -> tuple[list[str], list[list[str]]]:
+    """Head and cells of a column of bars; no column for a single answer."""
+    if len(prevalences) == 1:
+        return [], [[]]
+    ends = [(float(p), p.interval.high if p.interval else float(p)) for p in prevalences]
+    axis, drawn = bars(ends, sys.stdout.encoding)
+    return [axis], [[bar] for bar in drawn]
 
 
 def _print_kinds(kinds: Sequence[Mapping[str, Any]]) -> None:

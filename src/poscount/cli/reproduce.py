@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from poscount.cli.options import RandomState
+from poscount.cli.tables import print_table
 from poscount.cli.words import say
 
 if TYPE_CHECKING:
+    from poscount.experiments.report.document import ReportTable
     from poscount.experiments.runner import RunProgress
 
 
@@ -76,7 +78,8 @@ def reproduce(
             f"{output}: {store.count()} evaluations, {last.done} models fitted in this run"
             + (f", {last.failed} evaluations failed." if last.failed else ".")
         )
-    say(f"{write_report(output, report)}: tables and pictures.")
+    page = write_report(output, report, tell=_print_report_table)
+    say(f"{page}: all tables and pictures.")
 
 
 def report(
@@ -88,7 +91,15 @@ def report(
     """Write tables, tests and pictures of experiments: HTML, Markdown and CSV."""
     from poscount.experiments.report import write_report
 
-    say(f"Report: {write_report(results, output)}")
+    say(f"Report: {write_report(results, output, tell=_print_report_table)}")
+
+
+def _print_report_table(table: ReportTable) -> None:
+    """Print a table of the report, without what it has in brackets."""
+    say(f"{table.title} (* the best)")
+    rows = [[f"{cell.text}{'*' if cell.bold else ''}" for cell in row] for row in table.cells]
+    print_table(table.head, rows, right=table.head[1:])
+    say("")
 
 
 def _client(address: str | None) -> Any:

@@ -22,9 +22,11 @@ _PLACES = {
     "ScorePicture": "poscount.workflows.scores",
     "Watch": "poscount.workflows.estimates",
     "WatchedWindow": "poscount.workflows.change",
+    "append_text": "poscount.output_files",
     "audit": "poscount.workflows.audits",
     "check_output": "poscount.workflows.outputs",
     "check_picture": "poscount.workflows.outputs",
+    "check_result": "poscount.workflows.outputs",
     "compare": "poscount.workflows.change",
     "count": "poscount.workflows.estimates",
     "csv_writer": "poscount.output_files",
@@ -50,6 +52,7 @@ _PLACES = {
     "trend": "poscount.workflows.change",
     "warnings_of": "poscount.workflows.results",
     "watch_stream": "poscount.workflows.change",
+    "where_warned": "poscount.workflows.results",
     "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
     "write_rows": "poscount.workflows.audits",
@@ -59,7 +62,13 @@ _PLACES = {
 if TYPE_CHECKING:
     from poscount.files.arrow import OnProgress
     from poscount.files.csv_format import CsvFormat
-    from poscount.output_files import csv_writer, is_standard_output, replacing, write_whole
+    from poscount.output_files import (
+        append_text,
+        csv_writer,
+        is_standard_output,
+        replacing,
+        write_whole,
+    )
     from poscount.plotting.page import picture_element, whole_page
     from poscount.workflows.audits import ListedRows, audit, likely_positives, settle, write_rows
     from poscount.workflows.change import WatchedWindow, compare, trend, watch_stream
@@ -75,13 +84,14 @@ if TYPE_CHECKING:
         quantify,
     )
     from poscount.workflows.inspection import FileLimits, inspect_file, sheet_names
-    from poscount.workflows.outputs import check_output, check_picture
+    from poscount.workflows.outputs import check_output, check_picture, check_result
     from poscount.workflows.results import (
         RESERVED,
         Result,
         draw,
         draw_trend,
         warnings_of,
+        where_warned,
         write_csv,
     )
     from poscount.workflows.scores import ScorePicture, quantify_with_scores
@@ -98,9 +108,11 @@ __all__ = [
     "ScorePicture",
     "Watch",
     "WatchedWindow",
+    "append_text",
     "audit",
     "check_output",
     "check_picture",
+    "check_result",
     "compare",
     "count",
     "csv_writer",
@@ -126,6 +138,7 @@ __all__ = [
     "trend",
     "warnings_of",
     "watch_stream",
+    "where_warned",
     "whole_page",
     "write_csv",
     "write_rows",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 from poscount import output_files
@@ -30,6 +31,29 @@ def check_picture(path: str | None, inputs: Sequence[str | None] = ()) -> None:
 
         picture_format(path)
         check_output(path, inputs)
+
+
+def check_result(
+    path: str | None, inputs: Sequence[str | None] = (), kinds: Sequence[str] = ("csv", "json")
+) -> None:
+    """Refuse a name for a result, also for an extension that is none of its formats.
+
+    Parameters
+    ----------
+    path : str or None
+        None if nothing is going to be written; ``-`` is standard output, in any format.
+    inputs : sequence of str or None
+        As in `check_output`.
+    kinds : sequence of str
+        Extensions, without the point.
+    """
+    if path is None or output_files.is_standard_output(path):
+        return
+    check_output(path, inputs)
+    if os.path.splitext(path)[1].lower()[1:] not in kinds:
+        *others, last = (f".{kind}" for kind in kinds)
+        use = f"{', '.join(others)} or {last}" if others else last
+        raise InputError(f"its extension names no format of this result; use {use}.", file=path)
 
 
 def _files(inputs: Sequence[str | None]) -> Iterator[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from poscount.answer_table import SharedCaution, shared_cautions
+from poscount.answer_table import SharedCaution, in_words, shared_cautions
 from poscount.output_files import csv_writer, write_whole
 from poscount.prevalence import Prevalence
 
@@ -56,6 +56,11 @@ class Result(NamedTuple):
         return self.prevalence.details.get("negatives", [])
 
     @property
+    def values(self) -> list[str]:
+        """Values of the grouping columns, for people."""
+        return ["missing" if value is None else str(value) for value in self.group.values()]
+
+    @property
     def codes(self) -> str:
         """Codes of the warnings, separated by spaces."""
         return " ".join(caution.code for caution in self.prevalence.warnings)
@@ -70,6 +75,19 @@ class Result(NamedTuple):
 def warnings_of(results: Iterable[Result]) -> list[SharedCaution[Result]]:
     """Collect the warnings of results, each code once, in the words of its worst case."""
     return shared_cautions((result, result.prevalence) for result in results)
+
+
+def where_warned(shared: SharedCaution[Result]) -> str:
+    """Name the groups that a warning is about, and the one that it is worst for.
+
+    Returns
+    -------
+    str
+        Empty if there are no groups.
+    """
+    labels = ["/".join(result.values) for result in shared.of]
+    which = in_words("/".join(shared.worst.values), labels)
+    return f"{'/'.join(shared.worst.group)} {which}" if shared.worst.group else ""
 
 
 def write_csv(results: Sequence[Result], file: IO[str], *, for_spreadsheet: bool = False) -> None:

@@ -5,14 +5,23 @@ Nothing is evaluated here: everything comes from the results file.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from poscount.output_files import check_output, write_whole
+
+if TYPE_CHECKING:
+    from poscount.experiments.report.document import ReportTable
 
 TITLE = "Quantification from positives alone: results"
 
 
-def write_report(store: str | Path, directory: str | Path) -> Path:
+def write_report(
+    store: str | Path,
+    directory: str | Path,
+    tell: Callable[[ReportTable], None] | None = None,
+) -> Path:
     """Write the report of a results file: one HTML page, Markdown, CSV files and pictures.
 
     Parameters
@@ -22,6 +31,8 @@ def write_report(store: str | Path, directory: str | Path) -> Path:
     directory : str or Path
         Where to write ``report.html``, ``report.md``, and the folders ``csv`` and ``figures``. It
         is created if it does not exist, and files of an earlier report are replaced.
+    tell : callable, optional
+        Gets each table that an experiment was run for.
 
     Returns
     -------
@@ -48,6 +59,8 @@ def write_report(store: str | Path, directory: str | Path) -> Path:
             write_whole(target / "figures" / f"{item.name}.png", item.png)
         else:
             write_whole(target / "csv" / f"{item.name}.csv", item.csv().encode())
+            if item.main and tell is not None:
+                tell(item)
     write_whole(target / "report.md", as_markdown(TITLE, chapters).encode())
     write_whole(target / "report.html", as_page(TITLE, chapters).encode())
     return target / "report.html"

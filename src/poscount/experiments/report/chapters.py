@@ -112,7 +112,8 @@ def _seconds_table(
         rows.append([label_of(m), *cells])
     title = f"#4: CPU seconds of {what}"
     head = ["method", *datasets]
-    return ReportTable(f"seconds-{part}", title, head, rows, notes=list(notes))
+    name, main = f"seconds-{part}", part == "quantify"
+    return ReportTable(name, title, head, rows, notes=list(notes), main=main)
 
 
 def _seconds_picture(times: pd.DataFrame) -> Picture:

@@ -111,6 +111,8 @@ class ReportTable:
         Sentences below it.
     long : bool
         Whether it is only for looking things up: then it is folded away, or only a CSV file.
+    main : bool
+        Whether it is what the experiment was run for.
     """
 
     name: str
@@ -120,6 +122,7 @@ class ReportTable:
     aside: str = "sd"
     notes: list[str] = field(default_factory=list)
     long: bool = False
+    main: bool = False
 
     @property
     def cells(self) -> list[list[TableCell]]:

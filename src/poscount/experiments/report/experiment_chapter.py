@@ -122,7 +122,7 @@ def _error_table(
     if left_out:
         notes.append(f"Not in the ranks, because of empty cells: {', '.join(left_out)}.")
     title = f"{table_label(table)}: mean absolute error"
-    return ReportTable(f"errors-{table}", title, head, rows, notes=notes)
+    return ReportTable(f"errors-{table}", title, head, rows, notes=notes, main=True)
 
 
 def _tests(
