@@ -1,6 +1,7 @@
 """The code in README and documentation runs, page by page, and prints what the page says."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -81,3 +82,21 @@ def test_scripts_that_measured_a_number_exist(page):
         r"(?:python |`)((?:benchmarks|docs|examples)/[\w/]+\.py)", TEXTS[page]
     ):
         assert (ROOT / script).exists(), script
+
+
+@pytest.mark.parametrize("page", [*TEXTS, "CONTRIBUTING.md", "SECURITY.md"])
+def test_links_to_files_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#\s]+)", text):
+        # Sphinx makes the gallery.
+        if not link.startswith(("https://", "auto_gallery/")):
+            assert (ROOT / page).parent.joinpath(link).exists(), link
+
+
+def test_the_guide_is_read_from_front_to_back():
+    toctrees = re.findall(r"```{toctree}\n(.*?)```", TEXTS["docs/guide.md"], re.DOTALL)
+    order = re.findall(r"^[a-z-]+$", "\n".join(toctrees), re.MULTILINE)
+    assert order[:2] == ["problem", "choosing"]
+    for page, after in pairwise(order):
+        followed = re.search(r"^Next: .*?\]\(([\w-]+)\.md", TEXTS[f"docs/{page}.md"], re.MULTILINE)
+        assert followed is None or followed[1] == after
