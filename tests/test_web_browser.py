@@ -94,8 +94,8 @@ def example_page(chromium, web):
 
 @pytest.fixture
 def answered(example_page):
-    example_page.fill("#filter", "")
     open_tab(example_page, "answer")
+    example_page.fill("#filter", "")
     return example_page
 
 
