@@ -932,7 +932,7 @@ def test_how_far_a_file_is_read_is_told_in_percent(page):
     told = [{"name": "positives.csv", "fraction": 0.42}]
     page.route("**/reading", lambda route: route.fulfill(json=told))
     held = []
-    page.route("**/files/*", held.append)
+    page.route("**/files/*", lambda route: held.append(route))
     page.click("text=How your files are written")
     page.fill("#na", "-999")
     page.locator("#na").blur()
@@ -959,7 +959,7 @@ def test_labels_settle_the_share(answered):
 
 
 def test_a_server_that_is_gone_is_said_to_be_and_the_answer_stays(chromium, web):
-    with opened(chromium, web.address) as page:
+    with opened(chromium, web.address, expected=("refusals",)) as page:
         send(page, "positives", POSITIVES)
         send(page, "unlabeled", POSITIVES)
         page.click("#estimate")
