@@ -645,10 +645,23 @@ def test_long_work_shows_progress_and_can_be_cancelled(page):
     page.click("#estimate")
     page.wait_for_selector("#status:has-text('Working')")
     assert page.is_visible("#progress")
+    # It goes on for as long as somebody looks.
+    told = {"state": "running", "step": "counting trap.csv.gz", "fraction": 0.4, "position": None}
+
+    def running(route):
+        if route.request.method == "GET":
+            route.fulfill(json=told)
+        else:
+            route.continue_()
+
+    page.route("**/estimates/*", running)
+    page.wait_for_selector("#status:has-text('Working: counting trap.csv.gz')")
+    assert page.locator("#progress").evaluate("bar => bar.value") == 0.4
     look(page)
     page.click("#cancel")
     page.wait_for_selector("#outdated:has-text('Cancelled. This is the answer from before.')")
     page.wait_for_selector("#cancel", state="hidden")
+    page.unroute("**/estimates/*")
     assert len(table(page)) == 9
     look(page)
     page.select_option("#method", "pat")
