@@ -94,8 +94,8 @@ def example_page(chromium, web):
 
 @pytest.fixture
 def answered(example_page):
-    example_page.fill("#filter", "")
     open_tab(example_page, "answer")
+    example_page.fill("#filter", "")
     return example_page
 
 
@@ -199,8 +199,9 @@ def test_the_example_is_one_click_away_legible_and_accessible(chromium, web):
         assert "In 9 groups" in picture.get_attribute("aria-label")
         for name in TABS:
             open_tab(page, name)
-            for closed in page.locator("details:not([open]):visible > summary").all():
-                closed.click()
+            page.eval_on_selector_all(
+                "details", "all => all.forEach((one) => { one.open = true; })"
+            )
             look(page)
 
 
@@ -644,10 +645,23 @@ def test_long_work_shows_progress_and_can_be_cancelled(page):
     page.click("#estimate")
     page.wait_for_selector("#status:has-text('Working')")
     assert page.is_visible("#progress")
+    # It goes on for as long as somebody looks.
+    told = {"state": "running", "step": "counting trap.csv.gz", "fraction": 0.4, "position": None}
+
+    def running(route):
+        if route.request.method == "GET":
+            route.fulfill(json=told)
+        else:
+            route.continue_()
+
+    page.route("**/estimates/*", running)
+    page.wait_for_selector("#status:has-text('Working: counting trap.csv.gz')")
+    assert page.locator("#progress").evaluate("bar => bar.value") == 0.4
     look(page)
     page.click("#cancel")
     page.wait_for_selector("#outdated:has-text('Cancelled. This is the answer from before.')")
     page.wait_for_selector("#cancel", state="hidden")
+    page.unroute("**/estimates/*")
     assert len(table(page)) == 9
     look(page)
     page.select_option("#method", "pat")
@@ -931,7 +945,7 @@ def test_how_far_a_file_is_read_is_told_in_percent(page):
     told = [{"name": "positives.csv", "fraction": 0.42}]
     page.route("**/reading", lambda route: route.fulfill(json=told))
     held = []
-    page.route("**/files/*", held.append)
+    page.route("**/files/*", lambda route: held.append(route))
     page.click("text=How your files are written")
     page.fill("#na", "-999")
     page.locator("#na").blur()
@@ -958,7 +972,7 @@ def test_labels_settle_the_share(answered):
 
 
 def test_a_server_that_is_gone_is_said_to_be_and_the_answer_stays(chromium, web):
-    with opened(chromium, web.address) as page:
+    with opened(chromium, web.address, expected=("refusals",)) as page:
         send(page, "positives", POSITIVES)
         send(page, "unlabeled", POSITIVES)
         page.click("#estimate")

@@ -4,10 +4,9 @@
 import { ask, pause } from "./api.js";
 import { clearErrors, showError } from "./errors.js";
 import { byId, element, percent, say } from "./page.js";
-import { showPager } from "./pager.js";
+import { rowsShown, showPager } from "./pager.js";
 
 const COMPARED = ["rcq", "pat", "trcq", "dedpul", "bbe"];
-const ROWS_SHOWN = 60;
 
 let running = false;
 
@@ -68,6 +67,7 @@ async function outcome(base, request) {
 }
 
 function show(answers, from = 0) {
+  const size = rowsShown();
   const first = answers.find(({ told }) => told.answer)?.told.answer;
   if (!first) {
     return;
@@ -76,7 +76,7 @@ function show(answers, from = 0) {
   const heads = [first.label_title, ...answers.map(({ title }) => title)];
   byId("compared-heads").replaceChildren(...heads.map((head, i) => element("th", head, { scope: "col", ...(i ? { class: "number" } : {}) })));
   byId("compared-rows").replaceChildren(
-    ...first.results.slice(from, from + ROWS_SHOWN).map((entry, k) => {
+    ...first.results.slice(from, from + size).map((entry, k) => {
       const i = from + k;
       const row = document.createElement("tr");
       row.append(element("th", entry.label, { scope: "row" }));
@@ -88,7 +88,7 @@ function show(answers, from = 0) {
       return row;
     }),
   );
-  const part = { first: from, size: ROWS_SHOWN, total: first.results.length, what: "Groups" };
+  const part = { first: from, size, total: first.results.length, what: "Groups" };
   showPager(byId("compared-pager"), part, (to) => show(answers, to));
 }
 

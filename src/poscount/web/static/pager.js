@@ -2,6 +2,9 @@
 
 import { element, whole } from "./page.js";
 
+// Rows of a table at once; on a phone each of them is a block.
+export const rowsShown = () => (window.matchMedia("(max-width: 60rem)").matches ? 20 : 60);
+
 // `box` gets the buttons; they call `onTurn` with the first entry of another part. No buttons where
 // everything is shown.
 export function showPager(box, { first, size, total, what }, onTurn) {

@@ -1,9 +1,7 @@
 // The table of results: sorted by any column, with totals where there are several groups.
 
 import { byId, element, percent, whole } from "./page.js";
-import { showPager } from "./pager.js";
-
-const ROWS_SHOWN = 60;
+import { rowsShown, showPager } from "./pager.js";
 
 let shown = null; // {answer, entries, sorted: {key, down}, first}
 
@@ -41,12 +39,13 @@ export function showTable(answer, entries = answer.results) {
 
 function draw() {
   const { answer, entries, sorted, first } = shown;
+  const size = rowsShown();
   const columns = columnsOf(answer);
   byId("heads").replaceChildren(...columns.map((column) => headCell(column, sorted)));
   const by = columns.find(({ key }) => key === sorted.key);
   const ordered = by ? [...entries].sort((a, b) => compare(by.sort(a), by.sort(b)) * (sorted.down ? -1 : 1)) : entries;
-  byId("rows").replaceChildren(...ordered.slice(first, first + ROWS_SHOWN).map((entry) => bodyRow(entry, columns)));
-  showPager(byId("rows-pager"), { first, size: ROWS_SHOWN, total: ordered.length, what: "Groups" }, (to) => {
+  byId("rows").replaceChildren(...ordered.slice(first, first + size).map((entry) => bodyRow(entry, columns)));
+  showPager(byId("rows-pager"), { first, size, total: ordered.length, what: "Groups" }, (to) => {
     shown.first = to;
     draw();
   });
