@@ -16,6 +16,7 @@ BEYOND_CORE = (
     "tests/test_documentation.py",
     "tests/test_engines.py",
     "tests/test_examples.py",
+    "tests/test_pictures.py",
     "tests/test_porch.py",
     "tests/test_project.py",
     "tests/test_quapy_and_mlquantify.py",
