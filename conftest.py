@@ -16,6 +16,7 @@ BEYOND_CORE = (
     "tests/test_documentation.py",
     "tests/test_engines.py",
     "tests/test_examples.py",
+    "tests/test_pictures.py",
     "tests/test_porch.py",
     "tests/prose.py",
     "tests/test_project.py",

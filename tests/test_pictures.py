@@ -1,0 +1,41 @@
+"""No picture of the documentation is stale: each is what its script draws today."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib")
+sys.path.append(str(Path(__file__).parents[1] / "docs" / "images"))
+import made
+
+IMAGES = made.FOLDER
+# Tested in test_porch.py, and taken by a browser.
+ELSEWHERE = {"architecture.svg"}
+
+
+@pytest.mark.parametrize("name", made.PICTURES)
+def test_a_picture_is_what_would_be_drawn_today(name, tmp_path):
+    now = made.state(name, tmp_path)
+    assert now == made.recorded().get(name), f"stale: python docs/images/made.py {name}"
+
+
+def test_every_picture_has_a_script():
+    pictures = {path.name for path in IMAGES.iterdir() if path.suffix in {".png", ".svg"}}
+    screenshots = {name for name in pictures if name.startswith("web")}
+    assert pictures - screenshots - ELSEWHERE == set(made.PICTURES)
+
+
+def test_another_number_or_word_is_another_picture(tmp_path):
+    def make(values, title):
+        def draw(folder):
+            figure, ax = made.mpl.pyplot.subplots()
+            ax.plot(values)
+            ax.set_title(title)
+            figure.savefig(folder / "x.png")
+
+        return made.drawn(made.Picture(draw), tmp_path)
+
+    one = make([1, 2, 3], "title")
+    assert make([1, 2, 3.0000001], "title") == one
+    assert len({one, make([1, 2, 3.1], "title"), make([1, 2, 3], "other")}) == 3
