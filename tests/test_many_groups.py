@@ -58,6 +58,7 @@ def test_columns_are_those_of_single_answers(model, spoilt):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_blocks_of_groups_change_nothing(model, spoilt, monkeypatch, n_jobs):
     expected = model.quantify_by(spoilt, "group")
+    monkeypatch.setattr(counting, "_CELLS_IN_ONE_PASS", 0)
     monkeypatch.setattr(counting, "_CELLS_AT_ONCE", 7 * model._n_cells)
     monkeypatch.setattr(rcq, "GROUPS_AT_ONCE", 5)
     monkeypatch.setattr(counting.CountingQuantifier, "_groups_at_once", 5)
@@ -94,6 +95,7 @@ def test_groups_get_the_bits_that_they_get_alone(odd_groups, monkeypatch, machin
 
 
 def test_a_bad_row_is_named_by_its_place(model, spoilt, monkeypatch):
+    monkeypatch.setattr(counting, "_CELLS_IN_ONE_PASS", 0)
     monkeypatch.setattr(counting, "_CELLS_AT_ONCE", 7 * model._n_cells)
     monkeypatch.setattr(counting.CountingQuantifier, "_groups_at_once", 5)
     bad = spoilt.copy()

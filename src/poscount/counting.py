@@ -25,7 +25,9 @@ from poscount.validation import as_frame, as_frame_with_names, sample_rows
 from poscount.verdict import Caution
 from poscount.weights import SMALLEST_MEAN, WeightSums, add_weights, effective, row_weights
 
-# Cells of groups that are counted at once, 8 MB: new memory would cost more than counting.
+# Up to so many cells, 64 MB, all groups are counted in one pass over the rows as they are.
+_CELLS_IN_ONE_PASS = 2**23
+# Otherwise rows are sorted, and so many cells counted at once, 8 MB, in memory that is used again.
 _CELLS_AT_ONCE = 2**20
 
 
@@ -322,15 +324,22 @@ class CountingQuantifier(Quantifier):
         counted = self._cells_of_groups(rows, codes, n_rows)
         lock = threading.Lock()
 
+        stopped = threading.Event()
+
         def work(_: int) -> None:
-            while True:
-                with lock:
-                    first, cells = next(counted, (0, None))
-                if cells is None:
-                    return
-                of_part = n_rows[first : first + len(cells)]
-                estimates = self._estimate_some(cells, of_part, len(groups))
-                found[first] = self._columns_of(estimates, of_part)
+            try:
+                while not stopped.is_set():
+                    with lock:
+                        first, cells = next(counted, (0, None))
+                    if cells is None:
+                        return
+                    of_part = n_rows[first : first + len(cells)]
+                    estimates = self._estimate_some(cells, of_part, len(groups))
+                    found[first] = self._columns_of(estimates, of_part)
+            except BaseException:
+                # Ctrl-C, for example: the others are not to go on.
+                stopped.set()
+                raise
 
         n_parts = -(-len(groups) // self._groups_at_once)
         try:
@@ -348,8 +357,9 @@ class CountingQuantifier(Quantifier):
     ) -> Iterator[tuple[int, np.ndarray | None]]:
         """The first of some groups, and their counts, of all groups one after the other."""
         n_groups, at_once = len(n_rows), self._groups_at_once
-        n_counted = max(at_once, _CELLS_AT_ONCE // self._n_cells)
-        if n_counted < n_groups:
+        n_counted = n_groups
+        if n_groups * self._n_cells > _CELLS_IN_ONE_PASS:
+            n_counted = max(at_once, _CELLS_AT_ONCE // self._n_cells)
             order = np.argsort(codes, kind="stable")
             ends = np.concatenate([[0], np.cumsum(n_rows)])
         for first in range(0, n_groups, n_counted):

@@ -103,6 +103,10 @@ def sum_over_blocks(
                 tally(start, min(start + block_rows, n_rows), counted)
         except InputError as error:
             errors.append(error)
+        finally:
+            # After Ctrl-C nothing is left for the others, and after an error nothing that matters.
+            for _ in left:
+                pass
         return counted
 
     total, *others = run_in_threads(work, n_workers)

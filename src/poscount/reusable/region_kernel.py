@@ -98,6 +98,50 @@ def bound(
             highs[sample, i] = (high if high > 0 else 0.0) if usable[i] else np.inf
 
 
+def fall_off(highs: np.ndarray, high: np.ndarray, width: np.ndarray, exponents: np.ndarray) -> None:
+    """How far upper bounds are above the smallest one, negative and in units of a width.
+
+    Parameters
+    ----------
+    highs : ndarray of shape (n_samples, n_regions)
+    high, width : ndarray of shape (n_samples,)
+        The smallest one, and the width.
+    exponents : ndarray of shape (n_samples, n_regions)
+        Becomes the result.
+    """
+    for sample in range(len(highs)):
+        smallest = high[sample]
+        unit = width[sample]
+        for i in range(highs.shape[1]):
+            exponents[sample, i] = (smallest - highs[sample, i]) / unit
+
+
+def weigh(
+    weights: np.ndarray,
+    in_sample: np.ndarray,
+    n_rows: np.ndarray,
+    share: np.ndarray,
+    of_sample: np.ndarray,
+    of_positives: np.ndarray,
+) -> None:
+    """Weight times share of the rows of samples, and of the positives, in each region.
+
+    Parameters
+    ----------
+    weights, in_sample : ndarray of shape (n_samples, n_regions)
+    n_rows : ndarray of shape (n_samples,)
+    share : ndarray of shape (n_regions,)
+    of_sample, of_positives : ndarray of shape (n_samples, n_regions)
+        Become the results, which numpy adds up.
+    """
+    for sample in range(len(weights)):
+        n = n_rows[sample]
+        for i in range(len(share)):
+            weight = weights[sample, i]
+            of_sample[sample, i] = weight * in_sample[sample, i] / n
+            of_positives[sample, i] = weight * share[i]
+
+
 def sum_up(
     ratios: np.ndarray,
     lows: np.ndarray,
@@ -233,6 +277,11 @@ SIGNATURES = {
         "void(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1],"
         "boolean[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])"
     ),
+    "fall_off": "void(float64[:, ::1], float64[::1], float64[::1], float64[:, ::1])",
+    "weigh": (
+        "void(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1],"
+        "float64[:, ::1])"
+    ),
     "sum_up": (
         "void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
         "uint64[::1], int64[::1], int64[::1], int64[:, ::1], uint64[::1], int64[::1],"
@@ -243,6 +292,8 @@ SIGNATURES = {
 INTEGERS = {
     "sum_cuts": "n_cells n_cuts sample cell cut total i band",
     "bound": "sample i",
+    "fall_off": "sample i",
+    "weigh": "sample i",
     "sum_up": (
         "n_samples n_regions sample n_low n_near i j k last first n_lanes n lane p top q r d begin "
         "end"

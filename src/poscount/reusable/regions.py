@@ -144,17 +144,35 @@ def decide(
     variance = (1 - share) / share * (high**2 / n_labeled + high / n_unlabeled[:, 0])
     sd = np.sqrt(variance + of_noise)
     # A single region without rows has no spread.
-    width = np.maximum(BANDWIDTH * sd, np.finfo(float).tiny)[:, np.newaxis]
-    # All in the same memory: exp(-(upper - high) / width), and what it weighs.
-    weights = np.subtract(high[:, np.newaxis], upper)
-    np.divide(weights, width, out=weights)
-    np.exp(weights, out=weights)
-    weighted = weights * in_sample
-    np.divide(weighted, n_unlabeled, out=weighted)
-    in_regions = weighted.sum(axis=1)
-    np.multiply(weights, shares, out=weighted)
-    together = np.maximum(in_regions / weighted.sum(axis=1), 0)
+    width = np.maximum(BANDWIDTH * sd, np.finfo(float).tiny)
+    weights, of_sample, of_positives = _weigh(
+        in_sample, n_unlabeled, in_positives / n_labeled, upper, high, width
+    )
+    together = np.maximum(of_sample.sum(axis=1) / of_positives.sum(axis=1), 0)
     return Decision(together, region, share, ratio, low, high, weights, of_regions)
+
+
+def _weigh(
+    in_sample: np.ndarray,
+    n_unlabeled: np.ndarray,
+    share: np.ndarray,
+    upper: np.ndarray,
+    high: np.ndarray,
+    width: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights of regions, and weighted shares of samples and positives in them."""
+    fall_off = kernel("fall_off", *upper.shape) if share.ndim == 1 else None
+    weigh = kernel("weigh", *upper.shape) if share.ndim == 1 else None
+    if fall_off is None or weigh is None:
+        weights = np.exp((high[:, np.newaxis] - upper) / width[:, np.newaxis])
+        return weights, weights * in_sample / n_unlabeled, weights * share
+    weights, of_sample, of_positives = np.empty((3, *upper.shape))
+    fall_off(np.ascontiguousarray(upper), high, width, weights)
+    # By numpy, because its exponential function may have other bits than another one.
+    np.exp(weights, out=weights)
+    rows = np.require(in_sample, np.float64, ("C", "W"))
+    weigh(weights, rows, np.array(n_unlabeled[:, 0], np.float64), share, of_sample, of_positives)
+    return weights, of_sample, of_positives
 
 
 class RegionCounts(NamedTuple):
