@@ -11,7 +11,7 @@ from poscount.reusable import tally_kernel
 from poscount.reusable.tally_numpy import NumpyTally, add_joint, bins_of
 from poscount.reusable.tally_plan import TallyPlan, TallyTarget
 from poscount.scorers import Mahalanobis
-from poscount.scorers.products import Multiplier, put_rows, stacks
+from poscount.scorers.products import STACK_NUMBERS, Multiplier, put_rows, stacks
 
 # How much longer numpy takes for rows that have groups or weights.
 COST_OF_GROUPS = 4
@@ -79,8 +79,9 @@ class RegionTally:
         score_stack = self.scorer.stack_scorer()
         multiply = Multiplier(self.directions)
         memory = None
+        # Half of what others have, because there is twice as much besides the stack.
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows, stack in stacks(design):
+            for rows, stack in stacks(design, numbers=STACK_NUMBERS // 2):
                 if memory is None:
                     memory = np.zeros((len(stack), block.shape[1], stack.shape[2]))
                 other = memory[: len(stack)]

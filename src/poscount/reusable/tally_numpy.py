@@ -50,15 +50,15 @@ class NumpyTally:
         between = np.searchsorted(plan.edges, scores)
         places = plan.pat_cells[between]
         self.places[rows] = places
-        lowest = np.flatnonzero(between == 0)
-        far = [lowest[scores[lowest] < limit] for limit in plan.far.tolist()]
+        # Far rows are below all edges, whatever the limits are.
+        far = [scores < min(limit, np.nextafter(plan.edges[0], np.inf)) for limit in plan.far]
         gaps = not self.complete and bool(np.isnan(np.sum(codes)))
         bins = bins_of(plan, codes, nearness, gaps)
         holes = gaps or len(plan.words) > 0
         numbers = codes if len(plan.numbers) == len(codes) else codes[plan.numbers]
         if self.starts is None:
             flat[in_regions:pat_end] += np.bincount(places, minlength=pat_end - in_regions)
-            flat[pat_end:far_end] += [len(each) for each in far]
+            flat[pat_end:far_end] += [np.count_nonzero(each) for each in far]
             count_outside(numbers, plan.limits, None, flat[far_end:])
             if not self.complete:
                 count_gaps(codes.T, plan.columns, None, flat[range_end:])
@@ -89,7 +89,8 @@ class NumpyTally:
         for (partitions, n_cells), joint in zip(plan.together, self.joint, strict=True):
             entry = start
             for j in partitions:
-                entry = entry * plan.widths[j] + bins[j]
+                entry = entry * plan.widths[j]
+                entry += bins[j]
             joint += np.bincount(entry, minlength=n_cells)
 
     def finish(self) -> None:
@@ -126,7 +127,8 @@ def bins_of(plan: TallyPlan, codes: np.ndarray, nearness: np.ndarray, gaps: bool
     plan : TallyPlan
     codes : ndarray of shape (n_table_columns, n_rows)
     nearness : ndarray of shape (n_clusters, n_rows)
-        How near each row is to each cluster, before the distances of the plan are subtracted.
+        How near each row is to each cluster, before the distances of the plan are subtracted, which
+        happens here.
     gaps : bool
         Whether some codes are missing.
 
@@ -149,7 +151,7 @@ def bins_of(plan: TallyPlan, codes: np.ndarray, nearness: np.ndarray, gaps: bool
     for i, j in enumerate(plan.words.tolist()):
         known = np.where(np.isnan(codes[j]), plan.word_bins.shape[1] - 1, codes[j])
         bins[n_features + i] = plan.word_bins[i][known.astype(np.intp)]
-    nearness = nearness - plan.distances[:, np.newaxis]
+    nearness = np.subtract(nearness, plan.distances[:, np.newaxis], out=nearness)
     cluster = 0
     for place, k in enumerate(plan.clusterings.tolist()):
         bins[n_features + n_words + place] = _nearest(nearness[cluster : cluster + k])

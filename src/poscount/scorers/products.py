@@ -9,10 +9,12 @@ import numpy as np
 
 # Numbers in a stack: they fit into the cache, and a thread that works on them in numpy leaves the
 # interpreter's lock to others for long enough.
-_STACK_NUMBERS = 2**16
+STACK_NUMBERS = 2**16
 
 
-def stacks(X: np.ndarray, kind: Any = np.float64) -> Iterator[tuple[slice, np.ndarray]]:
+def stacks(
+    X: np.ndarray, kind: Any = np.float64, numbers: int = STACK_NUMBERS
+) -> Iterator[tuple[slice, np.ndarray]]:
     """Copy rows into stacks of chunks, in which each feature is contiguous.
 
     All chunks have the same shape, the last one padded, because BLAS chooses its kernel by the
@@ -25,6 +27,8 @@ def stacks(X: np.ndarray, kind: Any = np.float64) -> Iterator[tuple[slice, np.nd
     X : ndarray of shape (n_rows, n_features)
     kind : dtype
         Of the stacks.
+    numbers : int
+        How many there are in a stack, unless a chunk has more.
 
     Yields
     ------
@@ -36,7 +40,7 @@ def stacks(X: np.ndarray, kind: Any = np.float64) -> Iterator[tuple[slice, np.nd
     n_features = X.shape[1]
     # A multiple of 64, so that no rows are left for another kernel.
     size = min(4096, max(64, 2**17 // n_features // 64 * 64))
-    n_chunks = max(1, min(_STACK_NUMBERS // (n_features * size), -(-len(X) // size)))
+    n_chunks = max(1, min(numbers // (n_features * size), -(-len(X) // size)))
     memory = np.zeros((n_chunks, n_features, size), kind)
     for start in range(0, len(X), n_chunks * size):
         part = X[start : start + n_chunks * size]
