@@ -6,17 +6,14 @@ formulas and comments are left out, and so are tables and headings where the lin
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from proselint.checks import __register__
-from proselint.registry import CheckRegistry
-from proselint.tools import LintFile
-
-CheckRegistry().register_many(__register__)
 ROOT = Path(__file__).parents[1]
 # The report is written by `poscount report`.
 PAGES = [
@@ -72,12 +69,23 @@ def prose(text: str) -> str:
     return _LEFT_OUT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
+@functools.cache
+def _linter() -> Any:
+    # Imported here, because pytest looks for doctests also where it is not installed.
+    from proselint.checks import __register__
+    from proselint.registry import CheckRegistry
+    from proselint.tools import LintFile
+
+    CheckRegistry().register_many(__register__)
+    return LintFile
+
+
 def of_the_linter(page: Path, text: str) -> Iterator[str]:
     """What proselint says about the sentences."""
     # A mark takes the place of what is left out, so that its neighbours do not meet.
     sentences = _LEFT_OUT.sub(lambda match: re.sub(r"[^\n]", ";", match[0]), text)
     sentences = _NO_SENTENCE.sub(";", sentences)
-    for found in LintFile(page.name, sentences).lint():
+    for found in _linter()(page.name, sentences).lint():
         result = found.check_result
         if not result.check_path.startswith(NOT_OURS):
             yield f"{page.name}:{found.pos[0]}: {result.message}"
