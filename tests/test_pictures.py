@@ -9,9 +9,12 @@ pytest.importorskip("matplotlib")
 sys.path.append(str(Path(__file__).parents[1] / "docs" / "images"))
 import made
 
+from poscount import RCQ
+from poscount.datasets import load_example
+
 IMAGES = made.FOLDER
-# Tested in test_porch.py, and taken by a browser.
-ELSEWHERE = {"architecture.svg"}
+# Tested in test_porch.py; and drawn by hand.
+ELSEWHERE = {"architecture.svg", "door-cluster.svg", "door-python.svg"}
 
 
 @pytest.mark.parametrize("name", made.PICTURES)
@@ -24,6 +27,14 @@ def test_every_picture_has_a_script():
     pictures = {path.name for path in IMAGES.iterdir() if path.suffix in {".png", ".svg"}}
     screenshots = {name for name in pictures if name.startswith("web")}
     assert pictures - screenshots - ELSEWHERE == set(made.PICTURES)
+
+
+def test_the_python_door_shows_the_answer_of_today():
+    positives, trap, _ = load_example("pyarrow")
+    p = RCQ(random_state=0).fit(positives).quantify(trap)
+    shown = (IMAGES / "door-python.svg").read_text(encoding="utf-8")
+    for share in (p, *p.interval):
+        assert f">{100 * share:.1f} %" in shown
 
 
 def test_another_number_or_word_is_another_picture(tmp_path):
