@@ -228,7 +228,10 @@ def test_the_command(tmp_path):
     path = write(tmp_path / "results.sqlite", {("1", "W", "pat"): same(2)})
     done = run(path, "-o", tmp_path / "out")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"Report: {tmp_path / 'out' / 'report.html'}\n"
+    table, _, last = done.stdout.rpartition("\n\n")
+    assert table.startswith("#1: mean absolute error (* the best)")
+    assert re.search(r"^PAT +2\.00\*", table, re.MULTILINE)
+    assert last == f"Report: {tmp_path / 'out' / 'report.html'}\n"
     (tmp_path / "notes.txt").write_text("no database, however long it may be " * 100)
     for source, sentence in [
         (tmp_path / "none.sqlite", "There is no such results file"),

@@ -87,6 +87,7 @@ def text_table(heads: Sequence[str], answers: Sequence[tuple[Sequence[str], Prev
     """
     shown = answers[:MOST_ROWS]
     numbers = ["prevalence", _interval_head(shown), "count", "n"]
+    heads = [in_a_sentence(head, _MOST_IN_CELL) for head in heads]
     lines = [[*heads, *numbers, "verdict", "warnings"]]
     for texts, p in shown:
         ends = f"[{p.interval.low:.3f}, {p.interval.high:.3f}]" if p.interval else ""

@@ -45,6 +45,8 @@ def print_table(
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False)
+    # Heads are names of columns, and come from data, too.
+    heads = [in_a_sentence(text, _MOST_IN_CELL) for text in heads]
     cells = [[in_a_sentence(text, _MOST_IN_CELL) for text in row] for row in rows]
     shown = list(range(len(heads)))
     while _least_width(heads, cells, right, shown) > console.width:
