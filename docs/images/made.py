@@ -173,8 +173,17 @@ def state(name: str, folder: Path) -> dict[str, str]:
     return {"file": file, "data": drawn(picture, folder)}
 
 
+def states() -> dict[str, dict[str, str]]:
+    """What is true now of every picture."""
+    with tempfile.TemporaryDirectory() as temporary:
+        return {name: state(name, Path(temporary)) for name in PICTURES}
+
+
 def main() -> None:
-    """Make the pictures that are named, or all that are stale."""
+    """Make the pictures that are named, or all that are stale; or say what is true of them."""
+    if sys.argv[1:] == ["--state"]:
+        print(json.dumps(states()))
+        return
     record = recorded()
     for name in sys.argv[1:] or PICTURES:
         with tempfile.TemporaryDirectory() as temporary:
