@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-plt = pytest.importorskip("matplotlib.pyplot")
+pytest.importorskip("matplotlib")
 sys.path.append(str(Path(__file__).parents[1] / "docs" / "images"))
 import made
+import matplotlib.pyplot as plt
 
 from poscount import RCQ
 from poscount.datasets import load_example
