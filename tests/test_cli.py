@@ -1,10 +1,12 @@
 """The command line, called as a user calls it: arguments in, text and exit status out."""
 
+import contextlib
 import csv
 import gzip
 import io
 import json
 import pickle
+import signal
 import subprocess
 import sys
 import warnings
@@ -18,6 +20,7 @@ import pytest
 
 import poscount
 from poscount import PAT, RCQ, registry, theory
+from poscount.cli.stopping import StoppedError, stopped_by_signals
 from poscount.datasets import example_path, load_example
 
 POSITIVES = str(example_path("positives.csv"))
@@ -579,3 +582,15 @@ def test_diagnose_refuses_in_one_sentence(refused, model, tmp_path):
     assert "8070 positives, but the model was fitted on 400" in sentence
     sentence = refused("diagnose", model, TRAP, "-o", tmp_path / "no" / "report.html")
     assert "no such directory" in sentence
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as Linux and macOS have them")
+def test_a_signal_that_something_swallows_still_stops_the_command():
+    @stopped_by_signals()
+    def command():
+        with contextlib.suppress(BaseException):
+            signal.raise_signal(signal.SIGTERM)
+        raise SystemExit(0)  # as the command line ends
+
+    with pytest.raises(StoppedError, match="SIGTERM"):
+        command()

@@ -34,13 +34,20 @@ def stopped_by_signals() -> Iterator[None]:
     A second signal of a kind ends the process at once. Signals that were to be ignored, as nohup
     has it, stay ignored.
     """
+    told: list[StoppedError] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
-        raise StoppedError(number)
+        told.append(StoppedError(number))
+        raise told[-1]
 
-    with _handlers(dict.fromkeys(_SIGNALS, stop)):
-        yield
+    try:
+        with _handlers(dict.fromkeys(_SIGNALS, stop)):
+            yield
+    finally:
+        # It may have been raised where compiled code or a destructor swallows every error.
+        if told:
+            raise told[-1]
 
 
 @contextmanager
