@@ -276,6 +276,8 @@ def test_interrupts_and_closed_pipes_end_it_quietly(file):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Whatever a shell starts in the background ignores it, and so do the tests' children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     process.stdin.write(text)
     process.stdin.flush()
