@@ -265,6 +265,18 @@ def test_the_hash_is_recomputed(trees, tmp_path):
     assert poscount.load(path).hash_ != trees["PAT"]["state"]["hash_"]
 
 
+@pytest.mark.parametrize("name", ["location_", "directions_", "offsets_"])
+def test_the_hash_of_several_targets_covers_what_tells_them_apart(name, rows, tmp_path):
+    targets = {"one": rows, "other one": rows + 3}
+    poscount.MultiRCQ(random_state=0).fit(targets).save(tmp_path / "model")
+    tree = hostile_models.open_model(tmp_path / "model")
+    learned = tree["state"]["joint_"]["state"]["discriminant_"]["state"]
+    learned[name] = {"array": learned[name]["array"] + 1.0}
+    (tmp_path / "model").write_bytes(hostile_models.close_model(tree))
+    with pytest.raises(FileError, match="not what its hash says"):
+        poscount.load(tmp_path / "model")
+
+
 def test_models_are_not_nested_without_end(trees, tmp_path):
     tree = trees["Minimum"]
     for _ in range(20):
