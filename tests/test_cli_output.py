@@ -4,8 +4,6 @@ import csv
 import gzip
 import io
 import json
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -18,6 +16,7 @@ from poscount.cli.output import of_results
 from poscount.cli.tables import bars, print_table
 from poscount.datasets import example_path, load_example
 from poscount.workflows import Result
+from terminal import seen_on_a_terminal
 
 POSITIVES = str(example_path("positives.csv"))
 TRAP = str(example_path("trap.csv.gz"))
@@ -117,26 +116,10 @@ def test_on_a_narrow_one_nothing_is_cut(monkeypatch):
 
 @pytest.mark.parametrize("columns", [40, 80])
 def test_a_real_terminal_is_never_too_narrow(model, columns):
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "poscount", "quantify", str(model), TRAP, "--by", "night"]
-    with subprocess.Popen(
-        command,
-        stdout=theirs,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "PYTHONIOENCODING": "utf-8"},
-    ) as process:
-        os.close(theirs)
-        seen = b""
-        while True:
-            try:
-                piece = os.read(ours, 65536)
-            except OSError:  # Linux's end of a terminal
-                break
-            if not piece:
-                break
-            seen += piece
-    os.close(ours)
-    assert process.returncode == 0
+    status, seen = seen_on_a_terminal(
+        ["quantify", model, TRAP, "--by", "night"], columns, stderr=subprocess.DEVNULL
+    )
+    assert status == 0
     table = unstyled(seen.decode()).partition("Verdicts")[0].splitlines()
     assert all(len(line.rstrip()) <= columns for line in table)
     assert "…" not in seen.decode()

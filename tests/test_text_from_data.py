@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from poscount.plotting.prevalences import PrevalenceDisplay
 from poscount.printable import printable, shortened
 from poscount.verdict import Caution
 from poscount.workflows.results import Result, write_csv
+from terminal import seen_on_a_terminal
 
 mpl.use("agg")
 
@@ -197,27 +197,11 @@ def test_a_real_terminal_gets_only_the_sequences_of_the_table(tmp_path):
     )
     PAT(random_state=0).fit(frame).save(tmp_path / "m")
     (tmp_path / f"{text}.csv".replace("/", "|")).write_text(f"a,b,g\n{rows}")
-    ours, theirs = pty.openpty()
     (file,) = set(os.listdir(tmp_path)) - {"m"}
-    with subprocess.Popen(
-        [sys.executable, "-m", "poscount", "quantify", "m", file, "--by", "g"],
-        cwd=tmp_path,
-        stdout=theirs,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "250"},
-    ) as process:
-        os.close(theirs)
-        seen = b""
-        while True:
-            try:
-                piece = os.read(ours, 65536)
-            except OSError:  # Linux's end of a terminal
-                break
-            if not piece:
-                break
-            seen += piece
-    os.close(ours)
-    assert process.returncode == 0, seen
+    status, seen = seen_on_a_terminal(
+        ["quantify", "m", file, "--by", "g"], 250, cwd=tmp_path, stderr=subprocess.STDOUT
+    )
+    assert status == 0, seen
     assert b"\x1b]0;" not in seen
     assert b"\x1b[31m" not in seen
     assert b"\\x1b[31mred[/a]" in seen
