@@ -23,7 +23,7 @@ from sklearn.ensemble import IsolationForest
 
 from poscount import PAT, RCQ, compare_samples, diagnose, estimate_contamination, registry
 from poscount.datasets import load, load_example
-from poscount.prevalence import Prevalence
+from poscount.results.prevalence import Prevalence
 
 # Names in `details` that have changed since the file of answers was written: old to new.
 RENAMED = {"H": "core_difference", "G": "disagreement", "O": "core_excess"}

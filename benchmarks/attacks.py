@@ -40,12 +40,12 @@ from calibration import STRONG_OVERLAP, LeftOut, print_rows, separation
 from poscount import RCQ
 from poscount.calibration.calibration import Calibration
 from poscount.datasets import data_directory
-from poscount.experience.bank import LIMITS, as_given, draw_task, read_bank
-from poscount.experience.plan import OTHER_LABELS, sources
-from poscount.experience.sources import Source, bundled, read_table
-from poscount.experience.tasks import Task
-from poscount.prevalence import Prevalence
+from poscount.results.prevalence import Prevalence
 from poscount.seeds import stream
+from poscount.training.bank import LIMITS, as_given, draw_task, read_bank
+from poscount.training.plan import OTHER_LABELS, sources
+from poscount.training.sources import Source, bundled, read_table
+from poscount.training.tasks import Task
 
 SEEDS = {"tuning": 100, "reporting": 1, "confirmation": 2}
 PREVALENCES = (0.1, 0.3, 0.5, 0.8, 1.0)

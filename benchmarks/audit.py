@@ -45,7 +45,7 @@ from poscount.auditing.label_table import LabelTable
 from poscount.auditing.settlement import Settlement
 from poscount.auditing.settling import settle_drawn
 from poscount.auditing.stratified import Labels, score_interval, share
-from poscount.prevalence import Interval
+from poscount.results.prevalence import Interval
 from poscount.seeds import stream
 
 NUMERIC = [name for name in CLASSES if name not in BUNDLED]

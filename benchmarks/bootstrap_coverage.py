@@ -18,8 +18,8 @@ from scipy.special import ndtri
 
 import paper_data
 from poscount import registry
+from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.seeds import stream
-from poscount.transductive.transductive_quantifier import TransductiveQuantifier
 
 CONFIDENCE = 0.95
 FORMS = ("percentile", "basic", "normal", "rms")

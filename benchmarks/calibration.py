@@ -38,18 +38,18 @@ from fresh_families import FIRST_ROUND, SECOND_ROUND
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
 from poscount.calibration.calibration import Calibration, as_features
 from poscount.datasets import load, overlaps
-from poscount.experience import bank as banks
-from poscount.experience import learning
-from poscount.experience.bank import LIMITS, Bank, as_given, draw_task, read_bank
-from poscount.experience.plan import sources
-from poscount.experience.sources import Source
-from poscount.experience.tasks import Limits, Task, draw_samples
 from poscount.experiments import protocols
-from poscount.reusable.region_estimator import null_answers
-from poscount.reusable.regions import interval_from_gap
+from poscount.methods.regions.region_estimator import null_answers
+from poscount.methods.regions.regions import interval_from_gap
+from poscount.results.verdict import LIMITS as LIMITS_OF_GRADES
+from poscount.results.verdict import verdict
 from poscount.seeds import stream
-from poscount.verdict import LIMITS as LIMITS_OF_GRADES
-from poscount.verdict import verdict
+from poscount.training import bank as banks
+from poscount.training import learning
+from poscount.training.bank import LIMITS, Bank, as_given, draw_task, read_bank
+from poscount.training.plan import sources
+from poscount.training.sources import Source
+from poscount.training.tasks import Limits, Task, draw_samples
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 FRESH_SEED, SECOND_SEED = 1000, 2000

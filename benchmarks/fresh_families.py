@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from poscount.experience.tasks import Draw as Rows
-from poscount.experience.tasks import Limits, Task, endless
+from poscount.training.tasks import Draw as Rows
+from poscount.training.tasks import Limits, Task, endless
 
 
 def _size(rng: np.random.Generator, low: int, high: int) -> int:

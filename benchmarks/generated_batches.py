@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from poscount import registry
-from poscount.counts import Counts
+from poscount.counts.counts import Counts
 
 BATCH, N_BATCHES, N_FEATURES = 250_000, 4, 20
 

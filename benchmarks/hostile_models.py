@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hostile_files import Case, Random, npy, other_array, other_value, pack, shown
-from poscount import container, registry, schema
+from poscount import registry
+from poscount.storage import container, schema
 
 
 def open_model(path: Path) -> dict[str, Any]:

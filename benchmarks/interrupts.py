@@ -39,7 +39,7 @@ from typing import NamedTuple
 
 from poscount.cli import main
 from poscount.datasets import load_example
-from poscount.output_files import PREFIX
+from poscount.storage.writer import PREFIX
 
 COMMANDS = {
     "fit": "fit p.csv -o out/m.poscount --method pat",

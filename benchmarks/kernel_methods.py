@@ -19,9 +19,9 @@ import numpy as np
 import paper_data
 from poscount import PE, AlphaMax, PenL1
 from poscount.datasets import load
+from poscount.methods.pu import alphamax, pen_l1
+from poscount.methods.pu.classifier_scores import out_of_fold_scores
 from poscount.seeds import stream
-from poscount.transductive import alphamax, pen_l1
-from poscount.transductive.classifier_scores import out_of_fold_scores
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from plain import alphamax as plain_alphamax

@@ -37,12 +37,12 @@ from calibration import PAPER, LeftOut, print_rows
 from poscount import PAT, RCQ, Mahalanobis, Prevalence
 from poscount.calibration.calibration import Calibration
 from poscount.datasets import load
-from poscount.experience.bank import read_bank
-from poscount.experience.drifting_kinds import allocate
-from poscount.experience.plan import sources
-from poscount.experience.sources import Source
 from poscount.experiments import protocols as paper
 from poscount.seeds import stream
+from poscount.training.bank import read_bank
+from poscount.training.drifting_kinds import allocate
+from poscount.training.plan import sources
+from poscount.training.sources import Source
 
 FEWEST = 20
 N_DRAWS, N_LABELED, N_ROWS = 24, 1_500, 1_500

@@ -17,7 +17,7 @@ import numpy as np
 from cvxopt import matrix, solvers, spmatrix
 
 import paper_data
-from poscount.transductive import km
+from poscount.methods.pu import km
 
 LAM_MAX = 8.0
 TRUTHS = (0.9, 1.0)

@@ -41,9 +41,9 @@ from threadpoolctl import threadpool_limits
 from calibration import PAPER, LeftOut
 from paper_data import PAPER_SETS, Task, experiment_1
 from poscount import registry
-from poscount.experience.bank import make_bank, read_bank
-from poscount.experience.plan import shipped_plan
-from poscount.prevalence import prevalence_from_joint_prior
+from poscount.results.prevalence import prevalence_from_joint_prior
+from poscount.training.bank import make_bank, read_bank
+from poscount.training.plan import shipped_plan
 
 N_FOLDS, N_PREVALENCES = 5, 11
 

@@ -22,11 +22,11 @@ import numpy as np
 from poscount import RCQ, datasets
 from poscount.datasets import overlaps
 from poscount.experiments import protocols
-from poscount.reusable import regions
-from poscount.reusable.pat import tail_ratios
-from poscount.reusable.region_counter import PAT_SHARES
-from poscount.reusable.region_layout import BANDS, FEATURE_QUANTILES
-from poscount.reusable.regions import RegionCounts, Regions
+from poscount.methods.pat import tail_ratios
+from poscount.methods.regions import regions
+from poscount.methods.regions.region_counter import PAT_SHARES
+from poscount.methods.regions.region_layout import BANDS, FEATURE_QUANTILES
+from poscount.methods.regions.regions import RegionCounts, Regions
 
 # Odd index, and not the positive class of the paper.
 TUNING = [

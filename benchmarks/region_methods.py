@@ -18,7 +18,7 @@ import numpy as np
 import paper_data
 from poscount import registry
 from poscount.datasets import load
-from poscount.transductive import region_search
+from poscount.methods.pu import region_search
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from plain import region_search as plain

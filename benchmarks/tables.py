@@ -35,10 +35,10 @@ from calibration import LEVELS, LeftOut, print_rows
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
 from poscount.datasets import data_directory
 from poscount.engines import count
-from poscount.experience.bank import read_bank
-from poscount.experience.plan import OTHER_LABELS
-from poscount.prevalence import Prevalence
+from poscount.results.prevalence import Prevalence
 from poscount.seeds import stream
+from poscount.training.bank import read_bank
+from poscount.training.plan import OTHER_LABELS
 
 SEED = 1
 PREVALENCES = (0.1, 0.3, 0.5, 0.7, 0.9)

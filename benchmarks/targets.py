@@ -35,10 +35,10 @@ from sklearn.preprocessing import StandardScaler
 from calibration import LEVELS, LeftOut, print_rows
 from poscount import RCQ, MultiRCQ
 from poscount.calibration.calibration import Calibration
-from poscount.experience.bank import Bank, read_bank
-from poscount.experience.plan import sources
-from poscount.experience.sources import Source
 from poscount.seeds import stream
+from poscount.training.bank import Bank, read_bank
+from poscount.training.plan import sources
+from poscount.training.sources import Source
 
 # Reported; the others were tuned on.
 SETS = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from poscount.projection import learn_projection
+from poscount.data.projection import learn_projection
 from poscount.seeds import stream
 
 Block = Any  # dense or sparse

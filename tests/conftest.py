@@ -67,7 +67,7 @@ def pat(positives):
 COUNTING = {
     name: registry.method(name)
     for name, place in registry.METHODS.items()
-    if place.startswith("poscount.reusable.")
+    if place.startswith("poscount.methods.regions.")
 }
 
 
@@ -143,8 +143,8 @@ def unavailable():
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Makes every count go through many blocks, whose size is returned."""
-    monkeypatch.setattr("poscount.counting.BLOCK_ROWS", 7)
-    monkeypatch.setattr("poscount.rows.BLOCK_ROWS", 7)
+    monkeypatch.setattr("poscount.base.counting.BLOCK_ROWS", 7)
+    monkeypatch.setattr("poscount.data.rows.BLOCK_ROWS", 7)
     return 7
 
 

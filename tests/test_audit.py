@@ -22,9 +22,9 @@ from poscount.auditing.batches import Batch, in_memory
 from poscount.auditing.drawing import draw
 from poscount.auditing.strata import make_strata
 from poscount.auditing.stratified import Labels, labels_needed, score_interval, share
-from poscount.posterior import CellPosterior
-from poscount.prevalence import Interval, Prevalence
-from poscount.validation import as_frame
+from poscount.counts.posterior import CellPosterior
+from poscount.data.validation import as_frame
+from poscount.results.prevalence import Interval, Prevalence
 
 Z = stats.norm.ppf(0.975)
 

@@ -8,10 +8,10 @@ from joblib import parallel_config
 
 from answers import assert_same_answer
 from poscount import BBE, EN
-from poscount.intervals import bootstrap_interval
-from poscount.prevalence import Estimate, Interval
-from poscount.transductive.transductive_quantifier import TransductiveQuantifier
-from poscount.verdict import Caution
+from poscount.methods.intervals import bootstrap_interval
+from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
+from poscount.results.prevalence import Estimate, Interval
+from poscount.results.verdict import Caution
 
 
 @pytest.fixture(scope="module")

@@ -17,14 +17,14 @@ from poscount.calibration.files import read_calibration, shipped, write_calibrat
 from poscount.calibration.trees import DEPTH, N_LEAVES, N_SPLITS, Trees
 from poscount.cli import main
 from poscount.errors import FileError, InputError
-from poscount.experience import bank as banks
-from poscount.experience import learning
-from poscount.experience.bank import make_bank, read_bank
-from poscount.experience.learning import as_trees
-from poscount.experience.sources import Source, read_table
-from poscount.experience.tasks import Limits, draw_mixture, draw_real, draw_samples
 from poscount.experiments import methods
 from poscount.seeds import stream
+from poscount.training import bank as banks
+from poscount.training import learning
+from poscount.training.bank import make_bank, read_bank
+from poscount.training.learning import as_trees
+from poscount.training.sources import Source, read_table
+from poscount.training.tasks import Limits, draw_mixture, draw_real, draw_samples
 
 LEVELS = (0.5, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 

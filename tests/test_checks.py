@@ -27,8 +27,8 @@ from poscount.checks import (
     sample_cautions,
 )
 from poscount.checks.core_differs import core_difference, core_freedom
-from poscount.reusable import pat as pat_module
-from poscount.reusable.region_counter import EDGE_QUANTILES
+from poscount.methods import pat as pat_module
+from poscount.methods.regions.region_counter import EDGE_QUANTILES
 
 N_LABELED, N_UNLABELED = 300, 600
 

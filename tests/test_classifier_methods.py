@@ -14,8 +14,8 @@ from answers import assert_same_answer
 from plain import best_bin as plain_bbe
 from plain import density_ratio as plain_dedpul
 from poscount import BBE, DEDPUL, EN
-from poscount.transductive import bbe, dedpul, en
-from poscount.transductive.classifier_scores import out_of_fold_scores
+from poscount.methods.pu import bbe, dedpul, en
+from poscount.methods.pu.classifier_scores import out_of_fold_scores
 
 METHODS = [EN, BBE, DEDPUL]
 

@@ -299,7 +299,7 @@ def test_a_failed_write_changes_nothing(kind, content, tmp_path, monkeypatch, st
     def fail(*_, **__):
         raise OSError("disk full")
 
-    monkeypatch.setattr(f"poscount.output_files.{step}", fail)
+    monkeypatch.setattr(f"poscount.storage.writer.{step}", fail)
     with pytest.raises(OSError, match="disk full"):
         FILES[kind][0]().save(path)
     assert path.read_bytes() == content

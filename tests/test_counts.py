@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from answers import assert_same_answer
 from poscount import PAT, Counts, ODIn
-from poscount.counts import Skipped
+from poscount.counts.counts import Skipped
 
 cells = st.lists(st.integers(0, 10**6), min_size=3, max_size=3).map(np.array)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poscount.grouping import periods, times_in_text
+from poscount.data.grouping import periods, times_in_text
 from poscount.workflows.date_groups import DateGroups
 
 DAYS = ["day", "week", "month", "year"]

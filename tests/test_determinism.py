@@ -16,8 +16,8 @@ from sklearn.svm import OneClassSVM
 
 from answers import assert_same_answer
 from poscount import PAT, Mahalanobis, registry
-from poscount.counting import CountingQuantifier
-from poscount.reusable.score_quantifier import ScoreQuantifier
+from poscount.base.counting import CountingQuantifier
+from poscount.methods.score_quantifier import ScoreQuantifier
 from poscount.seeds import seed_of, seed_scorer, stream
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
@@ -75,7 +75,7 @@ def test_blocks_and_threads_change_nothing(
 ):
     rows = sample[:40] if block == 1 else sample
     expected = fitted(name, scorer, positives).quantify(rows)
-    monkeypatch.setattr("poscount.counting.BLOCK_ROWS", block)
+    monkeypatch.setattr("poscount.base.counting.BLOCK_ROWS", block)
     model = fitted(name, scorer, positives).set_params(n_jobs=n_jobs)
     assert_same_answer(model.quantify(rows), expected)
 

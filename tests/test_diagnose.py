@@ -22,8 +22,8 @@ from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
 from poscount.checks import REPORT
 from poscount.checks.copies import copies, row_codes
 from poscount.checks.unseen_words import UNSEEN_WORDS
+from poscount.data.rows import InputSupport, Rows
 from poscount.diagnostics.evidence import MOST_ROWS
-from poscount.rows import InputSupport, Rows
 from test_checks import halves, separate
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")

@@ -12,7 +12,7 @@ import pytest
 
 import poscount
 from poscount import BBE, PAT, Interval, ODIn, Prevalence
-from poscount.intervals import curve_half_width
+from poscount.methods.intervals import curve_half_width
 from poscount.theory import pat_expected_error, plan
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -18,11 +18,11 @@ from sklearn.base import clone
 
 from answers import assert_same_answer
 from poscount import PAT, RCQ, Counts, ExTIcE, InputError
-from poscount.counting import BatchCounter
-from poscount.counts import GroupedCounts
+from poscount.base.counting import BatchCounter
+from poscount.counts.counts import GroupedCounts
 from poscount.engines import count
 from poscount.engines import duckdb as duckdb_engine
-from poscount.reusable.score_quantifier import ScoreQuantifier
+from poscount.methods.score_quantifier import ScoreQuantifier
 
 duckdb = pytest.importorskip("duckdb")
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 
-from poscount.transductive import extra_trees
-from poscount.transductive.extra_trees import ExtraTrees
+from poscount.methods.pu import extra_trees
+from poscount.methods.pu.extra_trees import ExtraTrees
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from answers import assert_same_answer
 from poscount import PAT, GroupedCounts, InputError, ODIn
-from poscount.counts import Skipped
+from poscount.counts.counts import Skipped
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 

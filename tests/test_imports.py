@@ -61,7 +61,7 @@ def unavoidable():
 @pytest.mark.parametrize("statement", ["from poscount import PAT", USE])
 def test_a_method_imports_only_what_it_needs(statement, unavoidable):
     modules = modules_after(statement)
-    assert "poscount.reusable.pat" in modules
+    assert "poscount.methods.pat" in modules
     assert not HEAVY & (modules - unavoidable)
 
 

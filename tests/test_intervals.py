@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from poscount import PAT, Counts, ODIn
-from poscount.intervals import Resampler, bootstrap_interval, half_width
+from poscount.methods.intervals import Resampler, bootstrap_interval, half_width
 
 N_LABELED, N_ROWS = 200, 300
 

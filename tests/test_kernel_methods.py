@@ -10,8 +10,8 @@ from plain import alphamax as plain_alphamax
 from plain import pe as plain_pe
 from plain import pen_l1 as plain_pen_l1
 from poscount import PE, AlphaMax, PenL1
+from poscount.methods.pu import alphamax, gaussian, pe, pen_l1
 from poscount.seeds import stream
-from poscount.transductive import alphamax, gaussian, pe, pen_l1
 
 FORMS = {
     "pe": PE(random_state=0),

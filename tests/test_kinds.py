@@ -14,14 +14,14 @@ from poscount import RCQ
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.cli import main
 from poscount.errors import FileError, InputError
-from poscount.experience.bank import COLUMNS, LIMITS, Bank, draw_task
-from poscount.experience.blending import fit_blend, with_blend
-from poscount.experience.drifting_kinds import allocate, draw_kinds
-from poscount.experience.sources import bundled
-from poscount.experience.tasks import drifted_shares
-from poscount.reusable.kinds import clustered_kinds, find_kinds, how_many
-from poscount.reusable.kinds_profile import KINDS_PROFILE, profile_kinds
-from poscount.reusable.region_profile import PROFILE
+from poscount.methods.regions.kinds import clustered_kinds, find_kinds, how_many
+from poscount.methods.regions.kinds_profile import KINDS_PROFILE, profile_kinds
+from poscount.methods.regions.region_profile import PROFILE
+from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task
+from poscount.training.blending import fit_blend, with_blend
+from poscount.training.drifting_kinds import allocate, draw_kinds
+from poscount.training.sources import bundled
+from poscount.training.tasks import drifted_shares
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 

@@ -8,8 +8,8 @@ import pytest
 from answers import assert_same_answer
 from plain import km as plain
 from poscount import KM1, KM2
-from poscount.transductive.km import kernel_means
-from poscount.transductive.simplex_qp import nearest_on_simplex
+from poscount.methods.pu.km import kernel_means
+from poscount.methods.pu.simplex_qp import nearest_on_simplex
 
 METHODS = (KM1, KM2)
 

@@ -7,8 +7,8 @@ import pytest
 from poscount import PAT, RCQ, InputError, compiling, counting
 from poscount.calibration import trees
 from poscount.checks import SAMPLE_CHECKS, cautions_of_many, sample_cautions
-from poscount.prevalence import as_columns
-from poscount.reusable import rcq, region_estimator, region_kernel, score_quantifier
+from poscount.methods.regions import rcq, region_estimator, region_kernel, score_quantifier
+from poscount.results.prevalence import as_columns
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 

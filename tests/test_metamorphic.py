@@ -9,7 +9,7 @@ import pytest
 from answers import assert_same_answer
 from metamorphic_relations import BOUNDS, EXACT, RELATIONS, changes, data
 from poscount import registry
-from poscount.counting import CountingQuantifier
+from poscount.base.counting import CountingQuantifier
 
 COUNTING = [
     name for name in registry.METHODS if issubclass(registry.method(name), CountingQuantifier)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from poscount import PAT
-from poscount.columns import Column
+from poscount.data.columns import Column
 from poscount.workflows import describe_columns
 
 

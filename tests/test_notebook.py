@@ -21,8 +21,8 @@ from poscount import (
     settle,
     trend,
 )
-from poscount.answer_table import MOST_NAMED, MOST_ROWS, named_cautions
-from poscount.notebook import MOST_ROWS as MOST_HTML_ROWS
+from poscount.results.notebook import MOST_ROWS as MOST_HTML_ROWS
+from poscount.results.tables import MOST_NAMED, MOST_ROWS, named_cautions
 
 HOSTILE = "<script>alert('1')</script>\x1b[31m\u202e&amp;"
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from poscount import ODIn
-from poscount.reusable.odin import _largest_fitting
-from poscount.rows import InputSupport, Rows
+from poscount.data.rows import InputSupport, Rows
+from poscount.methods.odin import _largest_fitting
 from poscount.scorers import fit_scorer
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")

@@ -14,7 +14,7 @@ import pytest
 from poscount.cli import main
 from poscount.datasets import example_path
 from poscount.errors import InputError
-from poscount.output_files import PREFIX, check_output, replacing, write_whole
+from poscount.storage.writer import PREFIX, check_output, replacing, write_whole
 
 EXAMPLE = {name: str(example_path(name)) for name in ("positives.csv", "trap.csv.gz")}
 
@@ -162,7 +162,7 @@ def test_a_write_protected_file_and_directory_stay_as_they_are(tmp_path, monkeyp
 
 def test_the_next_write_removes_what_a_killed_one_has_left(tmp_path):
     code = (
-        "import sys, time\nfrom poscount.output_files import replacing\n"
+        "import sys, time\nfrom poscount.storage.writer import replacing\n"
         "with replacing(sys.argv[1]) as file:\n"
         "  file.write_bytes(b'half'); print(flush=True); time.sleep(60)"
     )

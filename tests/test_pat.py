@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from poscount import PAT, Mahalanobis
-from poscount.reusable.pat import _quantiles, tail_ratios
-from poscount.rows import InputSupport, Rows
+from poscount.data.rows import InputSupport, Rows
+from poscount.methods.pat import _quantiles, tail_ratios
 from poscount.scorers import fit_scorer
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poscount import InputError
+from poscount.data.grouping import group_column, periods, times_in_text
 from poscount.engines import count
-from poscount.grouping import group_column, periods, times_in_text
 
 PERIODS = ["year", "month", "week", "day", "hour"]
 FORMS = {

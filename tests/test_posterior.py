@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poscount import PAT, ODIn
-from poscount.posterior import posterior_of_cells
+from poscount.counts.posterior import posterior_of_cells
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 

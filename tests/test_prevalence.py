@@ -22,7 +22,7 @@ from poscount import (
     prevalence_from_joint_prior,
     prevalence_from_label_frequency,
 )
-from poscount.prevalence import as_columns
+from poscount.results.prevalence import as_columns
 
 shares = st.floats(0, 1)
 sizes = st.integers(1, 10**9)

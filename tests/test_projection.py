@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from poscount import RCQ, InputError, persistence, registry
-from poscount.projection import FARTHEST, N_DIMENSIONS, Projection, learn_projection
+from poscount.data.projection import FARTHEST, N_DIMENSIONS, Projection, learn_projection
 
 FORMS = ("dense", "sparse")
 

@@ -16,11 +16,17 @@ import poscount
 from plain import region_counting
 from poscount import PAT, RCQ, Mahalanobis
 from poscount.diagnostics import compare_samples
-from poscount.reusable import rcq as rcq_module
-from poscount.reusable.k_means import k_means
-from poscount.reusable.region_counter import place_cuts
-from poscount.reusable.region_layout import CutNames, region_layout
-from poscount.reusable.regions import bounds, calibrated, decide, grid_point, interval_from_gap
+from poscount.methods.regions import rcq as rcq_module
+from poscount.methods.regions.k_means import k_means
+from poscount.methods.regions.region_counter import place_cuts
+from poscount.methods.regions.region_layout import CutNames, region_layout
+from poscount.methods.regions.regions import (
+    bounds,
+    calibrated,
+    decide,
+    grid_point,
+    interval_from_gap,
+)
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -407,7 +413,7 @@ def test_blocks_and_threads(task, block, n_jobs, monkeypatch):
     positives, sample = task
     expected = RCQ(random_state=0).fit(positives)
     posterior = expected.posterior(sample)
-    for module in ("poscount.counting", "poscount.rows"):
+    for module in ("poscount.base.counting", "poscount.data.rows"):
         monkeypatch.setattr(f"{module}.BLOCK_ROWS", block)
     model = RCQ(random_state=0, n_jobs=n_jobs).fit(positives)
     assert model.hash_ == expected.hash_

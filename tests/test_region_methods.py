@@ -18,9 +18,9 @@ import poscount
 from answers import assert_same_answer
 from plain import region_search as plain
 from poscount import PAT, ExTIcE, InputError, RanFocE, TIcE
-from poscount.transductive import region_search
-from poscount.transductive.region_kernels import MAX_POPS
-from poscount.transductive.region_search import Search, arrange, tie_offsets
+from poscount.methods.pu import region_search
+from poscount.methods.pu.region_kernels import MAX_POPS
+from poscount.methods.pu.region_search import Search, arrange, tie_offsets
 
 METHODS = [TIcE, ExTIcE, RanFocE]
 SOURCE = Path(poscount.__file__).parents[1]

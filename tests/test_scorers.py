@@ -23,7 +23,7 @@ from sklearn.svm import OneClassSVM
 
 from answers import assert_same_answer
 from poscount import PAT, InputError, Mahalanobis, ODIn
-from poscount.rows import InputSupport, Rows
+from poscount.data.rows import InputSupport, Rows
 from poscount.scorers import fit_scorer, score
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")

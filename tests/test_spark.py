@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 import poscount
 from poscount import PAT, RCQ, InputError
-from poscount.counting import BatchCounter
+from poscount.base.counting import BatchCounter
 from poscount.engines import count
 from poscount.engines import spark as spark_engine
 from test_tables import FEATURES, register

@@ -17,12 +17,12 @@ from sklearn.base import clone
 import poscount
 from answers import assert_same_answer
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ, ExTIcE, InputError, Minimum, ODIn, TIcE, registry
-from poscount.columns import Columns
+from poscount.counts.missing_counts import GapCounts
+from poscount.data.categories import Words, words_of_values
+from poscount.data.columns import Columns
+from poscount.data.imputation import learn_filling
 from poscount.engines import count
-from poscount.experience.spoiling import spoil
-from poscount.gap_filling import learn_filling
-from poscount.reusable.gap_counts import GapCounts
-from poscount.words import Words, words_of_values
+from poscount.training.spoiling import spoil
 
 N_LABELED, N_ROWS = 300, 800
 PREVALENCE = 0.4

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from plain import tally as plain
 from poscount import RCQ, compiling
+from poscount.data.validation import sample_rows
 from poscount.scorers.products import Multiplier, along_rows, stacks
-from poscount.validation import sample_rows
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 

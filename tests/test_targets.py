@@ -17,15 +17,15 @@ from answers import assert_same_answer
 from poscount import RCQ, FileError, InputError, MultiRCQ, TargetShares
 from poscount.calibration.files import shipped
 from poscount.datasets.make_example import FEATURES, record
-from poscount.experience import bank
-from poscount.experience.several_groups import draw_groups, draw_groups_samples, draw_shares
-from poscount.experience.sources import Source
-from poscount.experience.tasks import Limits
-from poscount.reusable.discriminant import Discriminant
-from poscount.reusable.groups_profile import GROUP_PROFILE, OTHER_PROFILE
-from poscount.reusable.regions import bounds
-from poscount.reusable.shares_of_groups import combined
-from poscount.target_shares import exact_shares
+from poscount.methods.regions.discriminant import Discriminant
+from poscount.methods.regions.groups_profile import GROUP_PROFILE, OTHER_PROFILE
+from poscount.methods.regions.regions import bounds
+from poscount.methods.regions.shares_of_groups import combined
+from poscount.results.target_shares import exact_shares
+from poscount.training import bank
+from poscount.training.several_groups import draw_groups, draw_groups_samples, draw_shares
+from poscount.training.sources import Source
+from poscount.training.tasks import Limits
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 import hostile_models
@@ -205,7 +205,7 @@ def test_n_jobs_and_chunks_do_not_matter(model, night, answer, monkeypatch):
     counts = [model.count(night[start : start + 130]) for start in range(0, 1000, 130)]
     assert_same_answer(model.estimate(sum(counts)), answer)
     whole = model.count(night)
-    monkeypatch.setattr("poscount.counting.BLOCK_ROWS", 100)
+    monkeypatch.setattr("poscount.base.counting.BLOCK_ROWS", 100)
     monkeypatch.setattr(model, "n_jobs", 2)
     assert model.count(night) == whole
 

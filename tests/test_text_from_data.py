@@ -24,7 +24,7 @@ from poscount.plotting.display import plain
 from poscount.plotting.page import picture_element, whole_page
 from poscount.plotting.prevalences import PrevalenceDisplay
 from poscount.printable import printable, shortened
-from poscount.verdict import Caution
+from poscount.results.verdict import Caution
 from poscount.workflows.results import Result, write_csv
 from terminal import seen_on_a_terminal
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from poscount.intervals import half_width
+from poscount.methods.intervals import half_width
 from poscount.theory import (
     adjusted_count,
     classify_and_count,

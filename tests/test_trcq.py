@@ -7,12 +7,12 @@ import pytest
 import poscount
 from plain import region_counting
 from poscount import BBE, DEDPUL, RCQ, TRCQ
-from poscount.reusable.own_order import OwnOrder
-from poscount.reusable.region_layout import region_layout
-from poscount.reusable.regions import Regions
-from poscount.transductive.learning_rows import LearningRows
-from poscount.transductive.transductive_quantifier import TransductiveQuantifier
-from poscount.transductive.trcq import MOST_ROWS, _ranks, learned_bins
+from poscount.methods.pu.learning_rows import LearningRows
+from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
+from poscount.methods.pu.trcq import MOST_ROWS, _ranks, learned_bins
+from poscount.methods.regions.own_order import OwnOrder
+from poscount.methods.regions.region_layout import region_layout
+from poscount.methods.regions.regions import Regions
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 

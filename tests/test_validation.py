@@ -21,8 +21,8 @@ from sklearn.svm import OneClassSVM
 
 from answers import assert_same_answer
 from poscount import PAT, InputError, Mahalanobis, ODIn
-from poscount.rows import InputSupport, Rows
-from poscount.validation import input_support
+from poscount.data.rows import InputSupport, Rows
+from poscount.data.validation import input_support
 
 WRONG = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf}
 

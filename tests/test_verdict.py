@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from poscount import PAT, RCQ, TRCQ
-from poscount.verdict import MEANINGS, Caution, verdict
+from poscount.results.verdict import MEANINGS, Caution, verdict
 
 RNG = np.random.default_rng(0)
 POSITIVES = RNG.normal(size=(400, 4))

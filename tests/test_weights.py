@@ -26,7 +26,7 @@ from poscount import (
     compare_samples,
     container,
 )
-from poscount.weights import LARGEST, UNITS, WeightSums, add_weights, effective, row_weights
+from poscount.counts.weights import LARGEST, UNITS, WeightSums, add_weights, effective, row_weights
 
 NAMES = ("a", "b", "c")
 METHODS = {

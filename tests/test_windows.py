@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from answers import assert_same_answer
 from poscount import InputError
-from poscount.counting import BatchCounter
+from poscount.base.counting import BatchCounter
 from poscount.engines import sliding_windows, windows
 
 

@@ -13,15 +13,15 @@ __version__ = "0.1.0"
 # Public names besides the methods, which `poscount.registry` finds.
 _PLACES = {
     "Mahalanobis": "poscount.scorers.mahalanobis",
-    "MultiRCQ": "poscount.reusable.multi_rcq",
-    "TargetShares": "poscount.target_shares",
-    "Prevalence": "poscount.prevalence",
-    "GroupAnswers": "poscount.group_answers",
-    "Interval": "poscount.prevalence",
-    "Caution": "poscount.verdict",
-    "Verdict": "poscount.verdict",
-    "Counts": "poscount.counts",
-    "GroupedCounts": "poscount.counts",
+    "MultiRCQ": "poscount.methods.regions.multi_rcq",
+    "TargetShares": "poscount.results.target_shares",
+    "Prevalence": "poscount.results.prevalence",
+    "GroupAnswers": "poscount.results.groups",
+    "Interval": "poscount.results.prevalence",
+    "Caution": "poscount.results.verdict",
+    "Verdict": "poscount.results.verdict",
+    "Counts": "poscount.counts.counts",
+    "GroupedCounts": "poscount.counts.counts",
     "InputError": "poscount.errors",
     "FileError": "poscount.errors",
     "load": "poscount.registry",
@@ -38,10 +38,10 @@ _PLACES = {
     "Trend": "poscount.change",
     "trend": "poscount.change",
     "estimate_contamination": "poscount.interop.contamination",
-    "label_frequency": "poscount.prevalence",
-    "joint_prior": "poscount.prevalence",
-    "prevalence_from_label_frequency": "poscount.prevalence",
-    "prevalence_from_joint_prior": "poscount.prevalence",
+    "label_frequency": "poscount.results.prevalence",
+    "joint_prior": "poscount.results.prevalence",
+    "prevalence_from_label_frequency": "poscount.results.prevalence",
+    "prevalence_from_joint_prior": "poscount.results.prevalence",
 }
 
 if TYPE_CHECKING:
@@ -53,47 +53,49 @@ if TYPE_CHECKING:
     from poscount.change import ChangeDetector as ChangeDetector
     from poscount.change import Trend as Trend
     from poscount.change import trend as trend
-    from poscount.counts import Counts as Counts
-    from poscount.counts import GroupedCounts as GroupedCounts
+    from poscount.counts.counts import Counts as Counts
+    from poscount.counts.counts import GroupedCounts as GroupedCounts
     from poscount.diagnostics import Comparison as Comparison
     from poscount.diagnostics import Diagnosis as Diagnosis
     from poscount.diagnostics import Finding as Finding
     from poscount.diagnostics import compare_samples as compare_samples
     from poscount.diagnostics import diagnose as diagnose
-    from poscount.ensemble import Minimum as Minimum
     from poscount.errors import FileError as FileError
     from poscount.errors import InputError as InputError
-    from poscount.group_answers import GroupAnswers as GroupAnswers
     from poscount.interop.contamination import estimate_contamination as estimate_contamination
-    from poscount.prevalence import Interval as Interval
-    from poscount.prevalence import Prevalence as Prevalence
-    from poscount.prevalence import joint_prior as joint_prior
-    from poscount.prevalence import label_frequency as label_frequency
-    from poscount.prevalence import prevalence_from_joint_prior as prevalence_from_joint_prior
-    from poscount.prevalence import (
+    from poscount.methods.minimum import Minimum as Minimum
+    from poscount.methods.odin import ODIn as ODIn
+    from poscount.methods.pat import PAT as PAT
+    from poscount.methods.pu.alphamax import AlphaMax as AlphaMax
+    from poscount.methods.pu.bbe import BBE as BBE
+    from poscount.methods.pu.dedpul import DEDPUL as DEDPUL
+    from poscount.methods.pu.en import EN as EN
+    from poscount.methods.pu.extice import ExTIcE as ExTIcE
+    from poscount.methods.pu.km import KM1 as KM1
+    from poscount.methods.pu.km import KM2 as KM2
+    from poscount.methods.pu.pe import PE as PE
+    from poscount.methods.pu.pen_l1 import PenL1 as PenL1
+    from poscount.methods.pu.ranfoce import RanFocE as RanFocE
+    from poscount.methods.pu.tice import TIcE as TIcE
+    from poscount.methods.pu.trcq import TRCQ as TRCQ
+    from poscount.methods.regions.multi_rcq import MultiRCQ as MultiRCQ
+    from poscount.methods.regions.rcq import RCQ as RCQ
+    from poscount.registry import load as load
+    from poscount.results.groups import GroupAnswers as GroupAnswers
+    from poscount.results.prevalence import Interval as Interval
+    from poscount.results.prevalence import Prevalence as Prevalence
+    from poscount.results.prevalence import joint_prior as joint_prior
+    from poscount.results.prevalence import label_frequency as label_frequency
+    from poscount.results.prevalence import (
+        prevalence_from_joint_prior as prevalence_from_joint_prior,
+    )
+    from poscount.results.prevalence import (
         prevalence_from_label_frequency as prevalence_from_label_frequency,
     )
-    from poscount.registry import load as load
-    from poscount.reusable.multi_rcq import MultiRCQ as MultiRCQ
-    from poscount.reusable.odin import ODIn as ODIn
-    from poscount.reusable.pat import PAT as PAT
-    from poscount.reusable.rcq import RCQ as RCQ
+    from poscount.results.target_shares import TargetShares as TargetShares
+    from poscount.results.verdict import Caution as Caution
+    from poscount.results.verdict import Verdict as Verdict
     from poscount.scorers.mahalanobis import Mahalanobis as Mahalanobis
-    from poscount.target_shares import TargetShares as TargetShares
-    from poscount.transductive.alphamax import AlphaMax as AlphaMax
-    from poscount.transductive.bbe import BBE as BBE
-    from poscount.transductive.dedpul import DEDPUL as DEDPUL
-    from poscount.transductive.en import EN as EN
-    from poscount.transductive.extice import ExTIcE as ExTIcE
-    from poscount.transductive.km import KM1 as KM1
-    from poscount.transductive.km import KM2 as KM2
-    from poscount.transductive.pe import PE as PE
-    from poscount.transductive.pen_l1 import PenL1 as PenL1
-    from poscount.transductive.ranfoce import RanFocE as RanFocE
-    from poscount.transductive.tice import TIcE as TIcE
-    from poscount.transductive.trcq import TRCQ as TRCQ
-    from poscount.verdict import Caution as Caution
-    from poscount.verdict import Verdict as Verdict
 
 
 def _places() -> dict[str, str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 # A file among these whose ``__all__`` names classes declares them as methods.
-_FILES = ("reusable/*.py", "transductive/*.py", "ensemble.py")
+_FILES = ("methods/*.py", "methods/regions/*.py", "methods/pu/*.py")
 _DECLARATION = re.compile(r"^__all__ = \[(.*)\]$", re.MULTILINE)
 
 
@@ -38,12 +38,12 @@ METHODS = dict(_declared_methods())
 # What models hold besides methods and scorers.
 _PARTS = (
     "poscount.calibration.calibration:Calibration",
-    "poscount.columns:Columns",
-    "poscount.projection:Projection",
-    "poscount.reusable.multi_rcq:MultiRCQ",
-    "poscount.reusable.joint_regions:JointRegions",
-    "poscount.reusable.joint_regions:GroupRegions",
-    "poscount.reusable.discriminant:Discriminant",
+    "poscount.data.columns:Columns",
+    "poscount.data.projection:Projection",
+    "poscount.methods.regions.multi_rcq:MultiRCQ",
+    "poscount.methods.regions.joint_regions:JointRegions",
+    "poscount.methods.regions.joint_regions:GroupRegions",
+    "poscount.methods.regions.discriminant:Discriminant",
 )
 
 # What the command line and the web page use when nobody says otherwise.
@@ -126,9 +126,9 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     Quantifier
         The fitted model.
     """
-    from poscount import persistence
+    from poscount.storage import model_files
 
-    return persistence.load(path, _class_named, trusted)
+    return model_files.load(path, _class_named, trusted)
 
 
 def _class_named(name: str) -> type[BaseEstimator]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from poscount.transductive import gaussian
+from poscount.methods.pu import gaussian
 
 
 def basis(rows, centres, width):

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from poscount import Mahalanobis
-from poscount.reusable.k_means import k_means
-from poscount.reusable.own_order import OwnOrder
-from poscount.reusable.regions import _redraw
-from poscount.rows import InputSupport, Rows
+from poscount.data.rows import InputSupport, Rows
+from poscount.methods.regions.k_means import k_means
+from poscount.methods.regions.own_order import OwnOrder
+from poscount.methods.regions.regions import _redraw
 from poscount.scorers import fit_scorer
 from poscount.seeds import stream
 

@@ -10,8 +10,8 @@ from scipy.special import ndtri
 
 from poscount.auditing.strata import Strata
 from poscount.auditing.stratified import Labels, share
-from poscount.prevalence import Interval, Prevalence
-from poscount.verdict import Caution
+from poscount.results.prevalence import Interval, Prevalence
+from poscount.results.verdict import Caution
 
 Agreement = Literal["agree", "unclear", "contradict"]
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from poscount.counting import BatchCounter, CountingQuantifier
+from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError, require_rows
-from poscount.validation import as_frame_with_names
 
 
 class Batch(NamedTuple):

@@ -16,10 +16,10 @@ from poscount.auditing.batches import (
 )
 from poscount.auditing.row_hashes import content_hashes, keys, seed_number
 from poscount.auditing.strata import FEWEST, Strata, make_strata
-from poscount.counting import BatchCounter, CountingQuantifier
-from poscount.counts import Counts
+from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.counts.counts import Counts
 from poscount.errors import InputError
-from poscount.prevalence import Prevalence
+from poscount.results.prevalence import Prevalence
 
 # Rows are counted by a part of their hash. A row's number of copies is at most that count, which
 # tells most rows that cannot be drawn without remembering any of them.

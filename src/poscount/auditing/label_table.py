@@ -10,10 +10,10 @@ import numpy as np
 
 from poscount.auditing.batches import in_memory
 from poscount.auditing.drawing import Drawn, draw
-from poscount.counting import CountingQuantifier
+from poscount.base.counting import CountingQuantifier
+from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError, ask_about_similar
 from poscount.seeds import RandomState, seed_of
-from poscount.validation import as_frame_with_names
 
 LABEL = "label"
 ID, FILE, ROW = "audit_id", "audit_file", "audit_row"

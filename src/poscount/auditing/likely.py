@@ -17,10 +17,10 @@ from poscount.auditing.batches import (
     rows_together,
 )
 from poscount.auditing.row_hashes import content_hashes
-from poscount.counting import BatchCounter, CountingQuantifier
-from poscount.counts import Counts
+from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.counts.counts import Counts
+from poscount.data.grouping import column_names, group_codes, group_keys
 from poscount.errors import InputError
-from poscount.grouping import column_names, group_codes, group_keys
 
 PROBABILITY, FILE, ROW = "probability", "source_file", "source_row"
 # By what rows are sorted; both the probability and the score have their sign turned.

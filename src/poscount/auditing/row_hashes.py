@@ -7,8 +7,8 @@ import hashlib
 import narwhals as nw
 import numpy as np
 
+from poscount.data.categories import CATEGORIES, DATES, Words, words_of, words_of_values
 from poscount.seeds import stream
-from poscount.words import CATEGORIES, DATES, Words, words_of, words_of_values
 
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 _STEP = np.uint64(0xBF58476D1CE4E5B9)

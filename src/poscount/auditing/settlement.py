@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poscount import notebook
-from poscount.answer_table import html_table
 from poscount.auditing.agreement import Agreement
 from poscount.auditing.stratified import Labels, labels_needed
-from poscount.displays import display
 from poscount.errors import InputError
-from poscount.prevalence import Prevalence
-from poscount.verdict import Caution
+from poscount.results import notebook
+from poscount.results.displays import display
+from poscount.results.prevalence import Prevalence
+from poscount.results.tables import html_table
+from poscount.results.verdict import Caution
 
 AGREEMENTS: dict[Agreement, str] = {
     "agree": "The labels and the model agree.",

@@ -21,11 +21,11 @@ from poscount.auditing.label_table import LABEL, LabelTable, check_against, read
 from poscount.auditing.settlement import Settlement, StratumLabels
 from poscount.auditing.strata import FEWEST, Strata
 from poscount.auditing.stratified import Labels, score_interval, share
-from poscount.counting import CountingQuantifier
+from poscount.base.counting import CountingQuantifier
+from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
-from poscount.prevalence import Interval, Prevalence
-from poscount.validation import as_frame_with_names
-from poscount.verdict import Caution
+from poscount.results.prevalence import Interval, Prevalence
+from poscount.results.verdict import Caution
 
 
 def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.posterior import CellPosterior
+from poscount.counts.posterior import CellPosterior
 
 # Chosen on the tuning split of benchmarks/audit.py, as is the floor.
 MOST_STRATA = 8

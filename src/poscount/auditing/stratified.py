@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from poscount.prevalence import Interval
+from poscount.results.prevalence import Interval
 
 _PRECISION = 1e-9
 _STRONGEST = 2.0**100

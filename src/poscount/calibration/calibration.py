@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from poscount.calibration.blend import BLEND, ONE_KIND, SUM, blend
 from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
-from poscount.schema import Array, Field, ListOf, MayLack, Text, require
+from poscount.storage.schema import Array, Field, ListOf, MayLack, Text, require
 
 # Quantiles of the truth that are learned: the median, and the ends of 80 and 95 % intervals.
 QUANTILES = (0.025, 0.1, 0.5, 0.9, 0.975)

@@ -6,10 +6,10 @@ import functools
 import os
 from importlib import resources
 
-from poscount import container
 from poscount.calibration.calibration import Calibration
 from poscount.errors import FileError
-from poscount.schema import check_estimator
+from poscount.storage import container
+from poscount.storage.schema import check_estimator
 
 _ARRAYS = (
     *("feature", "threshold", "missing_right", "leaf"),

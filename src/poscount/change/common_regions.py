@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.base import Quantifier
-from poscount.counting import CountingQuantifier
-from poscount.counts import Counts
+from poscount.base.counting import CountingQuantifier
+from poscount.base.quantifier import Quantifier
+from poscount.counts.counts import Counts
 from poscount.errors import InputError
-from poscount.reusable.rcq import RCQ
-from poscount.reusable.region_counter import PAT_SHARES
-from poscount.reusable.regions import RegionCounts
-from poscount.reusable.score_quantifier import ScoreQuantifier
+from poscount.methods.regions.rcq import RCQ
+from poscount.methods.regions.region_counter import PAT_SHARES
+from poscount.methods.regions.regions import RegionCounts
+from poscount.methods.score_quantifier import ScoreQuantifier
 
 # Along a score, thresholds with such a share of the positives above them are used.
 _LEAST_ABOVE, _MOST_ABOVE = 0.25, 0.75

@@ -18,10 +18,10 @@ from poscount.change.comparisons import (
 from poscount.change.line import Line, fit_line
 from poscount.change.time_axis import TimeAxis
 from poscount.change.trend_result import Change, Estimated, Slope, Step, TrendPoint
-from poscount.counts import GroupedCounts
-from poscount.prevalence import Prevalence
-from poscount.reusable.rcq import RCQ
-from poscount.reusable.score_quantifier import ScoreQuantifier
+from poscount.counts.counts import GroupedCounts
+from poscount.methods.regions.rcq import RCQ
+from poscount.methods.score_quantifier import ScoreQuantifier
+from poscount.results.prevalence import Prevalence
 
 # Of all series without change, the share in which any comparison is marked.
 FALSE_ALARMS = 0.05

@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.base import Quantifier
+from poscount.base.quantifier import Quantifier
 from poscount.change.common_regions import CommonRegions, common_regions, require_comparable
-from poscount.counts import Counts
+from poscount.counts.counts import Counts
 from poscount.errors import InputError
 
 FEWEST_WINDOWS = 5

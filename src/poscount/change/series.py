@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from poscount.base import Quantifier
+from poscount.base.quantifier import Quantifier
 from poscount.change.common_regions import require_comparable
 from poscount.change.compared_groups import ComparedGroups
 from poscount.change.line import FEWEST_VALUES
 from poscount.change.time_axis import TimeAxis, time_axis
 from poscount.change.trend_result import Trend
-from poscount.counts import GroupedCounts
+from poscount.counts.counts import GroupedCounts
 from poscount.errors import InputError, join_names
-from poscount.reusable.rcq import RCQ
-from poscount.reusable.score_quantifier import ScoreQuantifier
+from poscount.methods.regions.rcq import RCQ
+from poscount.methods.score_quantifier import ScoreQuantifier
 
 # Groups that vary more around the line than noise does in 1 of 100 series are said to.
 _DISPERSED = 0.01

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poscount.data.grouping import period_label, period_number, period_of
 from poscount.errors import InputError
-from poscount.grouping import period_label, period_number, period_of
 
 # How the groups of a column of text may be written, and what they are then.
 _WRITTEN = {

@@ -7,11 +7,11 @@ from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 
-from poscount import notebook
-from poscount.answer_table import ends_in_percent
-from poscount.displays import display
 from poscount.errors import join_names
-from poscount.prevalence import Prevalence, as_share
+from poscount.results import notebook
+from poscount.results.displays import display
+from poscount.results.prevalence import Prevalence, as_share
+from poscount.results.tables import ends_in_percent
 
 
 class Change(NamedTuple):

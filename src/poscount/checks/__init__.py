@@ -38,7 +38,7 @@ from poscount.checks.tied_scores import TIED_SCORES
 from poscount.checks.unlike_experience import UNLIKE_EXPERIENCE
 from poscount.checks.unseen_words import UNSEEN_WORDS
 from poscount.checks.wide_interval import WIDE_INTERVAL
-from poscount.verdict import Caution
+from poscount.results.verdict import Caution
 
 # Of the model alone, made once for many samples; and of each sample.
 MODEL_CHECKS = (

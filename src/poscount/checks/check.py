@@ -11,11 +11,11 @@ import numpy as np
 from poscount.checks.columns import ColumnEvidence, ManyColumnEvidence
 from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
 from poscount.checks.gaps import GapEvidence, ManyGapEvidence
-from poscount.prevalence import Interval
-from poscount.rows import Rows
+from poscount.data.rows import Rows
+from poscount.results.prevalence import Interval
+from poscount.results.verdict import Caution
+from poscount.results.verdict import Severity as CautionSeverity
 from poscount.scorers import Mahalanobis
-from poscount.verdict import Caution
-from poscount.verdict import Severity as CautionSeverity
 
 if TYPE_CHECKING:
     from poscount.checks.second_sample import Comparison

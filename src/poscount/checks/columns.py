@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.prevalence import MadeOnDemand
+from poscount.results.prevalence import MadeOnDemand
 
 # If more of the positives have one value, or lie in one bin, a column has no scale of its own.
 MOST_ALIKE = 0.9

@@ -17,7 +17,7 @@ import numpy as np
 from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 from poscount.checks.columns import ENDS, ColumnEvidence
 from poscount.checks.finding import Severity
-from poscount.verdict import CAUTION_SEVERITIES
+from poscount.results.verdict import CAUTION_SEVERITIES
 
 # How far the bounds may be above the estimate: of all columns; and of one end, or all but two.
 NOTICE, WARNING = 0.15, 0.3

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, Missing, Outcome, blocks
+from poscount.data.rows import Rows
 from poscount.errors import join_names
-from poscount.rows import Rows
 
 FEWEST_ROWS = 20
 # Where this many rows are expected, a sample without any is 1 in 150.

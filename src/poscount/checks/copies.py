@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, Missing, Outcome, blocks, severity_above
-from poscount.rows import Rows
+from poscount.data.rows import Rows
 from poscount.seeds import stream
 
 # Real data without any mistake had up to 0.13 and 0.25.
@@ -70,7 +70,7 @@ def copied_share(rows: Rows, seed: int) -> float:
 
     Examples
     --------
-    >>> from poscount.rows import InputSupport
+    >>> from poscount.data.rows import InputSupport
     >>> rows = np.repeat(np.random.default_rng(0).normal(size=(10, 2)), 4, axis=0)
     >>> copied_share(Rows(rows, None, InputSupport()), 0)
     0.75

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.columns import Columns
-from poscount.prevalence import MadeOnDemand
+from poscount.data.columns import Columns
+from poscount.results.prevalence import MadeOnDemand
 
 
 class GapEvidence(NamedTuple):

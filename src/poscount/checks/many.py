@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, ManySamples
-from poscount.prevalence import MadeOnDemand
-from poscount.verdict import CAUTION_SEVERITIES, LIMITS, Caution
+from poscount.results.prevalence import MadeOnDemand
+from poscount.results.verdict import CAUTION_SEVERITIES, LIMITS, Caution
 
 
 class ManyCautions(MadeOnDemand[tuple[Caution, ...]]):

@@ -7,7 +7,7 @@ import numpy as np
 from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 from poscount.checks.columns import FAR, FILLED, ColumnEvidence, ManyColumnEvidence
 from poscount.errors import join_names
-from poscount.verdict import CAUTION_SEVERITIES
+from poscount.results.verdict import CAUTION_SEVERITIES
 
 ADVICE = (
     "Check whether it stands for a missing value; if so, remove these rows, or fill in values as "

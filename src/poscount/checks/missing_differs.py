@@ -8,9 +8,9 @@ import numpy as np
 
 from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 from poscount.checks.gaps import ManyGapEvidence
-from poscount.columns import Columns
+from poscount.data.columns import Columns
 from poscount.errors import join_names
-from poscount.verdict import CAUTION_SEVERITIES
+from poscount.results.verdict import CAUTION_SEVERITIES
 
 # Of rows: a smaller difference moves no answer by more.
 SMALLEST, DOUBTFUL = 0.02, 0.05

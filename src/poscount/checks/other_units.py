@@ -7,7 +7,7 @@ import numpy as np
 from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 from poscount.checks.columns import FAR, HARDLY_INSIDE, MANY_FAR, ColumnEvidence, ManyColumnEvidence
 from poscount.errors import join_names
-from poscount.verdict import CAUTION_SEVERITIES
+from poscount.results.verdict import CAUTION_SEVERITIES
 
 # Columns with fewer rows inside are like the one that stands out.
 HALF = 0.5

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from poscount.checks.check import Check, Evidence, Missing, Outcome
 from poscount.checks.core_differs import CORE_DIFFERS, core_limit
 from poscount.checks.finding import Severity
-from poscount.prevalence import Interval, Prevalence
+from poscount.results.prevalence import Interval, Prevalence
 
 # Prevalences that differ by less do not tell overlap from drift.
 CLOSE = 0.1

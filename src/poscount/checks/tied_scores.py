@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.checks.check import Check, Evidence, Missing, Outcome
-from poscount.schema import require
+from poscount.storage.schema import require
 
 LARGEST = 0.05
 

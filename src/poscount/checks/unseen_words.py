@@ -7,7 +7,7 @@ import numpy as np
 from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
 from poscount.checks.gaps import GapEvidence, ManyGapEvidence
 from poscount.errors import join_names
-from poscount.verdict import CAUTION_SEVERITIES, Severity
+from poscount.results.verdict import CAUTION_SEVERITIES, Severity
 
 # Of rows. Negatives often have words of their own: of the samples of `benchmarks/tables.py four`,
 # in which nothing had changed, a third were warned, and their answers were as good as others. But a

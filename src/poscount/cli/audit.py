@@ -30,7 +30,7 @@ from poscount.cli.words import say
 from poscount.workflows import CsvFormat
 
 if TYPE_CHECKING:
-    from poscount.prevalence import Prevalence
+    from poscount.results.prevalence import Prevalence
 
 
 @with_reading_options

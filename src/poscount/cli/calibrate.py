@@ -53,7 +53,7 @@ def calibrate(
     random_state: RandomState = 0,
 ) -> None:
     """Learn from data whose truth is known how far RCQ or TRCQ is from it."""
-    from poscount.experience.making import make_calibration
+    from poscount.training.making import make_calibration
 
     workflows.check_output(output, tables or [])
     made = make_calibration(

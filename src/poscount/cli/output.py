@@ -17,10 +17,10 @@ from poscount.cli.tables import bars, print_table
 from poscount.cli.words import say
 from poscount.errors import join_names
 from poscount.printable import printable
-from poscount.verdict import IF, MEANINGS
+from poscount.results.verdict import IF, MEANINGS
 
 if TYPE_CHECKING:
-    from poscount.prevalence import Prevalence
+    from poscount.results.prevalence import Prevalence
     from poscount.theory import Plan
     from poscount.workflows import OnProgress, Result
 

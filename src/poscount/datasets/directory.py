@@ -11,7 +11,7 @@ from pathlib import Path
 from poscount.datasets.catalog import Entry
 from poscount.datasets.dataset import Content, reread_content
 from poscount.errors import InputError
-from poscount.output_files import write_whole
+from poscount.storage.writer import write_whole
 
 VARIABLE = "POSCOUNT_DATA"
 

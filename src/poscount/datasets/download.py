@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from poscount import __version__
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
-from poscount.output_files import write_whole
+from poscount.storage.writer import write_whole
 
 TIMEOUT = 30.0
 _CHUNK = 1 << 16

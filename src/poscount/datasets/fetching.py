@@ -28,7 +28,7 @@ from poscount.datasets.directory import (
 from poscount.datasets.download import cannot_write, download, read_json
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
-from poscount.output_files import csv_writer, replacing
+from poscount.storage.writer import csv_writer, replacing
 
 
 class Fetched(NamedTuple):

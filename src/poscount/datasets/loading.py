@@ -13,7 +13,7 @@ from poscount.datasets import catalog, overlaps, vowels_network
 from poscount.datasets.dataset import DataSet, read_content, reread_content
 from poscount.datasets.directory import data_directory, read_stored
 from poscount.errors import InputError
-from poscount.output_files import write_whole
+from poscount.storage.writer import write_whole
 
 _FILE = "registered.json"
 _NAME = re.compile(r"[\w.-]+")

@@ -10,14 +10,14 @@ from operator import attrgetter
 from typing import Any
 
 from poscount import checks
-from poscount.base import Quantifier
+from poscount.base.quantifier import Quantifier
 from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
 from poscount.diagnostics.drawings import drawings
 from poscount.diagnostics.evidence import gather
 from poscount.errors import InputError
-from poscount.output_files import write_whole
-from poscount.prevalence import Prevalence
-from poscount.reusable.multi_rcq import MultiRCQ
+from poscount.methods.regions.multi_rcq import MultiRCQ
+from poscount.results.prevalence import Prevalence
+from poscount.storage.writer import write_whole
 
 
 @dataclass(frozen=True)

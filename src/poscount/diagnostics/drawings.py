@@ -10,9 +10,9 @@ from poscount.checks import Missing
 from poscount.checks.core_differs import core_difference
 from poscount.checks.finding import Drawing
 from poscount.diagnostics.evidence import Gathered, RegionalView
+from poscount.methods.regions.regions import Regions
 from poscount.plotting import PATCurveDisplay, PrevalenceDisplay, RegionDisplay, SharesDisplay
-from poscount.prevalence import Prevalence
-from poscount.reusable.regions import Regions
+from poscount.results.prevalence import Prevalence
 
 MOST_FEATURES = 12
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from poscount.base import Quantifier
+from poscount.base.quantifier import Quantifier
 from poscount.checks import (
     Evidence,
     GapEvidence,
@@ -18,19 +18,19 @@ from poscount.checks import (
 )
 from poscount.checks.few_positives import FEWEST_POSITIVES
 from poscount.checks.second_sample import Comparison
-from poscount.counts import Counts
+from poscount.counts.counts import Counts
+from poscount.counts.missing_counts import GapCounts, count_gaps, n_gap_cells
+from poscount.data.rows import InputSupport, Rows
 from poscount.diagnostics.two_samples import compare_samples
 from poscount.errors import InputError, require_rows
-from poscount.prevalence import Prevalence
-from poscount.reusable.gap_counts import GapCounts, count_gaps, n_gap_cells
-from poscount.reusable.rcq import RCQ
-from poscount.rows import InputSupport, Rows
+from poscount.methods.pu.dedpul import DEDPUL
+from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
+from poscount.methods.pu.trcq import TRCQ
+from poscount.methods.regions.rcq import RCQ
+from poscount.results.prevalence import Prevalence
 from poscount.scorers import Mahalanobis
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
-from poscount.transductive.dedpul import DEDPUL
-from poscount.transductive.transductive_quantifier import TransductiveQuantifier
-from poscount.transductive.trcq import TRCQ
 
 # More rows would not tell more, but take long.
 MOST_ROWS = 10_000

@@ -8,9 +8,9 @@ from poscount.change.common_regions import CommonRegions, common_regions
 from poscount.change.comparisons import difference_interval, quantile, score_interval
 from poscount.checks.core_differs import core_difference
 from poscount.checks.second_sample import Comparison, limit_between_samples
-from poscount.counts import Counts
-from poscount.prevalence import Interval
-from poscount.reusable.rcq import RCQ
+from poscount.counts.counts import Counts
+from poscount.methods.regions.rcq import RCQ
+from poscount.results.prevalence import Interval
 
 
 def compare_samples(model: RCQ, counts_1: Counts, counts_2: Counts) -> Comparison:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from joblib import effective_n_jobs
 
-from poscount.counting import BatchCounter
-from poscount.counts import Counts, GroupedCounts, Skipped
+from poscount.base.counting import BatchCounter
+from poscount.counts.counts import Counts, GroupedCounts, Skipped
 from poscount.errors import InputError
 from poscount.threads import run_in_threads
 

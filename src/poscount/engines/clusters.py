@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import poscount
-from poscount.counting import BatchCounter
-from poscount.counts import Skipped
+from poscount.base.counting import BatchCounter
+from poscount.counts.counts import Skipped
+from poscount.counts.weights import WeightSums
 from poscount.engines.batches import AnyCounts, RunningSum, add_up, in_order, nothing_counted
 from poscount.engines.count_files import count_files
 from poscount.errors import InputError
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import model_columns
-from poscount.weights import WeightSums
 
 
 def check_version(sent_by: str, cluster: str) -> None:

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from poscount.counting import BatchCounter
+from poscount.base.counting import BatchCounter
+from poscount.data.rows import BLOCK_ROWS
 from poscount.engines.batches import BatchSource, count_sources
 from poscount.errors import InputError, join_names
 from poscount.files.arrow import OnProgress, pyarrow
@@ -14,7 +15,6 @@ from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import model_columns
 from poscount.files.reading import Part, read_parts
 from poscount.files.streams import size_of
-from poscount.rows import BLOCK_ROWS
 
 _BATCH_VALUES = 2**21
 

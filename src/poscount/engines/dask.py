@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from poscount import __version__
-from poscount.counting import BatchCounter
+from poscount.base.counting import BatchCounter
 from poscount.engines.batches import AnyCounts, add_up, in_order
 from poscount.engines.clusters import FileTask, check_version, count_partition
 from poscount.files.features import chosen_columns, wanted_columns

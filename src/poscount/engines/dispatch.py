@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from poscount.counting import BatchCounter, CountingQuantifier
+from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.data.validation import as_frame
 from poscount.engines.batches import BatchSource, count_sources
 from poscount.engines.clusters import count_on_workers
 from poscount.engines.count_files import count_files
@@ -15,7 +16,6 @@ from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.reading import expand
-from poscount.validation import as_frame
 
 Engine = Literal["auto", "duckdb", "dask", "spark"]
 OnError = Literal["raise", "skip"]

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from poscount.counting import BatchCounter
+from poscount.base.counting import BatchCounter
+from poscount.data.grouping import period_of
+from poscount.data.rows import BLOCK_ROWS
 from poscount.engines.batches import AnyCounts, BatchSource, add_up, count_sources, in_order
 from poscount.engines.count_files import count_files
 from poscount.engines.score_sql import ScoreSQL, quoted, score_sql
@@ -21,8 +23,6 @@ from poscount.files.arrow import pyarrow
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import chosen_columns, model_columns, wanted_columns
 from poscount.files.remote import is_url
-from poscount.grouping import period_of
-from poscount.rows import BLOCK_ROWS
 
 # With more features, batches are faster than SQL (benchmarks/engines.py push-down).
 MOST_SQL_FEATURES = 4

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from poscount.counting import CountingQuantifier
-from poscount.reusable.score_quantifier import ScoreQuantifier
+from poscount.base.counting import CountingQuantifier
+from poscount.methods.score_quantifier import ScoreQuantifier
 from poscount.scorers import Mahalanobis
 
 _UNIT = 2.0**-53

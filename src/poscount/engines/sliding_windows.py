@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, cast
 import narwhals as nw
 import numpy as np
 
-from poscount.counting import BatchCounter, CountingQuantifier
-from poscount.counts import Counts
+from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.counts.counts import Counts
+from poscount.data.validation import as_frame
 from poscount.errors import InputError
-from poscount.prevalence import Prevalence
-from poscount.validation import as_frame
+from poscount.results.prevalence import Prevalence
 
 _MICROSECOND = timedelta(microseconds=1)
 # Every row may be a step of its own, which needs a row of cells.

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from poscount import __version__
-from poscount.counting import BatchCounter
-from poscount.counts import GroupedCounts
+from poscount.base.counting import BatchCounter
+from poscount.counts.counts import GroupedCounts
+from poscount.counts.weights import WeightSums
 from poscount.engines import clusters
 from poscount.engines.batches import AnyCounts, add_up, in_order
 from poscount.errors import InputError, join_names
 from poscount.files.arrow import pyarrow
 from poscount.files.features import chosen_columns, wanted_columns
-from poscount.weights import WeightSums
 
 # Marks, in the column of cells, the number of all rows.
 _ALL_ROWS = -1

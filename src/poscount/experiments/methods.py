@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from poscount import registry
+from poscount.data.rows import InputSupport, Rows
 from poscount.datasets import CATALOG
-from poscount.rows import InputSupport, Rows
 from poscount.scorers import fit_scorer, score
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 from poscount.datasets import DataSet
 from poscount.errors import InputError
 from poscount.experiments.protocols import N_POINTS, Place
-from poscount.output_files import check_output, is_standard_output
+from poscount.storage.writer import check_output, is_standard_output
 
 FORMAT = "poscount experiments 1"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")

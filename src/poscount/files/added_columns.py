@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
+from poscount.data.grouping import GroupColumn, group_column, periods, times_in_text
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.features import is_text
-from poscount.grouping import GroupColumn, group_column, periods, times_in_text
 
 _MISSING_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 

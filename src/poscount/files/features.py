@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from poscount.base import Quantifier
-from poscount.columns import FEW_ROWS, MOSTLY_DIFFERENT, named_as_identifier
+from poscount.base.quantifier import Quantifier
+from poscount.data.columns import FEW_ROWS, MOSTLY_DIFFERENT, named_as_identifier
+from poscount.data.grouping import group_columns
 from poscount.errors import InputError, ask_about_similar
 from poscount.files.arrow import pyarrow
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import without_marks
-from poscount.grouping import group_columns
 
 _NAMES_SHOWN = 20
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
+from poscount.data.grouping import group_columns
 from poscount.errors import InputError
 from poscount.files.added_columns import partition_values, with_partitions, with_periods
 from poscount.files.arrow import OnProgress, pyarrow
@@ -24,7 +25,6 @@ from poscount.files.remote import check_url, is_url, matching_urls, without_quer
 from poscount.files.streams import archive_member, begins_with_object, source_name
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import infer, numbers, without_signs, words
-from poscount.grouping import group_columns
 
 # Makes the batches of a piece of a file, in any thread.
 Part = Callable[[], list[Any]]

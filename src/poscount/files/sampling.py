@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poscount.base import Quantifier
+from poscount.base.quantifier import Quantifier
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat

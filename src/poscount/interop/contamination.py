@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from poscount.prevalence import Interval, Prevalence
-from poscount.reusable.pat import PAT
+from poscount.methods.pat import PAT
+from poscount.results.prevalence import Interval, Prevalence
 
 
 class Contamination(float):

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from poscount.base import Quantifier
+from poscount.base.quantifier import Quantifier
 
 
 class PositivesOnly:

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from poscount.base import Quantifier
-from poscount.group_answers import GroupAnswers
+from poscount.base.quantifier import Quantifier
 from poscount.plotting.display import BLUE, ORANGE, Display, plain
-from poscount.prevalence import Prevalence
+from poscount.results.groups import GroupAnswers
+from poscount.results.prevalence import Prevalence
 
 Label = str | datetime.date
 # With more groups than this, marks are smaller and some labels are left out.

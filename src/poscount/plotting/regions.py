@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poscount.methods.regions.rcq import RCQ
+from poscount.methods.regions.regions import RegionBounds
 from poscount.plotting.display import BLUE, ORANGE, Display, light, plain
-from poscount.prevalence import Prevalence
-from poscount.reusable.rcq import RCQ
-from poscount.reusable.regions import RegionBounds
+from poscount.results.prevalence import Prevalence
 
 
 class RegionDisplay(Display):

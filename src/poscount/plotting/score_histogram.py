@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from poscount.counting import CountingQuantifier
-from poscount.rows import InputSupport, Rows
+from poscount.base.counting import CountingQuantifier
+from poscount.data.rows import InputSupport, Rows
 from poscount.scorers import fit_scorer
 
 N_BINS = 40

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poscount.counting import CountingQuantifier
-from poscount.intervals import curve_half_width
+from poscount.base.counting import CountingQuantifier
+from poscount.methods.intervals import curve_half_width
+from poscount.methods.pat import PAT
 from poscount.plotting.display import BLUE, ORANGE, Display
 from poscount.plotting.score_histogram import Scores, scores_of
-from poscount.prevalence import Prevalence
-from poscount.reusable.pat import PAT
+from poscount.results.prevalence import Prevalence
 
 
 class PATCurveDisplay(Display):

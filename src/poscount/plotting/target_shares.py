@@ -9,7 +9,7 @@ import numpy as np
 
 from poscount.plotting.display import COLOURS, plain
 from poscount.plotting.prevalences import ByGroupDisplay, Label, check_lengths, place_on_axis
-from poscount.target_shares import OTHER, TargetShares
+from poscount.results.target_shares import OTHER, TargetShares
 
 # "other" is the background of all targets.
 _GREY = "#D9D9D9"

@@ -10,9 +10,10 @@ from scipy import linalg
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from poscount.constraints import StrOptions
+from poscount.base.constraints import StrOptions
 from poscount.errors import InputError
-from poscount.schema import (
+from poscount.scorers.products import Multiplier, along_rows, stacks
+from poscount.storage.schema import (
     Array,
     Field,
     ListOf,
@@ -22,7 +23,6 @@ from poscount.schema import (
     ascending_places,
     require,
 )
-from poscount.scorers.products import Multiplier, along_rows, stacks
 from poscount.threads import one_blas_thread
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
+from poscount.data.rows import Rows
 from poscount.errors import InputError
-from poscount.rows import Rows
 from poscount.scorers.detector import as_scorer, score
 from poscount.scorers.mahalanobis import Mahalanobis
 from poscount.seeds import own_global_generator, seed_scorer, stream

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
-from poscount.intervals import pat_variance
+from poscount.methods.intervals import pat_variance
 from poscount.theory.arguments import FloatOrArray, checked_counts, checked_shares, float_or_array
 
 # Mean of |Z| for a standard normal Z.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from poscount.calibration.files import shipped
-from poscount.intervals import half_width, pat_variance
+from poscount.methods.intervals import half_width, pat_variance
 from poscount.theory.arguments import checked_counts, checked_shares
 from poscount.theory.pat_error import MEAN_ABSOLUTE_NORMAL, expected_error
 

@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any
 
 from poscount import __version__
-from poscount.verdict import MEANINGS
+from poscount.results.verdict import MEANINGS
 from poscount.web import reproduction_code, schemas
 from poscount.web.tasks import EstimateTask
 from poscount.workflows import (

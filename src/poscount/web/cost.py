@@ -24,7 +24,7 @@ def expected_seconds(method: str, n_cells: int, replicates: int | None) -> float
     >>> expected_seconds("bbe", 10_000_000, 200)
     1616.0
     """
-    reusable = registry.METHODS[method].startswith("poscount.reusable.")
+    reusable = registry.METHODS[method].startswith("poscount.methods.regions.")
     slope = _REUSABLE_SECONDS_PER_MILLION_CELLS if reusable else _SECONDS_PER_MILLION_CELLS
     once = _SECONDS_TO_START + slope * n_cells / 1e6
     return once * (1 + _COST_OF_A_REPLICATE * (replicates or 0))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from poscount import registry
-from poscount.prevalence import Prevalence
+from poscount.results.prevalence import Prevalence
 from poscount.web import reproduction_code
 from poscount.web.refusals import remedy
 from poscount.web.schemas import Download

@@ -22,14 +22,14 @@ _PLACES = {
     "ScorePicture": "poscount.workflows.scores",
     "Watch": "poscount.workflows.estimates",
     "WatchedWindow": "poscount.workflows.change",
-    "append_text": "poscount.output_files",
+    "append_text": "poscount.storage.writer",
     "audit": "poscount.workflows.audits",
     "check_output": "poscount.workflows.outputs",
     "check_picture": "poscount.workflows.outputs",
     "check_result": "poscount.workflows.outputs",
     "compare": "poscount.workflows.change",
     "count": "poscount.workflows.estimates",
-    "csv_writer": "poscount.output_files",
+    "csv_writer": "poscount.storage.writer",
     "describe_columns": "poscount.workflows.columns",
     "describe_targets": "poscount.workflows.columns",
     "diagnose": "poscount.workflows.diagnosis",
@@ -40,13 +40,13 @@ _PLACES = {
     "fit_targets": "poscount.workflows.targets",
     "inspect_file": "poscount.workflows.inspection",
     "is_reusable": "poscount.workflows.estimates",
-    "is_standard_output": "poscount.output_files",
+    "is_standard_output": "poscount.storage.writer",
     "likely_positives": "poscount.workflows.audits",
     "merge": "poscount.workflows.estimates",
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
     "quantify_with_scores": "poscount.workflows.scores",
-    "replacing": "poscount.output_files",
+    "replacing": "poscount.storage.writer",
     "settle": "poscount.workflows.audits",
     "sheet_names": "poscount.workflows.inspection",
     "trend": "poscount.workflows.change",
@@ -56,20 +56,20 @@ _PLACES = {
     "whole_page": "poscount.plotting.page",
     "write_csv": "poscount.workflows.results",
     "write_rows": "poscount.workflows.audits",
-    "write_whole": "poscount.output_files",
+    "write_whole": "poscount.storage.writer",
 }
 
 if TYPE_CHECKING:
     from poscount.files.arrow import OnProgress
     from poscount.files.csv_format import CsvFormat
-    from poscount.output_files import (
+    from poscount.plotting.page import picture_element, whole_page
+    from poscount.storage.writer import (
         append_text,
         csv_writer,
         is_standard_output,
         replacing,
         write_whole,
     )
-    from poscount.plotting.page import picture_element, whole_page
     from poscount.workflows.audits import ListedRows, audit, likely_positives, settle, write_rows
     from poscount.workflows.change import WatchedWindow, compare, trend, watch_stream
     from poscount.workflows.columns import describe_columns, describe_targets

@@ -20,16 +20,16 @@ from poscount.auditing.label_table import (
 from poscount.auditing.likely import likely_rows
 from poscount.auditing.settlement import Settlement
 from poscount.auditing.settling import settle_drawn
-from poscount.base import Quantifier
+from poscount.base.quantifier import Quantifier
+from poscount.data.validation import as_frame_with_names
 from poscount.engines.count_files import BytesRead
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import model_columns
 from poscount.files.reading import expand, read_batches, read_table
-from poscount.output_files import csv_writer, write_whole
 from poscount.seeds import RandomState, seed_of
-from poscount.validation import as_frame_with_names
+from poscount.storage.writer import csv_writer, write_whole
 from poscount.workflows.estimates import COUNTS_SUFFIX, Watch, unwatched
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from poscount.base import Quantifier
+from poscount.base.counting import BatchCounter
+from poscount.base.quantifier import Quantifier
 from poscount.change import ChangeDetector, Reading, Trend
 from poscount.change.series import Baseline
 from poscount.change.series import trend as find_trend
 from poscount.checks.second_sample import Comparison
-from poscount.counting import BatchCounter
+from poscount.data.grouping import period_label, period_number, period_of
 from poscount.diagnostics.two_samples import compare_samples
 from poscount.engines.sliding_windows import Window, windows
 from poscount.errors import InputError
@@ -18,7 +19,6 @@ from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import model_columns
 from poscount.files.reading import read_batches
 from poscount.files.streams import source_name
-from poscount.grouping import period_label, period_number, period_of
 from poscount.workflows.estimates import Watch, count, count_groups, unwatched
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from poscount.base import Quantifier
-from poscount.reusable.multi_rcq import MultiRCQ
+from poscount.base.quantifier import Quantifier
+from poscount.methods.regions.multi_rcq import MultiRCQ
 
 
 class ModelColumn(NamedTuple):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from poscount.data.grouping import periods, times_in_text
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.features import is_text
-from poscount.grouping import periods, times_in_text
 
 _PERIODS = ("day", "week", "month", "year", "hour")
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?$"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from poscount import diagnostics
-from poscount.base import Quantifier
+from poscount.base.quantifier import Quantifier
 from poscount.diagnostics import Diagnosis
 from poscount.errors import InputError
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat

@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from poscount import registry
-from poscount.base import Quantifier
-from poscount.counting import CountingQuantifier
-from poscount.counts import Counts, GroupedCounts
+from poscount.base.counting import CountingQuantifier
+from poscount.base.quantifier import Quantifier
+from poscount.counts.counts import Counts, GroupedCounts
 from poscount.engines.dispatch import count_listed
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
@@ -18,10 +18,10 @@ from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import choose_features
 from poscount.files.reading import expand, read_files
 from poscount.files.sampling import read_rows
-from poscount.prevalence import Prevalence
-from poscount.reusable.multi_rcq import MultiRCQ
+from poscount.methods.regions.multi_rcq import MultiRCQ
+from poscount.results.prevalence import Prevalence
+from poscount.results.target_shares import TargetShares
 from poscount.scorers.out_of_fold import N_FOLDS
-from poscount.target_shares import TargetShares
 from poscount.workflows.results import RESERVED, TARGET, Result
 
 # Called with a title for all that is counted in one go; gives a context with a progress function

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from poscount import output_files
 from poscount.errors import InputError
 from poscount.files.reading import expand
+from poscount.storage import writer as output_files
 
 
 def check_output(path: str | None, inputs: Sequence[str | None] = ()) -> None:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from poscount.answer_table import SharedCaution, in_words, shared_cautions
-from poscount.output_files import csv_writer, write_whole
-from poscount.prevalence import Prevalence
+from poscount.results.prevalence import Prevalence
+from poscount.results.tables import SharedCaution, in_words, shared_cautions
+from poscount.storage.writer import csv_writer, write_whole
 
 if TYPE_CHECKING:
     from poscount.change import Trend
@@ -183,7 +183,7 @@ def _draw_prevalences(results: Sequence[Result], truth: Sequence[float] | None) 
 def _draw_targets(results: Sequence[Result], truth: Sequence[float] | None) -> Any:
     from poscount.plotting.prevalences import group_label
     from poscount.plotting.target_shares import TargetSharesDisplay
-    from poscount.target_shares import TargetShares
+    from poscount.results.target_shares import TargetShares
 
     labels = [group_label(list(result.group.values())[:-1]) or "sample" for result in results]
     n_targets = len({result.target for result in results})

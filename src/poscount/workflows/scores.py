@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from poscount.base import Quantifier
-from poscount.counting import BatchCounter, CountingQuantifier
+from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.quantifier import Quantifier
 from poscount.engines.count_files import count_files
 from poscount.errors import InputError
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat

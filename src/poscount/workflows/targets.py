@@ -11,7 +11,7 @@ from poscount.errors import InputError
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import choose_features, chosen_columns
 from poscount.files.reading import FileRows, expand, join_tables, read_files
-from poscount.reusable.multi_rcq import MultiRCQ
+from poscount.methods.regions.multi_rcq import MultiRCQ
 
 
 def fit_targets(

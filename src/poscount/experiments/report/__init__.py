@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from poscount.output_files import check_output, write_whole
+from poscount.storage.writer import check_output, write_whole
 
 if TYPE_CHECKING:
     from poscount.experiments.report.document import ReportTable

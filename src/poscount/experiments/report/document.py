@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from poscount.output_files import csv_writer
 from poscount.plotting.display import Display, png, pyplot
 from poscount.plotting.page import picture_element, whole_page
+from poscount.storage.writer import csv_writer
 
 # Tables with more rows are left out of the HTML page.
 _MAX_ROWS = 400

@@ -1,0 +1,1 @@
+"""What all quantifiers share: taking data in, counting, and making answers of estimates."""

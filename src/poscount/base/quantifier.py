@@ -1,0 +1,307 @@
+"""What all quantifiers share: taking data in, and the way from rows to a prevalence."""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import narwhals as nw
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from poscount.base import constraints
+from poscount.data.columns import Columns
+from poscount.data.grouping import group_codes, group_keys, require_grouping
+from poscount.data.rows import InputSupport, Rows
+from poscount.data.validation import (
+    as_frame,
+    as_frame_with_names,
+    columns_of_older,
+    learn_rows,
+    sample_rows,
+)
+from poscount.errors import InputError, require_rows
+from poscount.results.groups import GroupAnswers
+from poscount.results.prevalence import Estimate, Prevalence, as_columns
+from poscount.seeds import seed_of
+from poscount.storage import model_files
+from poscount.storage.schema import Field, ListOf, MayLack, Part, Text, Whole, require
+
+# Parameters that all methods share, about the tables that they take.
+TABLE_CONSTRAINTS = {
+    "missing": [constraints.StrOptions({"value", "error"})],
+    "text": [constraints.StrOptions({"category", "error"})],
+}
+
+
+class Quantifier(BaseEstimator):
+    """Learns from positives alone, and then estimates the share of positives in a sample.
+
+    A subclass stores its parameters in ``__init__``, learns in `_learn` and answers in `_quantify`.
+    It has a parameter `random_state`, and leaves everything else to this class.
+
+    Attributes
+    ----------
+    n_labeled_ : int
+        Number of positives.
+    seed_ : int
+        Seed of everything random; passed as `random_state`, it reproduces the model.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the positives were a frame.
+    numeric_features_ : list of str
+        The features that were numbers.
+    columns_ : Columns
+        What became of each column: its kind, its categories, what is missing.
+    projection_ : Projection
+        How sparse rows, or those of more than 200 columns, were projected; only then, and only in
+        methods that take them.
+    """
+
+    # For methods of one's own that do not have these parameters.
+    missing: str = "value"
+    text: str = "category"
+    random_state: Any
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "n_labeled_": Whole(1, size="positives"),
+        "seed_": Whole(0, 2**32 - 1),
+        "n_features_in_": Whole(1, size="features"),
+        "feature_names_in_": MayLack(ListOf(Text(), "features", distinct=True, array=True)),
+        "numeric_features_": MayLack(ListOf(Text(), distinct=True)),
+        "columns_": MayLack(Part("Columns")),
+        "projection_": MayLack(Part("Projection")),
+    }
+
+    def fit(self, positives: Any, y: Any = None, *, features: Sequence[str] | None = None) -> Self:
+        """Learn from labelled positives.
+
+        Parameters
+        ----------
+        positives : array or frame of shape (n_labeled, n_features)
+            Labelled positives and nothing else.
+        y : ignored
+            Exists for compatibility with scikit-learn.
+        features : sequence of str, optional
+            Columns to use, if the positives are a frame with others as well.
+        """
+        self._validate_params()
+        self.seed_ = seed_of(self.random_state)
+        positives, features = self._set_apart(positives, features)
+        rows = learn_rows(self, positives, features, self._input_support())
+        self.n_labeled_ = len(rows)
+        self._learn(rows)
+        return self
+
+    def quantify(self, sample: Any, *, weights: Any = None) -> Prevalence:
+        """Estimate the share of positives in a sample.
+
+        Parameters
+        ----------
+        sample : array or frame
+            Unlabeled rows. The columns of a frame are chosen by name; others are ignored.
+        weights : array-like or str, optional
+            Weight of each row, or the column of the frame that has it; only for methods that count
+            (`CountingQuantifier`). If all weights are whole numbers, they are numbers of
+            repetitions; otherwise they are survey weights (`poscount.counts.weights.WeightSums`).
+        """
+        self._refuse_weights(weights)
+        return self._quantify(self._sample(sample, allow_empty=False))
+
+    def predict(self, X: Any) -> Prevalence:
+        """Same as `quantify`, for pipelines; as strict about column names as scikit-learn."""
+        check_is_fitted(self)
+        if as_frame(X) is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return self.quantify(X)
+
+    def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:
+        """Estimate the share of positives in each group of a frame.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame
+        by : str or sequence of str
+            Column or columns whose values define the groups, or periods of the time in a column:
+            ``"year(date)"``, ``"month(date)"``, ``"week(date)"``, ``"day(date)"``,
+            ``"hour(date)"``. A missing value is a group of its own.
+        weights : array-like or str, optional
+            As in `quantify`; groups in which all weights are 0 have no answer.
+
+        Returns
+        -------
+        frame of the caller's kind
+            One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
+            `count`, `n`, `verdict` (its grade) and `warnings` (their codes).
+        """
+        groups, columns = self._columns_by_group(frame, by, weights)
+        return self._as_table(groups, columns)
+
+    @staticmethod
+    def _as_table(groups: nw.DataFrame, columns: dict[str, list[Any]]) -> Any:
+        """A frame of the caller's kind, with columns beside those of the groups."""
+        clash = sorted(set(groups.columns) & set(columns))
+        if clash:
+            raise InputError(
+                "the result has a column of this name; rename the grouping column.",
+                column=clash[0],
+            )
+        backend = groups.implementation
+        series = [nw.new_series(name, values, backend=backend) for name, values in columns.items()]
+        return groups.with_columns(*series).to_native()
+
+    def quantify_groups(
+        self, frame: Any, by: str | Sequence[str], *, weights: Any = None
+    ) -> GroupAnswers[Prevalence]:
+        """Estimate the share of positives in each group of a frame, as `Prevalence` objects.
+
+        Parameters
+        ----------
+        frame, by, weights
+            As in `quantify_by`.
+
+        Returns
+        -------
+        GroupAnswers
+            A dictionary from the values of the grouping columns, as a tuple, to a `Prevalence`;
+            printed, it is a table.
+        """
+        groups, answers = self._answers_by_group(frame, by, weights)
+        return GroupAnswers(zip(group_keys(groups), answers, strict=True), groups.columns)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `poscount.load` reads."""
+        check_is_fitted(self)
+        model_files.save(self, path)
+
+    def complete(self) -> None:
+        """Add what a model from an older file lacks; called when it has been loaded."""
+        # Models that are parameters of others, such as Minimum's, are not fitted.
+        fitted = hasattr(self, "n_features_in_")
+        if fitted and not hasattr(self, "columns_") and self._input_support().coded:
+            self.columns_ = columns_of_older(self)
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        accepts = self._input_support()
+        require(hasattr(self, "columns_") == accepts.coded, "its columns are missing.")
+        numeric = getattr(self, "numeric_features_", [])
+        if not accepts.coded:
+            require(self._has_features(numeric), "it has no such numeric features.")
+            return
+        columns = self.columns_
+        # Their number first: it may be too large for a list of that many names.
+        same = len(columns.names_) == self.n_features_in_ and columns.names_ == self.feature_names
+        require(same, "its columns are not its features.")
+        if hasattr(self, "numeric_features_"):
+            numbers = [columns.names_[j] for j in columns.numbers]
+            require(numeric == numbers, "its numeric features are not its columns of numbers.")
+        given = getattr(self, "n_given_", None)
+        # Sparse rows, and older files, do not say how many.
+        if columns.n_ > 1:
+            agree = columns.n_ == self.n_labeled_ if given is None else columns.n_ >= given
+            require(agree, "its columns were learned from another number of positives.")
+        if hasattr(self, "projection_"):
+            require(accepts.wide, "it cannot have a projection.")
+            n_projected = len(self.projection_.dimension_)
+            require(n_projected == columns.n_design, "its projection is of other columns.")
+
+    def _has_features(self, asked: list[str]) -> bool:
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            return set(asked) <= set(names)
+        places = (re.fullmatch("x([0-9]{1,18})", name) for name in asked)
+        return all(place and int(place[1]) < self.n_features_in_ for place in places)
+
+    def _set_apart(
+        self, positives: Any, features: Sequence[str] | None
+    ) -> tuple[Any, Sequence[str] | None]:
+        """Take from the positives what a method needs and is no feature."""
+        return positives, features
+
+    def _input_support(self) -> InputSupport:
+        missing, text = self.missing == "value", self.text == "category"
+        return InputSupport(nan=missing, text=text, coded=True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        accepts = self._input_support()
+        tags.input_tags.allow_nan = accepts.nan
+        tags.input_tags.categorical = tags.input_tags.string = accepts.text
+        return tags
+
+    @property
+    def block_columns(self) -> Columns:
+        """Columns of the rows as the method gets them: those of the table, or its projection."""
+        projection = getattr(self, "projection_", None)
+        return self.columns_ if projection is None else Columns.plain(projection.names)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features; x0, x1, ... if the positives had none."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"x{j}" for j in range(self.n_features_in_)]
+        return [str(name) for name in names]
+
+    def _sample(self, sample: Any, *, allow_empty: bool = True) -> Rows:
+        check_is_fitted(self)
+        rows = sample_rows(self, sample, self._input_support())
+        if not allow_empty:
+            require_rows(len(rows))
+        return rows
+
+    def _prevalence(
+        self, estimate: Estimate, n_rows: int, total_weight: float | None = None
+    ) -> Prevalence:
+        return Prevalence(
+            estimate.value,
+            n_labeled=self.n_labeled_,
+            n_unlabeled=n_rows,
+            total_weight=total_weight,
+            method=type(self).__name__,
+            interval=estimate.interval,
+            warnings=estimate.warnings,
+            details={"seed": self.seed_, **estimate.details},
+        )
+
+    def _refuse_weights(self, weights: Any) -> None:
+        if weights is not None:
+            raise InputError(
+                f"{type(self).__name__} cannot use weights, because it looks at rows and not at "
+                "counts: use a reusable method such as RCQ.",
+                option="weights",
+                leave_out=True,
+            )
+
+    def _answers_by_group(
+        self, frame: Any, by: str | Sequence[str], weights: Any
+    ) -> tuple[nw.DataFrame, list[Prevalence]]:
+        self._refuse_weights(weights)
+        wrapped = as_frame_with_names(frame)
+        groups, codes = group_codes(wrapped, require_grouping(by))
+        require_rows(len(groups))
+        return groups, self._quantify_groups(wrapped, codes, len(groups))
+
+    def _columns_by_group(
+        self, frame: Any, by: str | Sequence[str], weights: Any
+    ) -> tuple[nw.DataFrame, dict[str, Any]]:
+        """Groups, and the columns of their answers."""
+        groups, answers = self._answers_by_group(frame, by, weights)
+        return groups, as_columns(answers)
+
+    def _quantify_groups(
+        self, frame: nw.DataFrame, codes: np.ndarray, n_groups: int
+    ) -> list[Prevalence]:
+        return [self.quantify(frame.filter((codes == i).tolist())) for i in range(n_groups)]
+
+    @abstractmethod
+    def _learn(self, rows: Rows) -> None: ...
+
+    @abstractmethod
+    def _quantify(self, rows: Rows) -> Prevalence: ...

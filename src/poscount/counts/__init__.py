@@ -1,0 +1,1 @@
+"""Counts of rows in cells, which add up; what they count is up to the methods."""

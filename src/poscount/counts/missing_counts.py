@@ -1,0 +1,121 @@
+"""Rows of samples whose value is missing, or is a word that no positive has, column by column."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poscount.data.columns import Columns
+
+
+class GapCounts(NamedTuple):
+    """Rows without a value that the positives could have.
+
+    Attributes
+    ----------
+    missing : ndarray of shape (..., n_columns)
+        Rows without a value.
+    unseen : ndarray of shape (..., n_columns)
+        Rows with a word that no positive has; 0 for numbers.
+    incomplete : ndarray of shape (...)
+        Rows that lack any value.
+    """
+
+    missing: np.ndarray
+    unseen: np.ndarray
+    incomplete: np.ndarray
+
+    @classmethod
+    def of_cells(cls, cells: np.ndarray, columns: Columns) -> GapCounts:
+        """Read counts of shape (..., n_gap_cells)."""
+        n = len(columns.kinds_)
+        unseen = np.zeros((*cells.shape[:-1], n), cells.dtype)
+        unseen[..., columns.words] = cells[..., n + 1 :]
+        return cls(cells[..., :n], unseen, cells[..., n])
+
+    def could_be_of(self, totals: np.ndarray) -> bool:
+        """Whether so many rows, or rows of this weight, can have these gaps."""
+        most = self.missing.max(axis=-1)
+        # As floats, because a sum over many columns may be larger than any int64.
+        together = self.missing.sum(axis=-1, dtype=np.float64)
+        enough = (most <= self.incomplete) & (self.incomplete <= together * (1 + 1e-9))
+        known = self.missing + self.unseen <= totals[:, np.newaxis]
+        return bool(enough.all() and (self.incomplete <= totals).all() and known.all())
+
+
+def n_gap_cells(columns: Columns) -> int:
+    """Number of cells that `count_gaps` fills."""
+    return len(columns.kinds_) + 1 + len(columns.words)
+
+
+def count_gaps(
+    coded: np.ndarray,
+    columns: Columns,
+    starts: np.ndarray | None,
+    flat: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> None:
+    """Add rows to counts.
+
+    Parameters
+    ----------
+    coded : ndarray of shape (n_rows, n_columns)
+        Codes, from `poscount.data.rows.Rows`.
+    columns : Columns
+    starts : ndarray of int, shape (n_rows,), or None
+        Where the counts of each row's group start in `flat`; None for one group.
+    flat : ndarray of int64
+        Counts, which are added to.
+    weights : ndarray of int64, shape (n_rows,), optional
+        Of the rows, if they have groups; otherwise each counts 1.
+    """
+    n = len(columns.kinds_)
+    with np.errstate(over="ignore", invalid="ignore"):
+        any_missing = np.isnan(np.sum(coded))
+    found = []
+    if any_missing:
+        gaps = np.isnan(coded)
+        found += [*enumerate(gaps.T), (n, gaps.any(axis=1))]
+    found += [
+        (n + 1 + i, coded[:, j] == columns.unseen(j)) for i, j in enumerate(columns.words.tolist())
+    ]
+    for cell, rows in found:
+        if starts is None:
+            flat[cell] += np.count_nonzero(rows)
+        else:
+            add_to(flat, starts[rows] + cell, None if weights is None else weights[rows])
+
+
+def add_to(
+    flat: np.ndarray,
+    places: np.ndarray,
+    weights: np.ndarray | None,
+    kept: np.ndarray | None = None,
+) -> None:
+    """Add rows to counts at their places, of shape (..., n_rows): 1 each, or their weights.
+
+    Parameters
+    ----------
+    flat : ndarray of int64
+        Counts, which are added to.
+    places : ndarray of int, shape (..., n_rows)
+    weights : ndarray of int64, shape (n_rows,), or None
+    kept : ndarray of bool, shape (..., n_rows), optional
+        The places that count.
+
+    Examples
+    --------
+    >>> counts = np.zeros(3, np.int64)
+    >>> add_to(counts, np.array([[0, 0], [1, 2]]), np.array([5, 7]))
+    >>> counts
+    array([12,  5,  7])
+    """
+    if weights is None:
+        np.add.at(flat, places if kept is None else places[kept], 1)
+        return
+    # One line at a time: given more lines than one, numpy 2.4 reads beyond the end of the weights.
+    lines = np.atleast_2d(places)
+    counted = np.ones(lines.shape, bool) if kept is None else np.atleast_2d(kept)
+    for line, used in zip(lines, counted, strict=True):
+        np.add.at(flat, line[used], weights[used])

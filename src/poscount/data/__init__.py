@@ -1,0 +1,1 @@
+"""From whatever the user has to blocks of numbers; no statistics of positives live here."""

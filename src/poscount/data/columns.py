@@ -1,0 +1,458 @@
+"""The columns of a table: numbers and categories, as the positives have them.
+
+A table becomes a matrix of codes. A number is itself; a category is its place among those that the
+positives have; what is missing is NaN. For a score, which needs numbers, the codes become a design
+matrix. Both are learned from the positives alone and are part of the model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.linalg import block_diag
+from sklearn.base import BaseEstimator
+
+from poscount.data.categories import Words
+from poscount.data.imputation import GapFilling, learn_filling
+from poscount.errors import join_names
+from poscount.storage.schema import Array, Field, ListOf, Text, Whole, require
+
+# Positives that have a category, for it to be told apart from the other rare ones.
+FEWEST = 5
+MOST_CATEGORIES = 30
+_IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|idx|key|rowid)$", re.IGNORECASE)
+# Fewer rows do not tell, and text is taken for identifiers if this share of it is different.
+FEW_ROWS, MOSTLY_DIFFERENT = 20, 0.9
+
+
+class Column(NamedTuple):
+    """A column of the positives, and what a model makes of it.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "category", "date"}
+        A date is not used, unless it was asked for by name; then it is a number of days.
+    missing : float
+        Share of the positives without a value.
+    categories : tuple of str
+        Categories that are told apart, in alphabetical order.
+    rare : tuple of str
+        Categories that few positives have; together they are one more category.
+    mean : float or None
+        Of the positives' numbers. From it and from the row's other numbers comes the number that
+        stands for a missing one in the score (`poscount.data.imputation`). Regions use no such
+        number: there, missing is a value of its own.
+    """
+
+    name: str
+    kind: str
+    missing: float = 0.0
+    categories: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()
+    mean: float | None = None
+
+    @property
+    def use(self) -> str:
+        """What a model does with it, in a few words."""
+        if self.kind == "date":
+            return "not used"
+        words = ["used as a number"]
+        if self.kind == "category":
+            n = len(self.categories)
+            words = [f"used as {n} {'category' if n == 1 else 'categories'}"]
+            words[0] += f" ({join_names(self.categories)})" if n else ""
+            if self.rare:
+                n = len(self.rare)
+                words.append("1 rare one" if n == 1 else f"{n} rare ones counted as one")
+        if self.missing:
+            words.append(f"missing in {100 * self.missing:.3g} % of the positives")
+        return ", ".join(words)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.use}"
+
+
+class Columns(BaseEstimator):
+    """Kinds of the columns of a table, their categories, and what stands for missing values.
+
+    Attributes
+    ----------
+    names_, kinds_ : list of str
+        Name and kind ("number" or "category") of each column that is used.
+    missing_ : ndarray of int
+        Positives without a value in each.
+    n_ : int
+        Number of positives.
+    incomplete_ : int
+        Positives that lack any value.
+    centres_, scales_, precision_ : ndarray
+        What stands for a missing number in the score, as in `poscount.data.imputation.GapFilling`.
+    categories_, rare_ : list of list of str
+        As in `Column`; empty for numbers.
+    shares_ : list of ndarray
+        Share of each category, and last of the rare ones, in the positives that have a value.
+    left_out_ : list of str
+        Dates that are not used.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"size": [1.0, None] * 10, "site": ["north", "south"] * 10})
+    >>> from poscount import RCQ
+    >>> for column in RCQ(random_state=0).fit(table).columns_:
+    ...     print(column)
+    size: used as a number, missing in 50 % of the positives
+    site: used as 2 categories (north, south)
+    """
+
+    names_: list[str]
+    kinds_: list[str]
+    missing_: np.ndarray
+    n_: int
+    incomplete_: int
+    centres_: np.ndarray
+    scales_: np.ndarray
+    precision_: np.ndarray
+    categories_: list[list[str]]
+    rare_: list[list[str]]
+    shares_: list[np.ndarray]
+    left_out_: list[str]
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "names_": ListOf(Text(), "columns", distinct=True),
+        "kinds_": ListOf(Text(("number", "category")), "columns"),
+        "missing_": Array("int64", ("columns",), least=0),
+        "n_": Whole(1),
+        "incomplete_": Whole(),
+        "centres_": Array("float64", ("numbers",)),
+        "scales_": Array("float64", ("numbers",), least=5e-324),
+        "precision_": Array("float64", ("correlated", "correlated")),
+        "categories_": ListOf(ListOf(Text(), distinct=True), "columns"),
+        "rare_": ListOf(ListOf(Text(), distinct=True), "columns"),
+        "shares_": ListOf(Array("float64", (None,), least=0, most=1), "columns"),
+        "left_out_": ListOf(Text(), distinct=True),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        require(len(self) > len(self.left_out_), "a table without columns is none.")
+        require(not set(self.left_out_) & set(self.names_), "a column is used and left out.")
+        n_missing = int(self.missing_.max())
+        incomplete = n_missing <= self.incomplete_ <= min(self.n_, int(self.missing_.sum()))
+        require(incomplete, "more or fewer positives lack a value than any column says.")
+        require(len(self.centres_) == len(self.numbers), "a column of numbers has no mean.")
+        self._filling.check()
+        for j, kind in enumerate(self.kinds_):
+            if kind == "category":
+                self._check_words(j)
+            else:
+                n_words = len(self.categories_[j]) + len(self.rare_[j]) + len(self.shares_[j])
+                require(not n_words, "a column of numbers has categories.")
+
+    def _check_words(self, j: int) -> None:
+        frequent, rare, shares = self.categories_[j], self.rare_[j], self.shares_[j]
+        require(frequent == sorted(frequent) and rare == sorted(rare), "categories are unordered.")
+        require(not set(frequent) & set(rare), "a category is frequent and rare.")
+        require(len(frequent) <= MOST_CATEGORIES, "a column has too many categories.")
+        require(len(shares) == len(frequent) + 1, "a category has no share of the positives.")
+        n = self.n_ - int(self.missing_[j])
+        sizes = shares * max(n, 1)
+        whole = np.abs(sizes - sizes.round()).max() < 1e-6 and round(sizes.sum()) == max(n, 1)
+        # Of no words at all, the last share is 1 by convention.
+        n_rare = round(sizes[-1]) if n else 0
+        fits = (n_rare > 0) == bool(rare) and n_rare >= len(rare)
+        enough = (sizes[:-1].round() >= FEWEST).all()
+        require(whole and fits and enough, "the shares of categories are impossible.")
+
+    @classmethod
+    def plain(cls, names: Sequence[str]) -> Columns:
+        """Columns of numbers without gaps."""
+        columns = cls()
+        columns.names_, columns.kinds_ = list(names), ["number"] * len(names)
+        columns.missing_ = np.zeros(len(names), np.int64)
+        columns.n_, columns.incomplete_ = 1, 0
+        n = len(names)
+        columns.centres_, columns.scales_ = np.zeros(n), np.ones(n)
+        columns.precision_ = np.empty((0, 0))
+        columns.categories_ = [[] for _ in names]
+        columns.rare_ = [[] for _ in names]
+        columns.shares_ = [np.empty(0) for _ in names]
+        columns.left_out_ = []
+        return columns
+
+    @classmethod
+    def of_numbers(cls, names: Sequence[str], numbers: np.ndarray) -> Columns:
+        """Learn from positives that are numbers, of shape (n_columns, n_rows)."""
+        columns = cls.plain(names)
+        gaps = np.isnan(numbers)
+        columns.n_ = numbers.shape[1]
+        columns.missing_ = np.count_nonzero(gaps, axis=1)
+        columns.incomplete_ = int(np.count_nonzero(gaps.any(axis=0)))
+        columns.centres_, columns.scales_, columns.precision_ = learn_filling(numbers)
+        return columns
+
+    @classmethod
+    def learn(
+        cls, names: Sequence[str], values: Iterator[np.ndarray | Words], left_out: Sequence[str]
+    ) -> Columns:
+        """Learn from the columns of the positives, each as numbers or as words."""
+        columns = cls.plain(names)
+        columns.left_out_ = list(left_out)
+        numbers = []
+        incomplete: np.ndarray | bool = False
+        for j, column in enumerate(values):
+            if isinstance(column, Words):
+                columns._learn_words(j, column)
+                gaps = column.places < 0
+            else:
+                gaps = np.isnan(column)
+                numbers.append(column)
+            columns.n_, columns.missing_[j] = len(gaps), np.count_nonzero(gaps)
+            incomplete = incomplete | gaps
+        columns.incomplete_ = int(np.count_nonzero(incomplete))
+        filling = learn_filling(np.array(numbers).reshape(len(numbers), columns.n_))
+        columns.centres_, columns.scales_, columns.precision_ = filling
+        return columns
+
+    def with_numbers(self, names: Sequence[str]) -> Columns:
+        """The same columns, and behind them numbers that every row has."""
+        columns, more = Columns(), Columns.plain(names)
+        for name in ("names_", "kinds_", "categories_", "rare_", "shares_"):
+            setattr(columns, name, [*getattr(self, name), *getattr(more, name)])
+        for name in ("missing_", "centres_", "scales_"):
+            setattr(columns, name, np.concatenate([getattr(self, name), getattr(more, name)]))
+        # They say nothing about what is missing in others.
+        columns.precision_ = self.precision_
+        if len(self.precision_):
+            columns.precision_ = block_diag(self.precision_, np.eye(len(names)))
+        columns.n_, columns.incomplete_ = self.n_, self.incomplete_
+        columns.left_out_ = list(self.left_out_)
+        return columns
+
+    def _learn_words(self, j: int, column: Words) -> None:
+        there = column.places >= 0
+        self.kinds_[j] = "category"
+        sizes = np.bincount(column.places[there], minlength=len(column.distinct))
+        # The alphabet decides between categories of one size.
+        ranked = sorted(zip(-sizes, column.distinct, strict=True))
+        frequent = [word for size, word in ranked if -size >= FEWEST][:MOST_CATEGORIES]
+        self.categories_[j] = sorted(frequent)
+        found = dict(zip(column.distinct, sizes.tolist(), strict=True))
+        shares = np.array([found[word] for word in self.categories_[j]], float)
+        total = max(int(sizes.sum()), 1)
+        self.shares_[j] = np.append(shares, total - shares.sum()) / total
+        self.rare_[j] = sorted({word for size, word in ranked if size < 0} - set(frequent))
+
+    def __len__(self) -> int:
+        return len(self.names_) + len(self.left_out_)
+
+    def __iter__(self) -> Iterator[Column]:
+        means = iter(self.centres_.tolist())
+        for j, kind in enumerate(self.kinds_):
+            yield Column(
+                self.names_[j],
+                kind,
+                float(self.missing_[j] / self.n_),
+                tuple(self.categories_[j]),
+                tuple(self.rare_[j]),
+                next(means) if kind == "number" else None,
+            )
+        for name in self.left_out_:
+            yield Column(name, "date")
+
+    def __getitem__(self, name: str) -> Column:
+        return next(column for column in self if column.name == name)
+
+    # Of a table, as codes
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Places of the columns of numbers."""
+        return np.flatnonzero(np.array(self.kinds_) == "number")
+
+    @property
+    def words(self) -> np.ndarray:
+        """Places of the columns of categories."""
+        return np.flatnonzero(np.array(self.kinds_) == "category")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers, of which no positive lacks any."""
+        return self.all_numbers and not self.missing_.any()
+
+    @property
+    def all_numbers(self) -> bool:
+        """Whether there is no column of categories."""
+        return "category" not in self.kinds_
+
+    def n_values(self, j: int) -> int:
+        """Values of a column of categories: its categories, and one for all rare ones."""
+        return len(self.categories_[j]) + bool(self.rare_[j])
+
+    def unseen(self, j: int) -> int:
+        """Code of the words that no positive has."""
+        return len(self.categories_[j]) + 1
+
+    def code_words(self, j: int, column: Words) -> np.ndarray:
+        """Codes of a column of categories.
+
+        They are the place among `categories_`; one more for rare ones and two more for words that
+        no positive has, whether or not there are any; NaN for missing.
+        """
+        n = len(self.categories_[j])
+        known = {word: float(i) for i, word in enumerate(self.categories_[j])}
+        known |= dict.fromkeys(self.rare_[j], float(n))
+        codes = [known.get(word, float(self.unseen(j))) for word in column.distinct]
+        # The last one is taken by the place -1.
+        return np.array([*codes, np.nan])[column.places]
+
+    # Codes, as bins of regions
+
+    def n_bins(self, j: int) -> int:
+        """Bins of a column of categories: its values, and missing if some positives are."""
+        return self.n_values(j) + bool(self.missing_[j])
+
+    def bins(self, j: int) -> list[str]:
+        """What the bins of a column of categories are called."""
+        rare = ["a rare one"] if self.rare_[j] else []
+        return [*self.categories_[j], *rare, *(["missing"] if self.missing_[j] else [])]
+
+    def bins_of_codes(self, places: np.ndarray) -> np.ndarray:
+        """Bin of each code of columns of categories; 255 where no positive has the value.
+
+        Returns
+        -------
+        ndarray of uint8, shape (n_places, n_codes + 1)
+            The last one of each line is that of missing values.
+        """
+        n_codes = max((self.unseen(j) for j in places.tolist()), default=0) + 1
+        bins = np.full((len(places), n_codes + 1), 255, np.uint8)
+        for line, j in zip(bins, places.tolist(), strict=True):
+            line[: self.n_values(j)] = np.arange(self.n_values(j))
+            if self.missing_[j]:
+                line[-1] = self.n_values(j)
+        return bins
+
+    def described(self) -> dict[str, Any]:
+        """What tells two models apart; nothing for numbers without gaps."""
+        if self.is_plain:
+            return {}
+        return {
+            "kinds": self.kinds_,
+            "categories": self.categories_,
+            "rare": self.rare_,
+            "missing": self.missing_.tolist(),
+            "centres": self.centres_.tolist(),
+        }
+
+    # Codes, as numbers for a score
+
+    @property
+    def gapped(self) -> np.ndarray:
+        """Places of the columns of numbers that are missing in some positives."""
+        return np.array([j for j in self.numbers if self.missing_[j]], np.intp)
+
+    @property
+    def design_names(self) -> list[str]:
+        """Names of the columns of the design matrix."""
+        names = [self.names_[j] for j in self.numbers]
+        return names + [f"{self.names_[j]} is {value}" for j, value, _ in self._indicators()]
+
+    @property
+    def n_design(self) -> int:
+        """Number of columns of the design matrix."""
+        of_words = (self.n_values(j) for j in self.words.tolist())
+        return len(self.numbers) + sum(n if n > 2 else n - 1 for n in of_words if n)
+
+    def _indicators(self) -> Iterator[tuple[int, str, int]]:
+        """Columns, values and codes that get a column of zeros and ones in the design matrix.
+
+        Of two values the second gets none, because it is where the other is not.
+        """
+        for j in self.words.tolist():
+            n = self.n_values(j)
+            for code in range(n if n > 2 else n - 1):
+                yield j, self.bins(j)[code], code
+
+    @property
+    def n_redundant(self) -> int:
+        """Columns of the design matrix that follow from others, because zeros and ones add up."""
+        return sum(self.n_values(j) > 2 for j in self.words.tolist())
+
+    def design(self, coded: np.ndarray, *, gaps: bool = False) -> np.ndarray:
+        """Finite numbers for each row of codes: numbers without gaps, then zeros and ones.
+
+        A table of numbers without gaps is returned as it is, and so are sparse rows.
+
+        Parameters
+        ----------
+        coded : ndarray of shape (n_rows, n_columns)
+        gaps : bool
+            Whether there are, at the end, zeros and ones that tell where numbers are missing. They
+            are for classifiers, which can leave them alone; a distance would consist of them.
+        """
+        if not isinstance(coded, np.ndarray):
+            return coded
+        if self.is_plain:
+            # The sum is the cheapest test for NaN.
+            with np.errstate(over="ignore", invalid="ignore"):
+                any_missing = np.isnan(np.sum(coded))
+            return self._filled(coded.T).T if any_missing else coded
+        # Columns stay columns in memory, because rows would be scattered.
+        columns = np.ascontiguousarray(coded.T, np.float64)
+        indicators = list(self._indicators())
+        gapped = self.gapped.tolist() if gaps else []
+        n_numbers = len(self.numbers)
+        made = np.empty((n_numbers + len(indicators) + len(gapped), len(coded)))
+        made[:n_numbers] = self._filled(columns[self.numbers])
+        missing = {j: rows for j in self.words.tolist() if (rows := np.isnan(columns[j])).any()}
+        for place, (j, _, code) in zip(made[n_numbers:], indicators, strict=False):
+            np.equal(columns[j], code, out=place, casting="unsafe")
+            if j in missing:
+                # What can be expected of the positives.
+                place[missing[j]] = self.shares_[j][code]
+        for place, j in zip(made[n_numbers + len(indicators) :], gapped, strict=True):
+            place[:] = np.isnan(columns[j])
+        return made.T
+
+    @property
+    def _filling(self) -> GapFilling:
+        return GapFilling(self.centres_, self.scales_, self.precision_)
+
+    def _filled(self, numbers: np.ndarray) -> np.ndarray:
+        return self._filling.fill(numbers)
+
+
+# Columns that say which row it is, and nothing about it
+
+
+def named_as_identifier(name: str) -> bool:
+    """Tell whether a name is one of identifiers, or that of an index without a name.
+
+    Examples
+    --------
+    >>> [named_as_identifier(name) for name in ("patient_id", "sampleID", "Unnamed: 0", "width")]
+    [True, True, True, False]
+    """
+    # The last two are what pandas writes for its index.
+    named = _IDENTIFIER.search(name) or re.search("[a-z]I[dD]$", name)
+    return bool(named) or name == "" or name.startswith("Unnamed:")
+
+
+def looks_like_identifier(name: str, column: np.ndarray | Words, *, whole_numbers: bool) -> bool:
+    """Tell whether a column of the positives says which row it is, and nothing about it.
+
+    By its name; or because its whole numbers are consecutive, or nearly all of its words are
+    different.
+    """
+    if named_as_identifier(name):
+        return True
+    if isinstance(column, Words):
+        n = int(np.count_nonzero(column.places >= 0))
+        return n >= FEW_ROWS and len(column.distinct) >= MOSTLY_DIFFERENT * n
+    n = len(column)
+    return whole_numbers and n >= FEW_ROWS and np.ptp(column) + 1 == n == len(np.unique(column))

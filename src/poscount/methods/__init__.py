@@ -1,0 +1,1 @@
+"""All methods, one file each: along one score here, by regions and PU methods below."""

@@ -1,0 +1,316 @@
+"""What the regions say about a sample, on one line: the facts that a calibration learns from."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from poscount.methods.regions.region_kernel import LANES, kernel
+from poscount.methods.regions.region_layout import (
+    BANDS,
+    LARGEST_SHARE,
+    SMALLEST_SHARE,
+    RegionLayout,
+)
+
+if TYPE_CHECKING:
+    from poscount.methods.regions.region_counter import CountsBeside
+    from poscount.methods.regions.regions import RegionCounts, RegionEstimates
+
+# Regions are looked at by their share of the positives.
+SHARE_LIMITS = (SMALLEST_SHARE, 0.15, 0.3, 0.5, LARGEST_SHARE)
+RATIO_QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75)
+FEW = 0.02
+# Which of PAT's 51 thresholds.
+PAT_POINTS = (0, 12, 25, 37, 50)
+# Share of the positives above each of PAT's thresholds.
+_PASSED = 1 - np.linspace(0.25, 0.75, 51)
+N_BEST = 3
+DECIMALS = 6
+
+_OF_SHARE = ["high", "high_ratio", "few_high", *(f"ratio_{q:g}" for q in RATIO_QUANTILES)]
+PROFILE = [
+    *("prevalence", "ratio", "null_ratio", "gap", "high"),
+    *("region_share", "region_ratio", "region_low", "below_ratio", "near_bound"),
+    *("log_positives", "log_rows", "log_features", "core_difference", "log_core_freedom"),
+    *("difference", "largest_difference", "mean_distance", "score_difference"),
+    *("pat", *(f"pat_{i}" for i in range(len(PAT_POINTS)))),
+    *("above_.05", "above_.1", "inside", "near_1", "near_2", "near_4"),
+    *(f"log_regions{k}" for k in range(len(SHARE_LIMITS) - 1)),
+    *(f"share{k}_{name}" for k in range(len(SHARE_LIMITS) - 1) for name in _OF_SHARE),
+    *(f"{kind}_{name}" for kind in ("whole", "features", "clusters") for name in _OF_SHARE[:2]),
+    *(f"feature{i}_high" for i in range(N_BEST)),
+    "median_feature_high",
+    *(f"band{i}_high" for i in range(len(BANDS))),
+]
+
+
+class RegionProfile:
+    """Sums up the regions of a set of positives for each sample, thousands of samples at once.
+
+    Parameters
+    ----------
+    layout : RegionLayout
+    indices : ndarray of int
+        The regions that are used, as flat indices of band and cut.
+    in_positives : ndarray
+        Positives in each of them.
+    n_labeled : int
+    """
+
+    def __init__(
+        self, layout: RegionLayout, indices: np.ndarray, in_positives: np.ndarray, n_labeled: int
+    ) -> None:
+        self._n_labeled = n_labeled
+        band, cut = np.divmod(indices, layout.cuts.shape[1])
+        shares = in_positives / n_labeled
+        # A share that is a limit up to its last bit belongs above it.
+        classes = np.searchsorted(np.array(SHARE_LIMITS[1:-1]) - 1e-9, shares, side="right")
+        self._by_share = [np.flatnonzero(classes == k) for k in range(len(SHARE_LIMITS) - 1)]
+        partition = layout.partition_of_cuts[cut]
+        kind = np.where(partition >= 0, 1, np.where(cut == 0, 0, 2))
+        self._by_kind = [np.flatnonzero(kind == k) for k in range(3)]
+        by_band = [np.flatnonzero(band == i) for i in range(len(BANDS))]
+        self._all_sets = [*self._by_share, *self._by_kind, *by_band]
+        of_features = self._by_kind[1]
+        feature = partition[of_features]
+        order = np.argsort(feature, kind="stable")
+        self._by_feature = of_features[order]
+        self._feature_starts = np.flatnonzero(np.diff(feature[order], prepend=-1))
+
+    def lines(
+        self,
+        found: RegionEstimates,
+        sets: RegionSets,
+        counts: RegionCounts,
+        beside: CountsBeside,
+        n_features: int,
+        pat_curve: np.ndarray,
+        core_difference: np.ndarray,
+        core_freedom: float,
+        in_cuts: np.ndarray,
+        positives_in_cuts: np.ndarray,
+    ) -> np.ndarray:
+        """One line for each sample, with the columns `PROFILE`; NaN where there is no such region.
+
+        Parameters
+        ----------
+        found : RegionEstimates
+        sets : RegionSets
+            Of the same samples.
+        counts : RegionCounts
+        beside : CountsBeside
+        n_features : int
+        pat_curve : ndarray of shape (n_samples, 51)
+            PAT's ratio at each of its thresholds.
+        core_difference : ndarray of shape (n_samples,)
+        core_freedom : float
+        in_cuts : ndarray of shape (n_samples, n_cuts)
+            Rows of the samples in every cut, at any score.
+        positives_in_cuts : ndarray of shape (n_cuts,)
+            The same for the positives.
+        """
+        decision, n_rows, n_samples = found.decision, counts.n_rows, len(counts.n_rows)
+        columns = [
+            *(found.prevalence, decision.ratio, found.null_ratio, found.gap, decision.region_high),
+            *(decision.region_share, decision.region_ratio, decision.region_low),
+            *sets.below,
+            np.full(n_samples, np.log(self._n_labeled)),
+            np.log(n_rows),
+            np.full(n_samples, np.log(n_features)),
+            *(core_difference, np.full(n_samples, np.log(core_freedom))),
+            *_distance(in_cuts, n_rows, positives_in_cuts, self._n_labeled),
+            np.abs(pat_curve * _PASSED - _PASSED).max(axis=1)
+            / np.sqrt(1 / self._n_labeled + 1 / n_rows),
+            *(np.median(pat_curve, axis=1), *pat_curve[:, PAT_POINTS].T),
+            *_inside(counts, beside),
+            *(np.full(n_samples, np.log1p(len(used))) for used in self._by_share),
+        ]
+        for k in range(len(self._by_share)):
+            columns += [*sets.smallest[k], sets.mean_of_few[k], *sets.quantiles[k]]
+        n_shares, n_kinds = len(self._by_share), len(self._by_kind)
+        for of_kind in sets.smallest[n_shares : n_shares + n_kinds]:
+            columns += of_kind
+        columns += _best_features(sets.of_features)
+        columns += [of_band.high for of_band in sets.smallest[n_shares + n_kinds :]]
+        lines = np.ascontiguousarray(np.array(columns).T)
+        lines[~np.isfinite(lines)] = np.nan
+        # The last bits depend on the machine, and a tree could split between them.
+        return lines.round(DECIMALS)
+
+    def sets(self, found: RegionEstimates) -> RegionSets:
+        """What sets of regions say about samples, by machine code where that is worth it."""
+        # C order, so that a group gets the bits that it gets alone.
+        ratio, low, high = (np.ascontiguousarray(values) for values in found.decision.bounds)
+        middle, near = found.decision.ratio, found.decision.region_high + found.gap / 2
+        sum_up = kernel("sum_up", *high.shape)
+        if sum_up is not None:
+            return self._compiled_sets(sum_up, ratio, low, high, middle, near)
+        below = low < middle[:, np.newaxis], high <= near[:, np.newaxis]
+        of_shares = [_of_share(ratio[:, used], high[:, used]) for used in self._by_share]
+        return RegionSets(
+            tuple(which.mean(axis=1) for which in below),
+            tuple(_smallest(ratio[:, used], high[:, used]) for used in self._all_sets),
+            tuple(mean for mean, _ in of_shares),
+            tuple(quantiles for _, quantiles in of_shares),
+            np.minimum.reduceat(high[:, self._by_feature], self._feature_starts, axis=1)
+            if len(self._feature_starts)
+            else np.empty((len(high), 0)),
+        )
+
+    def _compiled_sets(
+        self,
+        sum_up: Callable[..., Any],
+        ratio: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        middle: np.ndarray,
+        near: np.ndarray,
+    ) -> RegionSets:
+        n_samples, n_regions = high.shape
+        filled, n_few, places, members = self._for_kernel
+        n_sorted, n_features = len(n_few), len(self._feature_starts)
+        below, best = np.empty((2, n_samples)), np.empty((2, len(filled), n_samples))
+        few = np.empty((n_sorted, n_samples, n_few.max()))
+        quantiles = np.empty((n_sorted, len(RATIO_QUANTILES), n_samples))
+        of_features = np.empty((n_samples, n_features))
+        sum_up(
+            *(ratio, low, high, np.ascontiguousarray(middle), np.ascontiguousarray(near)),
+            *members[:2],
+            *(n_few, places),
+            *members[2:],
+            np.empty(n_regions * LANES),
+            *(below, best, few, quantiles, of_features),
+        )
+        missing = np.full(n_samples, np.nan)
+        smallest = [_Smallest(missing, missing)] * len(self._all_sets)
+        for i, k in enumerate(filled):
+            smallest[k] = _Smallest(*best[:, i])
+        means = [missing] * len(self._by_share)
+        of_quantiles = [(missing,) * len(RATIO_QUANTILES)] * len(self._by_share)
+        for i, k in enumerate(filled[:n_sorted]):
+            means[k] = np.ascontiguousarray(few[i, :, : n_few[i]]).mean(axis=1)
+            of_quantiles[k] = tuple(quantiles[i])
+        shares = tuple(below / n_regions)
+        return RegionSets(shares, tuple(smallest), tuple(means), tuple(of_quantiles), of_features)
+
+    @functools.cached_property
+    def _for_kernel(self) -> tuple[list[int], np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+        """Which sets have regions, what is wanted of the first ones, and the regions of all."""
+        filled = [k for k, used in enumerate(self._all_sets) if len(used)]
+        sets = [self._all_sets[k] for k in filled]
+        sizes = [len(used) for used in self._by_share if len(used)]
+        members = (
+            np.concatenate(sets).astype(np.uint64),
+            np.cumsum([0, *map(len, sets)]),
+            self._by_feature.astype(np.uint64),
+            np.append(self._feature_starts, len(self._by_feature)),
+        )
+        n_few = np.array([_n_few(n) for n in sizes], np.int64)
+        return filled, n_few, np.array([_places(n) for n in sizes], np.int64), members
+
+
+class _Smallest(NamedTuple):
+    high: np.ndarray
+    ratio: np.ndarray
+
+
+class RegionSets(NamedTuple):
+    """What sets of regions say about samples.
+
+    Attributes
+    ----------
+    below : tuple of ndarray
+        Share of the regions with a lower bound below the ratio, and of those with an upper bound
+        near the smallest.
+    smallest : tuple of _Smallest
+        Of each set: by share, by kind and by band.
+    mean_of_few : tuple of ndarray
+        Mean of the few smallest upper bounds, of the sets by share.
+    quantiles : tuple of tuple of ndarray
+        Of the ratios, of the sets by share.
+    of_features : ndarray of shape (n_samples, n_features)
+        Smallest upper bound of each feature.
+    """
+
+    below: tuple[np.ndarray, ...]
+    smallest: tuple[_Smallest, ...]
+    mean_of_few: tuple[np.ndarray, ...]
+    quantiles: tuple[tuple[np.ndarray, ...], ...]
+    of_features: np.ndarray
+
+
+def _distance(
+    in_cuts: np.ndarray, n_rows: np.ndarray, positives_in_cuts: np.ndarray, n_labeled: int
+) -> Iterator[np.ndarray]:
+    """How differently samples and positives are spread over the cuts.
+
+    The mean and the largest squared difference of their shares, in units of their variance if there
+    were no difference; and the mean squared difference itself, less what noise explains.
+    """
+    shares, of_positives = in_cuts / n_rows[:, np.newaxis], positives_in_cuts / n_labeled
+    squares = (shares - of_positives) ** 2
+    noise = 1 / n_labeled + 1 / n_rows[:, np.newaxis]
+    variance = np.maximum(of_positives * (1 - of_positives), 0.02) * noise
+    yield (squares / variance).mean(axis=1)
+    yield (squares / variance).max(axis=1)
+    yield np.sqrt(np.maximum((squares - variance).mean(axis=1), 0))
+
+
+def _inside(counts: RegionCounts, beside: CountsBeside) -> Iterator[np.ndarray]:
+    """Shares of samples that are not clearly outside of the positives: none can be larger.
+
+    Rows that score above the .05 and .1 quantiles of the positives, as multiples of .95 and .9;
+    rows in the range of the number that most rows are outside of, or with the words of a category
+    that most rows have other words for; and rows no farther away than
+    the farthest positive, or twice or four times as far.
+    """
+    all_rows, n_rows = counts.in_cuts[:, :, 0], counts.n_rows
+    shell, upper_half = (BANDS.index(band) for band in ((1, 5), (5, 8)))
+    yield (all_rows[:, shell] + all_rows[:, upper_half]) / n_rows / 0.95
+    yield all_rows[:, BANDS.index((2, 8))] / n_rows / 0.9
+    outside = beside.outside.below + beside.outside.above
+    strange = np.hstack([outside[..., 0], beside.gaps.unseen])
+    yield 1 - strange.max(axis=1) / n_rows
+    yield from (1 - beside.far.T / n_rows)
+
+
+def _smallest(ratio: np.ndarray, high: np.ndarray) -> _Smallest:
+    """Smallest upper bound and the ratio of its region."""
+    if not high.shape[1]:
+        return _Smallest(*np.full((2, len(high)), np.nan))
+    at = np.arange(len(high)), high.argmin(axis=1)
+    return _Smallest(high[at], ratio[at])
+
+
+def _of_share(ratio: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """Mean of the few smallest upper bounds, and quantiles of the ratios."""
+    n_samples, n_regions = high.shape
+    if not n_regions:
+        missing = np.full(n_samples, np.nan)
+        return missing, (missing,) * len(RATIO_QUANTILES)
+    # Sorting all of them is faster than finding the smallest.
+    smallest = np.ascontiguousarray(np.sort(high, axis=1)[:, : _n_few(n_regions)])
+    ascending = np.sort(ratio, axis=1)
+    return smallest.mean(axis=1), tuple(ascending[:, place] for place in _places(n_regions))
+
+
+def _n_few(n_regions: int) -> int:
+    return max(1, round(FEW * n_regions))
+
+
+def _places(n_regions: int) -> list[int]:
+    """Places of the quantiles among sorted ratios."""
+    return [round(q * (n_regions - 1)) for q in RATIO_QUANTILES]
+
+
+def _best_features(of_each: np.ndarray) -> list[np.ndarray]:
+    """The smallest upper bounds of features, and the median one."""
+    if not of_each.shape[1]:
+        return [np.full(len(of_each), np.nan)] * (N_BEST + 1)
+    best = np.sort(of_each, axis=1)
+    last = best.shape[1] - 1
+    return [best[:, min(i, last)] for i in (*range(N_BEST), best.shape[1] // 2)]

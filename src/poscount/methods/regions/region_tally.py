@@ -1,0 +1,167 @@
+"""Counting rows for RCQ: one pass over stacks of rows that fit into the cache."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from poscount import compiling
+from poscount.methods.regions import tally_kernel
+from poscount.methods.regions.tally_numpy import NumpyTally, add_joint, bins_of
+from poscount.methods.regions.tally_plan import TallyPlan, TallyTarget
+from poscount.scorers import Mahalanobis
+from poscount.scorers.products import STACK_NUMBERS, Multiplier, put_rows, stacks
+
+# How much longer numpy takes for rows that have groups or weights.
+COST_OF_GROUPS = 4
+
+
+class _Tally(Protocol):
+    """A way of counting."""
+
+    def add(
+        self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray
+    ) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class RegionTally:
+    """Counts rows by score cell and bin, and what lies outside; finds the bins of single rows.
+
+    Parameters
+    ----------
+    plan : TallyPlan
+    scorer : Mahalanobis
+    directions : ndarray of shape (n_design_columns, n_clusters)
+        By which rows are multiplied to find the nearest cluster.
+    """
+
+    def __init__(self, plan: TallyPlan, scorer: Mahalanobis, directions: np.ndarray) -> None:
+        self.plan = plan
+        self.scorer = scorer
+        self.directions = directions
+
+    def add(
+        self,
+        block: np.ndarray,
+        starts: np.ndarray | None,
+        weights: np.ndarray | None,
+        flat: np.ndarray,
+    ) -> np.ndarray:
+        """Add the rows of a block to counts.
+
+        Parameters
+        ----------
+        block : ndarray of shape (n_rows, n_table_columns)
+            Codes.
+        starts : ndarray of int64, shape (n_rows,), or None
+            Where the counts of each row's group start in `flat`; None for one group.
+        weights : ndarray of int64, shape (n_rows,), or None
+            What each row counts; 1 if None.
+        flat : ndarray of int64
+            Counts, which are added to.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_rows,)
+            PAT cell of each row.
+        """
+        places = np.empty(len(block), np.int64)
+        work = block.size * (1 if starts is None and weights is None else COST_OF_GROUPS)
+        way = CompiledTally if compiling.worth_compiling(work) else NumpyTally
+        design = self.plan.columns.design(block)
+        # Only numbers without gaps are scored as they are.
+        complete = design is block
+        target = TallyTarget(starts, weights, flat, places, complete)
+        tally: _Tally = way(self.plan, target)
+        score_stack = self.scorer.stack_scorer()
+        multiply = Multiplier(self.directions)
+        memory = None
+        # Half of what others have, because there is twice as much besides the stack.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, stack in stacks(design, numbers=STACK_NUMBERS // 2):
+                if memory is None:
+                    memory = np.zeros((len(stack), block.shape[1], stack.shape[2]))
+                other = memory[: len(stack)]
+                # Bins are found by what the codes are before they are centred.
+                codes, centred = (stack, other) if complete else (other, stack)
+                if not complete:
+                    put_rows(block[rows], codes)
+                scores = score_stack(stack, centred)
+                tally.add(rows, codes, scores, multiply(centred))
+        tally.finish()
+        return places
+
+    def bins(self, block: np.ndarray) -> np.ndarray:
+        """Bins of rows in all partitions: uint8, shape (n_partitions, n_rows)."""
+        design = self.plan.columns.design(block)
+        multiply = Multiplier(self.directions)
+        location = self.scorer.location_[:, np.newaxis]
+        found = [np.empty((len(self.plan.offsets), 0), np.uint8)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, stack in stacks(design):
+                stack -= location
+                nearness = multiply(stack)
+                codes = np.ascontiguousarray(block[rows].T, dtype=np.float64)
+                n_clusters, n_rows = nearness.shape[1], codes.shape[1]
+                together = nearness.transpose(1, 0, 2).reshape(n_clusters, -1)[:, :n_rows]
+                gaps = bool(np.isnan(np.sum(codes)))
+                found.append(bins_of(self.plan, codes, together, gaps))
+        return np.concatenate(found, axis=1)
+
+
+class CompiledTally:
+    """As `NumpyTally`, in machine code."""
+
+    def __init__(self, plan: TallyPlan, target: TallyTarget) -> None:
+        self._kernel = compiling.compiled(
+            tally_kernel.tally, tally_kernel.SIGNATURE, tally_kernel.INTEGERS
+        )
+        self._target = target
+        # joblib may have mapped a model's arrays, which are then not writable, and the kernel is
+        # compiled for those that are.
+        self._of_plan = tuple(
+            np.require(value, requirements="W") if isinstance(value, np.ndarray) else value
+            for value in plan[: TallyPlan._fields.index("columns")]
+        )
+        kinds = (np.int64, np.int64, np.int64, np.float64, np.uint8)
+        self._work = tuple(np.empty(tally_kernel.AT_ONCE, kind) for kind in kinds)
+        self._plan = plan
+        self._joined = target.complete and target.starts is None and target.weights is None
+        n_cells = [n for _, n in plan.together] if self._joined else []
+        self._joint_starts = np.cumsum([0, *n_cells])
+        ends = [partitions[-1] + 1 for partitions, _ in plan.together]
+        self._together = np.array([0, *ends])
+        self._joint = np.zeros(self._joint_starts[-1], np.int64)
+        self._between = np.zeros(len(plan.pat_cells), np.int64)
+
+    def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:
+        """Count the rows of a stack."""
+        starts, weights, flat, all_places, complete = self._target
+        places = all_places[rows]
+        self._kernel(
+            codes,
+            len(places),
+            scores,
+            nearness,
+            # Whatever is not used has to be of the right type.
+            places if starts is None else starts[rows],
+            starts is not None,
+            places if weights is None else weights[rows],
+            weights is not None,
+            complete,
+            *self._of_plan,
+            flat,
+            places,
+            *(self._joined, self._together, self._joint_starts, self._joint, self._between),
+            *self._work,
+        )
+
+    def finish(self) -> None:
+        """Add what was counted together to the counts of each partition."""
+        if self._joined:
+            plan, flat = self._plan, self._target.flat
+            add_joint(plan, np.split(self._joint, self._joint_starts[1:-1]), flat)
+            np.add.at(flat, plan.ends[0] + plan.pat_cells, self._between)

@@ -1,0 +1,1 @@
+"""What an answer is: prevalences, their intervals and warnings, groups of them, and tables."""

@@ -1,0 +1,483 @@
+"""The result of every quantifier: a prevalence with its interval and warnings, and conversions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
+
+from poscount.results import notebook
+from poscount.results.displays import display
+from poscount.results.verdict import Caution, Verdict, verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+
+T = TypeVar("T")
+
+
+def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: float) -> float:
+    """Share of all positives, labelled and not, that carry a label: P(labelled | positive).
+
+    Parameters
+    ----------
+    prevalence : float
+        Share of positives in the unlabeled sample.
+    n_labeled, n_unlabeled : int
+        Number of labelled positives and of unlabeled rows.
+
+    Examples
+    --------
+    >>> label_frequency(0.25, n_labeled=100, n_unlabeled=1200)
+    0.25
+    """
+    return n_labeled / (n_labeled + prevalence * n_unlabeled)
+
+
+def joint_prior(prevalence: float, n_labeled: int, n_unlabeled: float) -> float:
+    """Share of positives in the labelled and unlabeled rows together.
+
+    Parameters
+    ----------
+    prevalence : float
+        Share of positives in the unlabeled sample.
+    n_labeled, n_unlabeled : int
+        Number of labelled positives and of unlabeled rows.
+
+    Examples
+    --------
+    >>> joint_prior(0.25, n_labeled=100, n_unlabeled=100)
+    0.625
+    """
+    return (n_labeled + prevalence * n_unlabeled) / (n_labeled + n_unlabeled)
+
+
+def prevalence_from_label_frequency(
+    label_frequency: float, n_labeled: int, n_unlabeled: int
+) -> float:
+    """Prevalence in the sample from the label frequency, clipped to [0, 1].
+
+    Parameters
+    ----------
+    label_frequency : float
+        Share of all positives that carry a label.
+    n_labeled, n_unlabeled : int
+        Number of labelled positives and of unlabeled rows.
+
+    Examples
+    --------
+    >>> prevalence_from_label_frequency(0.25, n_labeled=100, n_unlabeled=1200)
+    0.25
+    """
+    return min(1.0, max(0.0, (n_labeled / label_frequency - n_labeled) / n_unlabeled))
+
+
+def prevalence_from_joint_prior(joint_prior: float, n_labeled: int, n_unlabeled: int) -> float:
+    """Prevalence in the sample from the share of positives in all rows, clipped to [0, 1].
+
+    Parameters
+    ----------
+    joint_prior : float
+        Share of positives in the labelled and unlabeled rows together.
+    n_labeled, n_unlabeled : int
+        Number of labelled positives and of unlabeled rows.
+
+    Examples
+    --------
+    >>> prevalence_from_joint_prior(0.625, n_labeled=100, n_unlabeled=100)
+    0.25
+    """
+    p = ((n_labeled + n_unlabeled) * joint_prior - n_labeled) / n_unlabeled
+    return min(1.0, max(0.0, p))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A range that contains the true prevalence of the sample with probability `level`.
+
+    It can be unpacked into its two ends.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends.
+    level : float
+        The nominal probability, such as 0.95.
+
+    Examples
+    --------
+    >>> interval = Interval(0.28, 0.34, level=0.95)
+    >>> 0.3 in interval, round(interval.width, 2)
+    (True, 0.06)
+    >>> low, high = interval
+    >>> low, high
+    (0.28, 0.34)
+    """
+
+    low: float
+    high: float
+    level: float
+
+    @property
+    def width(self) -> float:
+        """Upper end minus lower end."""
+        return self.high - self.low
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __iter__(self) -> Iterator[float]:
+        yield self.low
+        yield self.high
+
+
+class Estimate(NamedTuple):
+    """What a method computes for one sample; the base class makes a `Prevalence` of it.
+
+    Attributes
+    ----------
+    value : float
+        The prevalence, in [0, 1].
+    details : dict
+        Intermediate results of the method.
+    interval : Interval or None
+        Range for the prevalence.
+    warnings : tuple of Caution
+        Reasons to doubt it.
+    """
+
+    value: float
+    details: dict[str, Any]
+    interval: Interval | None = None
+    warnings: tuple[Caution, ...] = ()
+
+
+class MadeOnDemand(Sequence[T]):
+    """A sequence whose items are made when they are asked for, by `_make`."""
+
+    @overload
+    def __getitem__(self, i: int) -> T: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[T]: ...
+
+    def __getitem__(self, i: int | slice) -> T | list[T]:
+        if isinstance(i, slice):
+            return [self._make(j) for j in range(len(self))[i]]
+        return self._make(range(len(self))[i])
+
+    @abstractmethod
+    def _make(self, i: int) -> T: ...
+
+
+class CautionsOfSamples(Protocol):
+    """Warnings of many samples (`poscount.checks.ManyCautions`)."""
+
+    def __getitem__(self, i: int, /) -> tuple[Caution, ...]:
+        """Warnings of one sample."""
+
+    def summaries(self, likely_errors: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Grades and codes of all samples."""
+
+
+class Estimates(MadeOnDemand[Estimate]):
+    """What a method computes for many samples; a single `Estimate` is made when it is asked for.
+
+    Parameters
+    ----------
+    value, low, high : ndarray of shape (n_samples,)
+        Prevalences, and the ends of their intervals.
+    level : float
+        Of the intervals.
+    details_of : callable
+        From the number of a sample to its details.
+    warnings : sequence of tuple of Caution
+        With a method for the summaries of all samples.
+    likely_error : ndarray of shape (n_samples,), optional
+        For the verdict; NaN where it is not known.
+    """
+
+    def __init__(
+        self,
+        value: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        level: float,
+        details_of: Callable[[int], dict[str, Any]],
+        warnings: CautionsOfSamples,
+        likely_error: np.ndarray | None = None,
+    ) -> None:
+        self.value, self.low, self.high = value, low, high
+        self._level, self._details_of, self._warnings = level, details_of, warnings
+        self._likely_error = likely_error
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def _make(self, i: int) -> Estimate:
+        interval = Interval(float(self.low[i]), float(self.high[i]), self._level)
+        return Estimate(float(self.value[i]), self._details_of(i), interval, self._warnings[i])
+
+    def columns(self, n_rows: np.ndarray) -> dict[str, Any]:
+        """The columns of a table with one line per sample, as `as_columns` makes them."""
+        grades, codes = self._warnings.summaries(self._likely_error)
+        return {
+            "prevalence": self.value,
+            "low": self.low,
+            "high": self.high,
+            "count": self.value * n_rows,
+            "n": n_rows,
+            "verdict": grades,
+            "warnings": codes,
+        }
+
+
+class Prevalence(float):
+    """Share of positives in a sample: a float that carries its interval and warnings.
+
+    It goes through numpy, pandas, JSON and format strings as a plain number; `repr`, `summary`,
+    `plot` and a notebook show more. It is always the share *in the sample*, never in labelled and
+    unlabeled rows together (that is `joint_prior`). Arithmetic on it gives plain floats.
+
+    Parameters
+    ----------
+    value : float
+        The prevalence, in [0, 1].
+    n_labeled, n_unlabeled : int
+        Number of labelled positives learned from, and of rows in the sample.
+    method : str
+        Name of the quantifier.
+    interval : Interval, optional
+        Range for the prevalence of this sample.
+    warnings : iterable of Caution
+        Reasons to doubt it; empty when none was found.
+    details : mapping, optional
+        Intermediate results of the method.
+    total_weight : float, optional
+        Sum of the rows' survey weights; `n_unlabeled` without weights. `count`, `label_frequency`
+        and `joint_prior` are made of it.
+
+    Examples
+    --------
+    >>> p = Prevalence(0.25, n_labeled=100, n_unlabeled=1200, method="PAT",
+    ...                interval=Interval(0.2, 0.3, 0.95))
+    >>> p
+    Prevalence(0.250, 95% interval [0.200, 0.300], n=1200, PAT)
+    >>> print(p, f"{p:.1%}", p.count, p.label_frequency)
+    0.25 25.0% 300.0 0.25
+    >>> low, high = p.interval
+    >>> low, high
+    (0.2, 0.3)
+    """
+
+    n_labeled: int
+    n_unlabeled: int
+    method: str
+    interval: Interval | None
+    warnings: tuple[Caution, ...]
+    details: dict[str, Any]
+    total_weight: float
+
+    def __new__(
+        cls,
+        value: float,
+        *,
+        n_labeled: int,
+        n_unlabeled: int,
+        method: str,
+        interval: Interval | None = None,
+        warnings: Iterable[Caution] = (),
+        details: Mapping[str, Any] | None = None,
+        total_weight: float | None = None,
+    ) -> Prevalence:
+        """Make one here and not in `__init__`, because floats are immutable."""
+        if not 0 <= value <= 1:
+            raise ValueError(f"A prevalence lies between 0 and 1, got {value}.")
+        self = super().__new__(cls, value)
+        self.n_labeled = int(n_labeled)
+        self.n_unlabeled = int(n_unlabeled)
+        self.method = method
+        self.interval = interval
+        self.warnings = tuple(warnings)
+        self.details = dict(details or {})
+        self.total_weight = float(self.n_unlabeled if total_weight is None else total_weight)
+        return self
+
+    def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, Any]]:
+        return (float(self),), {
+            "n_labeled": self.n_labeled,
+            "n_unlabeled": self.n_unlabeled,
+            "method": self.method,
+        }
+
+    @property
+    def count(self) -> float:
+        """Estimated number of positives in the sample; with survey weights, their weight."""
+        return float(self) * self.total_weight
+
+    @property
+    def verdict(self) -> Verdict:
+        """How far it may be off, in one line."""
+        return verdict(self.details.get("likely_error"), self.warnings)
+
+    @property
+    def label_frequency(self) -> float:
+        """Share of all positives that carry a label, c = P(labelled | positive)."""
+        return label_frequency(float(self), self.n_labeled, self.total_weight)
+
+    @property
+    def joint_prior(self) -> float:
+        """Share of positives in labelled and unlabeled rows together."""
+        return joint_prior(float(self), self.n_labeled, self.total_weight)
+
+    def with_warning(self, caution: Caution) -> Prevalence:
+        """The same prevalence with one more warning, at the end."""
+        return self.replace(warnings=(*self.warnings, caution))
+
+    def replace(self, **changes: Any) -> Prevalence:
+        """The same prevalence with other attributes.
+
+        Examples
+        --------
+        >>> p = Prevalence(0.5, n_labeled=10, n_unlabeled=10, method="PAT")
+        >>> p.replace(n_labeled=30).n_labeled
+        30
+        """
+        kept = {
+            "n_labeled": self.n_labeled,
+            "n_unlabeled": self.n_unlabeled,
+            "method": self.method,
+            "interval": self.interval,
+            "warnings": self.warnings,
+            "details": self.details,
+            "total_weight": self.total_weight,
+        }
+        return Prevalence(float(self), **{**kept, **changes})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but `details`, in types that JSON knows.
+
+        Examples
+        --------
+        >>> p = Prevalence(0.5, n_labeled=10, n_unlabeled=10, method="PAT")
+        >>> p.to_dict()["count"]
+        5.0
+        """
+        weighted = {}
+        if "effective_rows" in self.details:
+            effective = self.details["effective_rows"]
+            weighted = {"total_weight": self.total_weight, "effective_rows": effective}
+        return {
+            "prevalence": float(self),
+            "interval": asdict(self.interval) if self.interval else None,
+            "count": self.count,
+            "n_labeled": self.n_labeled,
+            "n_unlabeled": self.n_unlabeled,
+            **weighted,
+            "label_frequency": self.label_frequency,
+            "joint_prior": self.joint_prior,
+            "method": self.method,
+            "verdict": asdict(self.verdict),
+            "warnings": [asdict(caution) for caution in self.warnings],
+        }
+
+    def summary(self) -> str:
+        """Everything in one line, for people: share, interval, verdict and warnings.
+
+        Examples
+        --------
+        >>> p = Prevalence(0.25, n_labeled=100, n_unlabeled=1200, method="PAT",
+        ...                interval=Interval(0.2, 0.3, 0.95), details={"likely_error": 0.02})
+        >>> print(p.summary())  # doctest: +NORMALIZE_WHITESPACE
+        25.0 % of 1,200 rows are positive (95 % interval 20.0 to 30.0 %). Probably within 3 points,
+        if the labelled positives are like those in the sample. PAT.
+        """
+        interval = f" ({_interval_in_words(self.interval)})" if self.interval else ""
+        codes = ", ".join(caution.code for caution in self.warnings)
+        return (
+            f"{notebook.percent(self)} % of {self.n_unlabeled:,} rows are positive{interval}. "
+            f"{self.verdict} {f'Warnings: {codes}. ' if codes else ''}{self.method}."
+        )
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the share with its interval and the verdict; it needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        PrevalenceDisplay
+            With the axes, `ax_`, and their figure, `figure_`.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("agg")
+        >>> p = Prevalence(0.25, n_labeled=100, n_unlabeled=1200, method="PAT",
+        ...                interval=Interval(0.2, 0.3, 0.95))
+        >>> p.plot().ax_.get_xlabel()
+        'share of positives (%)'
+        """
+        return display("PrevalenceDisplay").from_prevalence(self, ax=ax)
+
+    def __str__(self) -> str:
+        return float.__repr__(self)
+
+    def _repr_html_(self) -> str:
+        interval = f", {_interval_in_words(self.interval)}" if self.interval else ""
+        sizes = (
+            f"{self.method}: {self.n_unlabeled:,} rows, about {self.count:,.0f} positives; learned "
+            f"from {self.n_labeled:,} labelled positives."
+        )
+        return notebook.piece(
+            notebook.paragraph(f" positives{interval}", strong=f"{notebook.percent(self)} %"),
+            notebook.bar(as_share(self)),
+            notebook.paragraph(f"Verdict: {self.verdict}"),
+            notebook.listed((f"{each.code}:", each.sentence) for each in self.warnings),
+            notebook.paragraph(sizes, small=True),
+        )
+
+    def __repr__(self) -> str:
+        parts = [f"{float(self):.3f}"]
+        if self.interval:
+            low, high = self.interval.low, self.interval.high
+            parts.append(f"{self.interval.level * 100:g}% interval [{low:.3f}, {high:.3f}]")
+        parts += [f"n={self.n_unlabeled}", self.method]
+        if self.warnings:
+            parts.append("warnings: " + " ".join(caution.code for caution in self.warnings))
+        return f"Prevalence({', '.join(parts)})"
+
+
+def as_share(p: Prevalence) -> notebook.Share:
+    """What a bar shows of a prevalence."""
+    return notebook.Share(float(p), *(p.interval or (float(p), float(p))))
+
+
+def _interval_in_words(interval: Interval) -> str:
+    low, high = map(notebook.percent, interval)
+    return f"{100 * interval.level:g} % interval {low} to {high} %"
+
+
+def as_columns(prevalences: Sequence[Prevalence]) -> dict[str, list[Any]]:
+    """Columns of a table with one row per prevalence.
+
+    Examples
+    --------
+    >>> p = Prevalence(0.5, n_labeled=10, n_unlabeled=8, method="PAT")
+    >>> as_columns([p])["count"]
+    [4.0]
+    """
+    missing = float("nan")
+    return {
+        "prevalence": [float(p) for p in prevalences],
+        "low": [p.interval.low if p.interval else missing for p in prevalences],
+        "high": [p.interval.high if p.interval else missing for p in prevalences],
+        "count": [p.count for p in prevalences],
+        "n": [p.n_unlabeled for p in prevalences],
+        "verdict": [p.verdict.grade for p in prevalences],
+        "warnings": [" ".join(caution.code for caution in p.warnings) for p in prevalences],
+    }

@@ -1,0 +1,1 @@
+"""Files: the container, model files with their schema, and the one writer of output."""

@@ -1,0 +1,139 @@
+"""Scorers of other libraries in model files: skops archives, looked into before they are built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from poscount.errors import FileError
+from poscount.storage.archives import claimed_bytes, open_archive, stored
+from poscount.storage.schema import check_estimator, fields_of
+
+# A forest of a thousand trees has a few thousand arrays.
+MOST_MEMBERS = 20_000
+# Of skops' description of the object, in characters.
+LARGEST_SCHEMA = 2**25
+# A sparse matrix is a compressed archive of its own. It may unpack to so much, and to so many times
+# its own size: zeros can be packed a thousand times smaller.
+UNPACKED, MOST_TIMES = 2**25, 50
+_HEADER = 10_000
+# Of estimators within estimators, and of their attributes.
+_DEPTH = 20
+
+
+def dump_foreign(scorer: BaseEstimator) -> np.ndarray:
+    """Write a scorer as bytes; skops does it without compression."""
+    return np.frombuffer(_skops().dumps(scorer), dtype=np.uint8)
+
+
+def load_foreign(content: bytes, trusted: Sequence[str]) -> BaseEstimator:
+    """Build a scorer that skops has written, from types that are known to be safe.
+
+    Parameters
+    ----------
+    content : bytes
+    trusted : sequence of str
+        Types that may be built besides those that skops knows to be safe.
+    """
+    skops = _skops()
+    _look_into(content)
+    # Our own scorer inside a pipeline of another library is as safe as by itself.
+    known = [*trusted, "poscount.scorers.mahalanobis.Mahalanobis"]
+    unknown = set(skops.get_untrusted_types(data=content)) - set(known)
+    if unknown:
+        raise FileError(
+            f"its scorer uses types that are not known to be safe ({', '.join(sorted(unknown))}); "
+            "allow them only if you trust the author of the file.",
+            option="trusted",
+            value=sorted({*trusted, *unknown}),
+        )
+    scorer = skops.loads(content, trusted=known)
+    for part in _estimators(scorer):
+        if fields_of(type(part)):
+            check_estimator(part)
+        _check_sparse(part)
+        _check_support_vectors(part)
+    return scorer
+
+
+def _look_into(content: bytes) -> None:
+    """Refuse an archive that would take much more memory than its own size."""
+    with open_archive(content, MOST_MEMBERS) as archive:
+        for entry in archive.infolist():
+            member = stored(archive, entry)
+            if entry.filename == "schema.json" and len(member) > LARGEST_SCHEMA:
+                raise ValueError("the description of its scorer is too long")
+            if entry.filename.endswith(".npy"):
+                # Of all arrays, skops itself lets only those of plain numbers and text pass.
+                if claimed_bytes(member[:_HEADER]) > len(member):
+                    raise ValueError("an array in it does not have the size it claims")
+            elif entry.filename.endswith(".npz"):
+                _look_into_sparse(member)
+
+
+def _look_into_sparse(content: bytes) -> None:
+    allowed = UNPACKED + MOST_TIMES * len(content)
+    with open_archive(content, most_members=16) as archive:
+        for entry in archive.infolist():
+            allowed -= entry.file_size
+            if allowed < 0:
+                raise ValueError("a sparse matrix in it unpacks to too much")
+            with archive.open(entry) as member:
+                if claimed_bytes(member.read(_HEADER)) > entry.file_size:
+                    raise ValueError("an array in it does not have the size it claims")
+
+
+def _estimators(value: Any, depth: int = 0) -> Iterator[BaseEstimator]:
+    """All estimators in an object, such as the steps of a pipeline."""
+    if depth > _DEPTH:
+        raise ValueError("its scorer is nested too deeply")
+    if isinstance(value, BaseEstimator):
+        yield value
+        value = list(vars(value).values())
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _estimators(item, depth + 1)
+
+
+def _check_sparse(estimator: BaseEstimator) -> None:
+    for value in vars(estimator).values():
+        if sparse.issparse(value) and hasattr(value, "check_format"):
+            # In full: indices beyond the end would be read by compiled code.
+            value.check_format(full_check=True)
+
+
+def _check_support_vectors(machine: BaseEstimator) -> None:
+    """Refuse a support vector machine whose arrays disagree: libsvm would read beyond memory."""
+    if not hasattr(machine, "support_vectors_"):
+        return
+    n, n_features = machine.support_vectors_.shape
+    fits = (
+        machine.kernel != "precomputed"
+        and n_features == machine.n_features_in_ == machine.shape_fit_[1]
+        and np.shape(machine.support_) == (n,)
+        and ((machine.support_ >= 0) & (machine.support_ < machine.shape_fit_[0])).all()
+        # Of its two classes, one of which is not there.
+        and np.shape(machine._n_support) == (2,)
+        and machine._n_support[0] == n
+        and machine.dual_coef_.shape == machine._dual_coef_.shape == (1, n)
+        and np.shape(machine.intercept_) == np.shape(machine._intercept_) == (1,)
+    )
+    if not fits:
+        raise ValueError(f"the arrays of its {type(machine).__name__} disagree.")
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError(
+            "A model file with a scorer from another library needs skops: "
+            'pip install "poscount[skops]".'
+        ) from error
+    return skops.io

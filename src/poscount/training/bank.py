@@ -1,0 +1,313 @@
+"""A bank of what a method said about many tasks whose truth is known.
+
+The bank is a folder with one file for every hundred tasks of a source. Each task has a random
+stream of its own, so a bank that was interrupted goes on where it stopped, and the number of
+processes does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from poscount.errors import FileError
+from poscount.files.arrow import pyarrow
+from poscount.methods.pu.trcq import COLUMNS as TRCQ_COLUMNS
+from poscount.methods.pu.trcq import MOST_ROWS, TRCQ
+from poscount.methods.regions.groups_profile import GROUP_PROFILE, OTHER_PROFILE
+from poscount.methods.regions.kinds_profile import KINDS_PROFILE
+from poscount.methods.regions.multi_rcq import MultiRCQ
+from poscount.methods.regions.rcq import RCQ
+from poscount.methods.regions.region_profile import PROFILE
+from poscount.seeds import stream
+from poscount.storage import container
+from poscount.training.drifting_kinds import draw_kinds
+from poscount.training.several_groups import draw_groups, draw_groups_samples
+from poscount.training.sources import Source
+from poscount.training.tasks import (
+    Limits,
+    Sample,
+    Task,
+    draw_margins,
+    draw_mixture,
+    draw_parity,
+    draw_real,
+    draw_regression,
+    draw_samples,
+)
+
+PART = 100
+FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
+    "mixture": draw_mixture,
+    "regression": draw_regression,
+    "margins": draw_margins,
+    "parity": draw_parity,
+}
+COLUMNS = {
+    "RCQ": PROFILE,
+    "TRCQ": [*TRCQ_COLUMNS],
+    "RCQ-kinds": KINDS_PROFILE,
+    "RCQ-groups": GROUP_PROFILE,
+    "RCQ-other": OTHER_PROFILE,
+}
+LIMITS = {
+    "RCQ": Limits(n_labeled=5_000, n_rows=50_000, n_samples=2),
+    # Learning from each sample takes a second.
+    "TRCQ": Limits(n_labeled=2_000, n_rows=MOST_ROWS, n_samples=1),
+    # A dozen models are learned for each task.
+    "RCQ-kinds": Limits(n_labeled=3_000, n_rows=3_000, n_samples=3, drift=True),
+    # A model for each of up to ten groups, so that learning takes longer than many samples.
+    "RCQ-groups": Limits(n_labeled=500, n_rows=3_000, n_samples=6),
+}
+# What is said about "other" is in the bank of the groups.
+BANK_OF = {"RCQ-other": "RCQ-groups"}
+
+
+@dataclass(frozen=True)
+class Bank:
+    """What a method said about samples, and the truth.
+
+    Attributes
+    ----------
+    method : str
+        A key of `COLUMNS`.
+    columns : list of str
+        Names of the columns of the lines.
+    lines : ndarray of shape (n_samples, n_columns)
+        What its regions said.
+    truth : ndarray
+        Prevalence of each sample.
+    source, kin : ndarray of str
+        Where its task came from, and which sources are of the same data.
+    task : ndarray of int
+        Number of the task within its source.
+    """
+
+    method: str
+    columns: list[str]
+    lines: np.ndarray
+    truth: np.ndarray
+    source: np.ndarray
+    kin: np.ndarray
+    task: np.ndarray
+
+    def part(self, kept: np.ndarray) -> Bank:
+        """The samples that `kept` chooses."""
+        arrays = (self.lines, self.truth, self.source, self.kin, self.task)
+        return Bank(self.method, self.columns, *(array[kept] for array in arrays))
+
+
+def draw_task(
+    source: Source | str, limits: Limits, seed: int, number: int
+) -> tuple[Task, list[Sample]]:
+    """A task and its samples, by its number."""
+    name = source if isinstance(source, str) else source.name
+    rng = stream(seed, f"{name} {number}")
+    if isinstance(source, str):
+        task = FAMILIES[source](rng, limits)
+    else:
+        task = (draw_kinds if limits.drift else draw_real)(source, rng, limits)
+    return task, list(draw_samples(task, rng, limits))
+
+
+def make_bank(
+    folder: Path,
+    method: str,
+    sources: Iterable[tuple[Source | str, int]],
+    seed: int = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> list[Path]:
+    """Make a bank, or what is missing of it.
+
+    Parameters
+    ----------
+    folder : Path
+    method : str
+        A key of `COLUMNS`.
+    sources : iterable of pairs
+        A source, or the name of a synthetic family, and the number of its tasks.
+    seed : int
+    n_jobs, verbose
+        As in joblib.
+
+    Returns
+    -------
+    list of Path
+        Its files; the folder may hold others, of other sources.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    method = BANK_OF.get(method, method)
+    return Parallel(n_jobs=n_jobs, verbose=verbose)(
+        delayed(_make_part)(
+            folder, method, LIMITS[method], source, range(start, min(start + PART, n_tasks)), seed
+        )
+        for source, n_tasks in sources
+        for start in range(0, n_tasks, PART)
+    )
+
+
+def _make_part(
+    folder: Path,
+    method: str,
+    limits: Limits,
+    source: Source | str,
+    numbers: range,
+    seed: int,
+) -> Path:
+    name, kin = (source, source) if isinstance(source, str) else (source.name, source.kin)
+    path = folder / f"{name}-{numbers.start:05d}-{numbers.stop:05d}.bank"
+    columns = COLUMNS[method]
+    # A table that has changed, or another one of this name, is another source.
+    content = {} if isinstance(source, str) else {"x": source.features, "y": source.classes}
+    if not isinstance(source, str) and source.words:
+        content["words"] = np.array(source.words)
+    meta = {
+        "method": method,
+        "source": name,
+        "kin": kin,
+        "content": container.digest({}, content),
+        "seed": seed,
+        "columns": columns,
+    }
+    if path.exists():
+        found, _ = container.read(path, "bank")
+        if {key: found.get(key) for key in meta} != meta:
+            raise FileError(
+                "this part of the bank was made for another method, with another seed, from other "
+                "data or by another version: choose an empty folder.",
+                file=str(path),
+            )
+        return path
+    if method == "RCQ-groups":
+        said = [_lines_of_groups(source, limits, seed, number) for number in numbers]
+        arrays = _as_arrays(numbers, [groups for groups, _ in said], columns)
+        of_other = _as_arrays(numbers, [other for _, other in said], COLUMNS["RCQ-other"])
+        arrays |= {f"other {name}": array for name, array in of_other.items()}
+    else:
+        arrays = _as_arrays(
+            numbers, [_lines_of_task(method, source, limits, seed, n) for n in numbers], columns
+        )
+    container.write(path, "bank", meta, arrays)
+    return path
+
+
+class _Said(NamedTuple):
+    """Lines about the samples of a task, and the truth of each."""
+
+    lines: np.ndarray
+    truth: list[float]
+
+
+def _as_arrays(
+    numbers: range, said: Sequence[_Said], columns: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Arrays of a part of a bank, from what was said about each of its tasks."""
+    return {
+        "lines": np.concatenate([np.empty((0, len(columns))), *(each.lines for each in said)]),
+        "truth": np.array([truth for each in said for truth in each.truth], np.float64),
+        "task": np.repeat(np.array(numbers, np.int64), [len(each.truth) for each in said]),
+    }
+
+
+def _lines_of_task(
+    method: str, source: Source | str, limits: Limits, seed: int, number: int
+) -> _Said:
+    task, samples = draw_task(source, limits, seed, number)
+    said = _lines(method, task, samples, seed)
+    return _Said(said, [sample.prevalence for sample in samples[: len(said)]])
+
+
+def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndarray:
+    """A line for each sample; none if the method refuses the positives, or has no regions."""
+    nothing = np.empty((0, len(COLUMNS[method])))
+    try:
+        if method == "RCQ-kinds":
+            rcq = _fit_kinds(task, seed)
+        else:
+            rcq = RCQ(calibration="null", random_state=seed).fit(as_given(task, task.labeled))
+    except ValueError:  # such as: no column varies
+        return nothing
+    if not rcq.regions.enough_positives:
+        return nothing
+    if method == "RCQ-kinds":
+        if not rcq.kinds_:
+            return nothing
+        given = np.asarray if task.kinds is None else table_of
+        return rcq.profile_of_kinds(*(rcq.count(given(sample.rows)) for sample in samples))
+    tables = [as_given(task, sample.rows) for sample in samples]
+    if method == "RCQ":
+        return rcq.profile(*map(rcq.count, tables))
+    trcq = TRCQ(calibration="null", random_state=seed).fit(as_given(task, task.labeled))
+    return np.concatenate([trcq.profile(table) for table in tables])
+
+
+def _lines_of_groups(
+    source: Source | str, limits: Limits, seed: int, number: int
+) -> tuple[_Said, _Said]:
+    """What is said about the groups of a task with several of them, and about "other"."""
+    name = source if isinstance(source, str) else source.name
+    rng = stream(seed, f"{name} {number} groups")
+    task = draw_groups(source, rng, limits)
+    samples = draw_groups_samples(task, rng, limits)
+    # In the order of the model, which is that of the names.
+    labeled = {f"group {k:02d}": rows for k, rows in enumerate(task.labeled)}
+    try:
+        model = MultiRCQ(calibration="null", random_state=seed).fit(labeled)
+    except ValueError:  # such as: rows of a group are too much alike
+        empty = (np.empty((0, len(columns))) for columns in (GROUP_PROFILE, OTHER_PROFILE))
+        return _Said(next(empty), []), _Said(next(empty), [])
+    found = model.profile(*(model.count(sample.rows) for sample in samples))
+    shares = np.array([sample.shares for sample in samples])
+    return (
+        _Said(np.concatenate(found.groups), shares.T.ravel().tolist()),
+        _Said(found.other, (1 - shares.sum(axis=1)).tolist()),
+    )
+
+
+def _fit_kinds(task: Task, seed: int) -> RCQ:
+    if task.kinds is None:
+        return RCQ(subtypes="auto", calibration="null", random_state=seed).fit(task.labeled)
+    named = table_of(task.labeled).append_column("kind", [task.kinds])
+    return RCQ(subtypes="kind", calibration="null", random_state=seed).fit(named)
+
+
+def as_given(task: Task, rows: np.ndarray) -> Any:
+    """Rows of a task, as a table if some of its columns hold words."""
+    return table_of(rows, task.words) if task.words else rows
+
+
+def table_of(rows: np.ndarray, words: Sequence[int] = ()) -> Any:
+    """A table of numbers, and of codes of words as words."""
+    pa = pyarrow()
+    columns = {}
+    for j, values in enumerate(rows.T):
+        if j in words:
+            codes = pa.array(np.nan_to_num(values).astype(np.int32), mask=np.isnan(values))
+            known = [f"word {code}" for code in range(int(np.nanmax(values, initial=0)) + 1)]
+            columns[f"x{j}"] = pa.DictionaryArray.from_arrays(codes, known)
+        else:
+            columns[f"x{j}"] = values
+    return pa.table(columns)
+
+
+def read_bank(files: Sequence[Path], method: str | None = None) -> Bank:
+    """The bank that these files hold; that of "RCQ-other" is in the files of "RCQ-groups"."""
+    parts, made_for = [], []
+    for path in files:
+        meta, arrays = container.read(path, "bank")
+        if method in BANK_OF:
+            meta |= {"method": method, "columns": COLUMNS[method]}
+            arrays = {name: arrays[f"other {name}"] for name in ("lines", "truth", "task")}
+        n = len(arrays["truth"])
+        names = (np.full(n, meta[key]) for key in ("source", "kin"))
+        parts.append((arrays["lines"], arrays["truth"], *names, arrays["task"]))
+        made_for.append((meta["method"], meta["columns"]))
+    if not made_for or any(other != made_for[0] for other in made_for):
+        raise ValueError("These files are no bank of one method and one version.")
+    return Bank(*made_for[0], *(np.concatenate(part) for part in zip(*parts, strict=True)))

@@ -1,0 +1,349 @@
+"""Tasks whose truth is known: positives to learn from, and samples of a known prevalence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from poscount.training.sources import FEWEST_NEGATIVES, FEWEST_POSITIVES, Source
+from poscount.training.spoiling import Change, spoil
+
+FEWEST_LABELED, FEWEST_ROWS = 20, 30
+# Of tasks with all columns, with one to three, with all other classes as negatives, and with a
+# single class as positives.
+ALL_COLUMNS, FEW_COLUMNS, ALL_OTHERS, SINGLE = 0.7, 0.06, 0.6, 0.5
+MOST_CLASSES = 10
+
+
+# Rows at random: of a number of rows and a generator.
+Draw = Callable[[int, np.random.Generator], np.ndarray]
+
+
+class Limits(NamedTuple):
+    """How large tasks become: positives to learn from, rows in a sample, samples of a task.
+
+    And whether the positives of most of them come in kinds whose shares drift.
+    """
+
+    n_labeled: int
+    n_rows: int
+    n_samples: int
+    drift: bool = False
+
+
+class Task(NamedTuple):
+    """Positives and negatives, of which some rows have been set aside for learning.
+
+    Attributes
+    ----------
+    labeled : ndarray of shape (n_labeled, n_features)
+        Positives to learn from.
+    positives, negatives : callable
+        Rows to make samples of: a function of the number of rows and a generator.
+    most_positives, most_negatives : int
+        How many rows these can give.
+    kinds : ndarray of int, shape (n_labeled,), or None
+        Kind of each positive to learn from, if the task tells them.
+    words : tuple of int
+        Columns that hold codes of words.
+    """
+
+    labeled: np.ndarray
+    positives: Draw
+    negatives: Draw
+    most_positives: int
+    most_negatives: int
+    kinds: np.ndarray | None = None
+    words: tuple[int, ...] = ()
+
+
+class Sample(NamedTuple):
+    """Unlabeled rows and the share of positives among them."""
+
+    rows: np.ndarray
+    prevalence: float
+
+
+def draw_prevalence(rng: np.random.Generator) -> float:
+    """A prevalence as users meet them: none, all, rare, nearly all, or anything.
+
+    0 in 12 % of the tasks, 1 in 10 %, log-uniform from .001 to .05 in 22 %, 1 minus that in 8 %,
+    and uniform in the other 48 %. What is learned from tasks takes this as its prior.
+    """
+    kind = rng.random()
+    if kind < 0.12:
+        return 0.0
+    if kind < 0.22:
+        return 1.0
+    if kind < 0.44:
+        return math.exp(rng.uniform(math.log(0.001), math.log(0.05)))
+    if kind < 0.52:
+        return 1 - math.exp(rng.uniform(math.log(0.001), math.log(0.05)))
+    return rng.random()
+
+
+def draw_samples(task: Task, rng: np.random.Generator, limits: Limits) -> Iterator[Sample]:
+    """Samples of random sizes and prevalences."""
+    for _ in range(limits.n_samples):
+        p = draw_prevalence(rng)
+        most = min(
+            limits.n_rows,
+            math.floor(task.most_positives / max(p, 1e-9)),
+            math.floor(task.most_negatives / max(1 - p, 1e-9)),
+        )
+        n = max(log_uniform(rng, FEWEST_ROWS, most) for _ in range(rng.choice([1, 2, 3])))
+        n_positives = round(p * n)
+        rows = [task.positives(n_positives, rng), task.negatives(n - n_positives, rng)]
+        yield Sample(np.concatenate(rows), n_positives / n)
+
+
+def log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
+    """A whole number whose logarithm is uniform."""
+    low, high = max(1, min(low, high)), max(1, high)
+    return round(math.exp(rng.uniform(math.log(low), math.log(high))))
+
+
+def _draw_labeled(rng: np.random.Generator, most: int) -> int:
+    """Number of positives; one in four tasks has few."""
+    return log_uniform(rng, FEWEST_LABELED if rng.random() < 0.25 else 100, most)
+
+
+def draw_real(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
+    """A task from labelled rows: some classes as positives, some of the others as negatives."""
+    positive, negative = choose_classes(source, rng)
+    columns = choose_columns(source, rng)
+    features = source.features[:, columns]
+    rows = rng.permutation(np.flatnonzero(positive))
+    most = min(limits.n_labeled, math.floor(0.6 * len(rows)))
+    n_labeled = _draw_labeled(rng, most)
+    labeled, rest = features[rows[:n_labeled]], features[rows[n_labeled:]]
+    others_rows = features[negative]
+    words = tuple(np.flatnonzero(np.isin(columns, source.words)).tolist())
+    task = Task(
+        labeled, some_of(rest), some_of(others_rows), len(rest), len(others_rows), words=words
+    )
+    return spoilt(task, rng) if source.as_table else task
+
+
+def spoilt(task: Task, rng: np.random.Generator) -> Task:
+    """The same task after some numbers have become words, and some values have gone."""
+    ours, theirs, words = spoil(task.labeled, rng)
+
+    def after(draw: Draw, change: Change) -> Draw:
+        return lambda n, rng: change(draw(n, rng), rng)
+
+    return task._replace(
+        labeled=ours(task.labeled, rng),
+        positives=after(task.positives, ours),
+        negatives=after(task.negatives, theirs),
+        words=words,
+    )
+
+
+def choose_classes(
+    source: Source, rng: np.random.Generator, several: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of some classes as positives and of some others as negatives, as two masks.
+
+    Parameters
+    ----------
+    source : Source
+    rng : Generator
+    several : bool
+        Whether there are to be at least two classes of positives; then at most ten.
+    """
+    kinds = np.unique(source.classes)
+    while True:
+        order = rng.permutation(kinds)
+        if several:
+            n_positive = int(rng.integers(2, min(MOST_CLASSES, len(kinds) - 1) + 1))
+        else:
+            n_positive = 1 if rng.random() < SINGLE else int(rng.integers(1, len(kinds)))
+        others = len(kinds) - n_positive
+        n_negative = others if rng.random() < ALL_OTHERS else int(rng.integers(1, others + 1))
+        positive = np.isin(source.classes, order[:n_positive])
+        negative = np.isin(source.classes, order[n_positive : n_positive + n_negative])
+        if positive.sum() >= FEWEST_POSITIVES and negative.sum() >= FEWEST_NEGATIVES:
+            return positive, negative
+
+
+def choose_columns(source: Source, rng: np.random.Generator) -> np.ndarray:
+    """All columns of a source, or a part of them."""
+    n_features = source.features.shape[1]
+    kind = rng.random()
+    if kind < ALL_COLUMNS:
+        n_columns = n_features
+    elif kind < ALL_COLUMNS + FEW_COLUMNS:
+        n_columns = int(rng.integers(1, min(3, n_features) + 1))
+    else:
+        n_columns = int(rng.integers(math.ceil(n_features / 3), n_features + 1))
+    return np.asarray(rng.choice(n_features, n_columns, replace=False))
+
+
+def some_of(pool: np.ndarray) -> Draw:
+    """Rows of a pool, each at most once."""
+    return lambda n, rng: pool[rng.choice(len(pool), n, replace=False)]
+
+
+def draw_mixture(rng: np.random.Generator, limits: Limits) -> Task:
+    """Clusters against clusters, Gaussian or heavy-tailed, overlapping in one of several ways."""
+    d = log_uniform(rng, 2, 30) if rng.random() < 0.9 else log_uniform(rng, 30, 100)
+    heavy = rng.choice([0, 3, 5], p=[0.6, 0.2, 0.2])
+    apart = rng.uniform(0.5, 4.0)
+    ours = clusters(rng, d, apart)
+    theirs = clusters(rng, d, apart)
+    theirs[0][:] += unit_vector(rng, d) * rng.uniform(1, 6)
+    kind = rng.random()
+    if kind < 0.4 and len(ours[2]) > 1:  # a part of the negatives on one cluster of the positives
+        share = rng.uniform(0.05, 1)
+        k = int(rng.integers(len(ours[2])))
+        theirs = (
+            np.vstack([theirs[0], ours[0][k]]),
+            np.concatenate([theirs[1], ours[1][[k]]]),
+            np.append(theirs[2] * (1 - share), share),
+        )
+    elif kind < 0.5:  # inside the positives
+        centre = (ours[0] * ours[2][:, np.newaxis]).sum(axis=0)
+        theirs = (centre[np.newaxis], ours[1][[0]] * rng.uniform(0.2, 0.7), np.ones(1))
+    elif kind < 0.6:  # the positives again, shifted by little
+        shift = unit_vector(rng, d) * rng.uniform(1, 4)
+        theirs = (ours[0] + shift, ours[1], ours[2])
+    coarse = rng.uniform(0.1, 1.5) if rng.random() < 0.15 else 0.0
+    skewed = rng.random() < 0.15
+
+    def rows_of(side: tuple, drift: bool = False) -> Draw:
+        def draw(n: int, rng: np.random.Generator) -> np.ndarray:
+            shares = drifted_shares(side[2], rng) if drift else side[2]
+            cluster = rng.choice(len(shares), n, p=shares)
+            noise = rng.normal(size=(n, d))
+            if heavy:
+                noise /= np.sqrt(rng.chisquare(heavy, size=(n, 1)) / heavy)
+            rows = np.empty((n, d))
+            for k in range(len(side[2])):
+                rows[cluster == k] = side[0][k] + noise[cluster == k] @ side[1][k]
+            if skewed:
+                rows = np.exp(np.clip(rows / 2, -20, 20))
+            return np.round(rows / coarse) * coarse if coarse else rows
+
+        return draw
+
+    task = endless(rows_of(ours), rows_of(theirs), rng, limits)
+    return task._replace(positives=rows_of(ours, drift=True)) if limits.drift else task
+
+
+def drifted_shares(shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Shares of kinds in a sample, given those among the positives that were learned from.
+
+    The same in 3 of 10 samples; the powers of two in a random order, as in published protocols, in
+    2; and from a Dirichlet distribution, even or uneven, in the others.
+    """
+    kind = rng.random()
+    if kind < 0.3:
+        return shares
+    if kind < 0.5:
+        powers = 2.0 ** rng.permutation(len(shares))
+        return powers / powers.sum()
+    return rng.dirichlet(np.full(len(shares), rng.choice([0.5, 1.0, 3.0])))
+
+
+def draw_regression(rng: np.random.Generator, limits: Limits) -> Task:
+    """A linear score plus noise decides the class, so that there is no gap between the classes."""
+    d = log_uniform(rng, 2, 30)
+    centres, mixing, weights = clusters(rng, d, rng.uniform(0, 2))
+    direction = rng.normal(size=d) * (rng.random(d) < max(rng.random(), 2 / d))
+    direction /= max(float(np.linalg.norm(direction)), 1e-9)
+    noise = rng.choice([0.05, 0.2, 0.5])
+    limit = rng.normal() * 0.7
+    sign = rng.choice([-1, 1])
+
+    def draw(positive: bool) -> Draw:
+        def rows(n: int, rng: np.random.Generator) -> np.ndarray:
+            found = [np.empty((0, d))]
+            missing = n
+            for _ in range(200):
+                if missing <= 0:
+                    break
+                cluster = rng.choice(len(weights), 4 * missing + 50, p=weights)
+                block = centres[cluster] + np.einsum(
+                    "nd,nde->ne", rng.normal(size=(len(cluster), d)), mixing[cluster]
+                )
+                score = block @ direction + noise * rng.normal(size=len(block))
+                found.append(block[(sign * (score - limit) > 0) == positive][:missing])
+                missing -= len(found[-1])
+            return np.concatenate(found)
+
+        return rows
+
+    task = endless(draw(True), draw(False), rng, limits)
+    # The rarer class may be too rare for a sample; then another task.
+    enough = len(task.labeled) >= FEWEST_LABELED and len(task.negatives(200, rng)) == 200
+    return task if enough else draw_regression(rng, limits)
+
+
+def draw_margins(rng: np.random.Generator, limits: Limits) -> Task:
+    """Negatives differ from positives in some features, by scale, shift or both, and by chance."""
+    d = log_uniform(rng, 1, 40)
+    differs = rng.random(d) < rng.uniform(0.1, 1)
+    strength = rng.uniform(0.2, 1.5)
+    scale = np.where(differs, np.exp(strength * rng.normal(size=d) * 0.7), 1.0)
+    shift = np.where(differs & (rng.random(d) < 0.5), strength * rng.normal(size=d), 0.0)
+    mixing = np.eye(d) + rng.uniform(0, 0.5) * rng.normal(size=(d, d)) / math.sqrt(d)
+    skewed = rng.random(d) < rng.choice([0.0, 0.5, 1.0])
+    coarse = rng.random(d) < rng.choice([0.0, 0.0, 0.7])
+
+    def with_margins(scale: np.ndarray, shift: np.ndarray) -> Draw:
+        def draw(n: int, rng: np.random.Generator) -> np.ndarray:
+            rows = rng.normal(size=(n, d)) @ mixing * scale + shift
+            rows = np.where(skewed, np.exp(np.clip(rows, -20, 20)), rows)
+            return np.where(coarse, np.round(2 * rows), rows)
+
+        return draw
+
+    return endless(with_margins(np.ones(d), np.zeros(d)), with_margins(scale, shift), rng, limits)
+
+
+def draw_parity(rng: np.random.Generator, limits: Limits) -> Task:
+    """The signs of two or three features together decide the class, and no feature alone does."""
+    d = log_uniform(rng, 2, 12)
+    k = min(d, int(rng.integers(2, 4)))
+    gap, wrong = rng.uniform(0, 1.5), rng.uniform(0, 0.3)
+
+    def of(parity: int) -> Draw:
+        def draw(n: int, rng: np.random.Generator) -> np.ndarray:
+            rows = rng.normal(size=(n, d))
+            signs = rng.integers(2, size=(n, k))
+            # Some of the negatives are where the positives are.
+            odd = (signs.sum(axis=1) % 2 != parity) & (rng.random(n) >= wrong * parity)
+            signs[odd, 0] = 1 - signs[odd, 0]
+            rows[:, :k] = (2 * signs - 1) * (np.abs(rows[:, :k]) + gap)
+            return rows
+
+        return draw
+
+    return endless(of(0), of(1), rng, limits)
+
+
+def unit_vector(rng: np.random.Generator, d: int) -> np.ndarray:
+    """A vector of length 1."""
+    vector = rng.normal(size=d)
+    return vector / np.linalg.norm(vector)
+
+
+def clusters(
+    rng: np.random.Generator, d: int, apart: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Centres, mixing matrices and weights of one to five clusters."""
+    k = int(rng.integers(1, 6))
+    centres = rng.normal(size=(k, d)) * apart * rng.choice([1.0, 1 / math.sqrt(d)])
+    scales = np.exp(rng.normal(size=(k, 1, d)) * 0.4)
+    rotations = np.array([np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(k)])
+    return centres, scales * rotations, rng.dirichlet(np.full(k, 2.0))
+
+
+def endless(positives: Draw, negatives: Draw, rng: np.random.Generator, limits: Limits) -> Task:
+    """A task from two distributions."""
+    labeled = positives(_draw_labeled(rng, limits.n_labeled), rng)
+    return Task(labeled, positives, negatives, limits.n_rows, limits.n_rows)
