@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 import poscount
-from poscount import RCQ, TRCQ, container, persistence
+from poscount import RCQ, TRCQ
 from poscount.calibration.calibration import QUANTILES, Calibration
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.calibration.trees import DEPTH, N_LEAVES, N_SPLITS, Trees
@@ -19,6 +19,8 @@ from poscount.cli import main
 from poscount.errors import FileError, InputError
 from poscount.experiments import methods
 from poscount.seeds import stream
+from poscount.storage import container
+from poscount.storage import model_files as persistence
 from poscount.training import bank as banks
 from poscount.training import learning
 from poscount.training.bank import make_bank, read_bank

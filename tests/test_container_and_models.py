@@ -20,7 +20,8 @@ from sklearn.svm import OneClassSVM
 
 import poscount
 from answers import assert_same_answer
-from poscount import BBE, PAT, Counts, FileError, InputError, Mahalanobis, ODIn, container
+from poscount import BBE, PAT, Counts, FileError, InputError, Mahalanobis, ODIn
+from poscount.storage import container
 
 # One file of each kind, as small as they get, and what reads it.
 

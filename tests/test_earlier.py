@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import poscount
-from poscount import Counts, container
+from poscount import Counts
 from poscount.datasets import load_example
+from poscount.storage import container
 
 ROOT = Path(__file__).parents[1]
 EARLIER = ROOT / "tests" / "earlier"

@@ -21,10 +21,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import poscount
-from poscount import PAT, RCQ, Counts, FileError, InputError, Minimum, container, registry, schema
+from poscount import PAT, RCQ, Counts, FileError, InputError, Minimum, registry
 from poscount.calibration.files import read_calibration
 from poscount.cli import main
 from poscount.counts.counts import MOST_ROWS, Skipped
+from poscount.storage import container, schema
 from poscount.storage.archives import open_archive
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))

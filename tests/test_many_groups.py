@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from poscount import PAT, RCQ, InputError, compiling, counting
+from poscount import PAT, RCQ, InputError, compiling
+from poscount.base import counting
 from poscount.calibration import trees
 from poscount.checks import SAMPLE_CHECKS, cautions_of_many, sample_cautions
-from poscount.methods.regions import rcq, region_estimator, region_kernel, score_quantifier
+from poscount.methods import score_quantifier
+from poscount.methods.regions import rcq, region_estimator, region_kernel
 from poscount.results.prevalence import as_columns
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")

@@ -11,8 +11,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.base import clone
 
-from poscount import RCQ, InputError, persistence, registry
+from poscount import RCQ, InputError, registry
 from poscount.data.projection import FARTHEST, N_DIMENSIONS, Projection, learn_projection
+from poscount.storage import model_files as persistence
 
 FORMS = ("dense", "sparse")
 

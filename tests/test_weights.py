@@ -24,9 +24,9 @@ from poscount import (
     Minimum,
     ODIn,
     compare_samples,
-    container,
 )
 from poscount.counts.weights import LARGEST, UNITS, WeightSums, add_weights, effective, row_weights
+from poscount.storage import container
 
 NAMES = ("a", "b", "c")
 METHODS = {
