@@ -40,7 +40,7 @@ from poscount.calibration.calibration import Calibration, as_features
 from poscount.datasets import load, overlaps
 from poscount.experiments import protocols
 from poscount.methods.regions.region_estimator import null_answers
-from poscount.methods.regions.regions import interval_from_gap
+from poscount.methods.regions.rule import interval_from_gap
 from poscount.results.verdict import LIMITS as LIMITS_OF_GRADES
 from poscount.results.verdict import verdict
 from poscount.seeds import stream

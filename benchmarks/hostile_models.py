@@ -124,8 +124,8 @@ def _object(tree: Any) -> Any:
 # Attributes whose every possible value some fitted model has, which nothing else in a file decides.
 # The rest follows from other attributes or from the content hash.
 FREE = {
-    *("limit_", "largest_tie_", "zeros_", "separation_", "positives_", "left_out_"),
-    *("centres_", "scales_", "precision_", "missing_", "incomplete_", "n_", "copied_"),
+    *("limit_", "max_tie_share_", "zeros_", "separation_", "positives_", "left_out_"),
+    *("centres_", "scales_", "precision_", "missing_", "incomplete_", "n_", "duplicate_share_"),
     *schema.fields_of(registry._class_named("Calibration")),
 }
 

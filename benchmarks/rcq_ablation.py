@@ -25,8 +25,8 @@ from poscount.experiments import protocols
 from poscount.methods.pat import tail_ratios
 from poscount.methods.regions import regions
 from poscount.methods.regions.region_counter import PAT_SHARES
-from poscount.methods.regions.region_layout import BANDS, FEATURE_QUANTILES
-from poscount.methods.regions.regions import RegionCounts, Regions
+from poscount.methods.regions.layout import BANDS, FEATURE_QUANTILES
+from poscount.methods.regions.rule import RegionCounts, Regions
 
 # Odd index, and not the positive class of the paper.
 TUNING = [

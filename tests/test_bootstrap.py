@@ -11,7 +11,7 @@ from poscount import BBE, EN
 from poscount.methods.intervals import bootstrap_interval
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.results.prevalence import Estimate, Interval
-from poscount.results.verdict import Caution
+from poscount.results.verdict import AnswerWarning
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ class Certain(Share):
 
     def _estimate_from(self, positives, sample, generator):
         self.n_calls = getattr(self, "n_calls", 0) + 1
-        caution = Caution("made-up", "Just a test.", 1.0)
+        caution = AnswerWarning("made-up", "Just a test.", 1.0)
         return Estimate(0.5, {"a": 1}, Interval(0.4, 0.6, 0.9), (caution,))
 
 

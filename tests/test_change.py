@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from answers import assert_same_answer
 from poscount import BBE, PAT, RCQ, GroupedCounts, InputError, ODIn, trend, workflows
-from poscount.change.common_regions import common_regions, variance_between
+from poscount.change.shared_regions import shared_regions, variance_between
 from poscount.change.comparisons import adjusted, difference_interval, p_values, score_interval
 from poscount.change.line import fit_line
 from poscount.change.time_axis import time_axis
@@ -61,7 +61,7 @@ def test_ratios_are_proportional_to_the_prevalence(method):
     # Far apart, so that the sum of the columns tells who is positive.
     truth = np.array([(rows.sum(axis=1) < 14).mean() for rows in samples])
     counts = [fitted.count(rows) for rows in samples]
-    ratio, n_rows = common_regions(fitted, counts).ratios(counts)
+    ratio, n_rows = shared_regions(fitted, counts).ratios(counts)
     assert n_rows.tolist() == [6000] * 3
     factor = ratio / truth
     # One factor is common to all of them; what is left is sampling noise of 1,200 rows or more.
@@ -71,7 +71,7 @@ def test_ratios_are_proportional_to_the_prevalence(method):
 def test_the_variance_is_that_of_the_formula(model):
     rng = np.random.default_rng(1)
     counts = [model.count(frame(rng, 300, 0.4)) for _ in range(200)]
-    common = common_regions(model, counts)
+    common = shared_regions(model, counts)
     ratio, _ = common.ratios(counts)
     expected = ratio.mean() * (common.square - ratio.mean()) / 300
     # The variance of 200 values has a standard error of a tenth of it.

@@ -26,7 +26,7 @@ from poscount.checks import (
     model_cautions,
     sample_cautions,
 )
-from poscount.checks.core_differs import core_difference, core_freedom
+from poscount.checks.core_differs import core_difference, core_dof
 from poscount.methods import pat as pat_module
 from poscount.methods.regions.region_counter import EDGE_QUANTILES
 
@@ -142,9 +142,9 @@ def test_clean_samples_give_few_alarms(d):
 
 def test_freedom_of_independent_cuts():
     below = np.random.default_rng(0).random((20_000, 12)) < 0.3
-    assert core_freedom(below) == pytest.approx(12, abs=0.1)
-    assert core_freedom(np.repeat(below, 3, axis=1)) == pytest.approx(12, abs=0.1)
-    assert core_freedom(np.ones((5, 3), bool)) == 1
+    assert core_dof(below) == pytest.approx(12, abs=0.1)
+    assert core_dof(np.repeat(below, 3, axis=1)) == pytest.approx(12, abs=0.1)
+    assert core_dof(np.ones((5, 3), bool)) == 1
 
 
 @pytest.mark.parametrize("p", [0.3, 0.5])
@@ -205,7 +205,7 @@ def evidence(**known):
 
 def regions(**changed):
     clean = RegionEvidence(
-        estimate=0.2, pat=0.3, gap=0.1, core_difference=1.0, core_freedom=50.0, disagreement=1.0
+        estimate=0.2, pat=0.3, gap=0.1, core_difference=1.0, core_dof=50.0, disagreement=1.0
     )
     return clean._replace(**changed)
 
@@ -215,14 +215,14 @@ WARNED = [
     (CORE_DIFFERS, {"regions": regions(core_difference=1.81)}, 1.81),
     (PAT_DISAGREES, {"regions": regions(disagreement=1.11)}, 1.11),
     (OVERLAP, {"core_excess": 1.66}, 1.66),
-    (TIED_SCORES, {"largest_tie": 0.051}, 0.051),
+    (TIED_SCORES, {"max_tie_share": 0.051}, 0.051),
 ]
 NOT_WARNED = [
     (WIDE_INTERVAL, {"interval": Interval(0.25, 0.49, 0.95)}),
     (CORE_DIFFERS, {"regions": regions(core_difference=1.8)}),
     (PAT_DISAGREES, {"regions": regions(disagreement=1.1)}),
     (OVERLAP, {"core_excess": 1.65}),
-    (TIED_SCORES, {"largest_tie": 0.05}),
+    (TIED_SCORES, {"max_tie_share": 0.05}),
 ]
 
 
@@ -295,7 +295,7 @@ def test_the_order_of_the_warnings():
             n_labeled=30,
             feature_names=["a"] * 20,
             scorer=scorer,
-            largest_tie=0.3,
+            max_tie_share=0.3,
             answered_by_pat=True,
         )
     )

@@ -176,7 +176,7 @@ def test_repeated_positives(rng):
     assert cautions(found)["repeated-positives"].value == pytest.approx(0.9)
     expected = answer(once, rows)
     assert (float(found), found.interval) == (float(expected), expected.interval)
-    assert (model.n_given_, model.n_labeled_, found.n_labeled) == (400, 40, 40)
+    assert (model.n_positives_in_, model.n_labeled_, found.n_labeled) == (400, 40, 40)
     assert "repeated-positives" not in cautions(expected)
 
 
@@ -196,13 +196,13 @@ def test_repeated_positives_in_trcq_and_in_the_report(rng):
 @pytest.mark.parametrize("n_values", [(3, 3), (15, 1), (15, 2), (40,)])
 def test_coarse_positives_are_not_repeated(rng, n_values):
     learned = np.column_stack([rng.integers(0, n, size=300) for n in n_values])
-    assert RCQ(random_state=0).fit(learned).copied_ == 0
+    assert RCQ(random_state=0).fit(learned).duplicate_share_ == 0
 
 
 def test_repeated_positives_of_two_columns(rng):
     """Shuffling few distinct rows gives copies by accident, but the values are fine."""
     learned = np.repeat(rng.normal(size=(30, 2)), 10, axis=0)
-    assert RCQ(random_state=0).fit(learned).copied_ == pytest.approx(0.9)
+    assert RCQ(random_state=0).fit(learned).duplicate_share_ == pytest.approx(0.9)
 
 
 # Every door

@@ -127,7 +127,7 @@ def test_negatives(poscount_, folder, tmp_path):
         (["aegypti.csv", "all.csv", "--targets", "a,b"], "aegypti.csv: column 'species'"),
         (["all.csv", "--target-column", "kind"], "no such column"),
         (["all.csv", "--target-column", "species", "--method", "pat"], "Leave --method out"),
-        (["all.csv", "--target-column", "species", "--subtypes", "2"], "Leave --subtypes out"),
+        (["all.csv", "--target-column", "species", "--subclasses", "2"], "Leave --subclasses out"),
         (
             ["all.csv", "--target-column", "species", "--negatives", "male.csv"],
             "Leave --negatives out",

@@ -64,7 +64,7 @@ def test_models_fitted_again_accept_the_counts(trap):
 
 def test_models_that_have_counted_less_must_be_fitted_again(tmp_path):
     meta, arrays = container.read(EARLIER / "rcq.poscount", "model")
-    del meta["model"]["state"]["limits_"], arrays["model.limits_"]
+    del meta["model"]["state"]["range_limits_"], arrays["model.range_limits_"]
     container.write(tmp_path / "rcq.poscount", "model", meta, arrays)
     with pytest.raises(poscount.FileError, match="fit the model again"):
         poscount.load(tmp_path / "rcq.poscount")

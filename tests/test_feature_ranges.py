@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from poscount import RCQ
-from poscount.methods.regions.feature_ranges import BEYOND, N_COLUMNS, count_outside, learn_limits
+from poscount.methods.regions.ranges import BEYOND, N_COLUMNS, count_outside, learn_limits
 
 RNG = np.random.default_rng(0)
 POSITIVES = RNG.normal(size=(200, 3)) * [1, 10, 0.01]

@@ -14,9 +14,9 @@ from poscount import RCQ
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.cli import main
 from poscount.errors import FileError, InputError
-from poscount.methods.regions.kinds import clustered_kinds, find_kinds, how_many
-from poscount.methods.regions.kinds_profile import KINDS_PROFILE, profile_kinds
-from poscount.methods.regions.region_profile import PROFILE
+from poscount.methods.regions.subclasses import clustered_kinds, find_kinds, how_many
+from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES, profile_kinds
+from poscount.methods.regions.features import FEATURE_NAMES
 from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task
 from poscount.training.blending import fit_blend, with_blend
 from poscount.training.drifting_kinds import allocate, draw_kinds
@@ -130,7 +130,7 @@ def test_copies_are_no_kind():
     rng = np.random.default_rng(0)
     positives = np.vstack([rng.normal(size=(200, 3)), np.full((100, 3), 20.0)])
     model = RCQ(subtypes="auto", random_state=0).fit(positives)
-    assert sum(part.n_given_ for part in model.kinds_) in (0, 300)
+    assert sum(part.n_positives_in_ for part in model.kinds_) in (0, 300)
     assert 0 <= model.quantify(positives) <= 1
 
 
@@ -330,16 +330,16 @@ def test_the_sum_is_reasonable_at_every_level(task):
 
 
 def test_heterogeneity_by_hand():
-    plain = np.zeros((1, len(PROFILE)))
-    of_kinds = np.zeros((2, 1, len(PROFILE)))
-    of_kinds[:, 0, PROFILE.index("prevalence")] = 0.1, 0.3
-    of_kinds[:, 0, PROFILE.index("gap")] = 0.1
+    plain = np.zeros((1, len(FEATURE_NAMES)))
+    of_kinds = np.zeros((2, 1, len(FEATURE_NAMES)))
+    of_kinds[:, 0, FEATURE_NAMES.index("prevalence")] = 0.1, 0.3
+    of_kinds[:, 0, FEATURE_NAMES.index("gap")] = 0.1
     line = profile_kinds(plain, of_kinds, np.array([50, 50]), 1.0, False)[0]
     s = 0.1 * 1.75 / 3.92
     expected = ((0.2 - 0.4) / (s / 0.5)) ** 2 + ((0.6 - 0.4) / (s / 0.5)) ** 2
-    found = np.expm1(line[KINDS_PROFILE.index("log_heterogeneity")])
+    found = np.expm1(line[SUBCLASS_FEATURES.index("log_heterogeneity")])
     assert found == pytest.approx(expected, rel=1e-4)
-    assert line[KINDS_PROFILE.index("kinds")] == pytest.approx(0.4)
+    assert line[SUBCLASS_FEATURES.index("kinds")] == pytest.approx(0.4)
 
 
 def test_number_of_kinds():
@@ -392,15 +392,15 @@ def test_a_blend_finds_the_column_that_tells():
     """The sum is right where kinds differ, and one kind where they do not."""
     rng = np.random.default_rng(0)
     n = 2_000
-    lines = rng.normal(size=(n, len(KINDS_PROFILE)))
+    lines = rng.normal(size=(n, len(SUBCLASS_FEATURES)))
     one_kind, total = rng.uniform(0, 0.3, n), rng.uniform(0.3, 1, n)
-    lines[:, KINDS_PROFILE.index("plain")] = one_kind
-    lines[:, KINDS_PROFILE.index("kinds")] = total
-    drifted = lines[:, KINDS_PROFILE.index("log_heterogeneity")] > 0.5
+    lines[:, SUBCLASS_FEATURES.index("plain")] = one_kind
+    lines[:, SUBCLASS_FEATURES.index("kinds")] = total
+    drifted = lines[:, SUBCLASS_FEATURES.index("log_heterogeneity")] > 0.5
     truth = np.where(drifted, total, one_kind)
     names = np.full(n, "a")
-    bank = Bank("RCQ-kinds", KINDS_PROFILE, lines, truth, names, names, np.arange(n))
-    found = with_blend(bank, fit_blend(bank)).lines[:, KINDS_PROFILE.index("prevalence")]
+    bank = Bank("RCQ-kinds", SUBCLASS_FEATURES, lines, truth, names, names, np.arange(n))
+    found = with_blend(bank, fit_blend(bank)).lines[:, SUBCLASS_FEATURES.index("prevalence")]
     assert np.abs(found - truth).mean() < 0.05
     assert np.abs(one_kind - truth).mean() > 0.1
 
@@ -420,7 +420,7 @@ def test_calibrations_of_either_kind(task, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "blend", [np.zeros(3), np.full(1 + len(KINDS_PROFILE), np.nan), np.zeros(3, np.float32)]
+    "blend", [np.zeros(3), np.full(1 + len(SUBCLASS_FEATURES), np.nan), np.zeros(3, np.float32)]
 )
 def test_hostile_blends_are_refused(blend, tmp_path):
     calibration = copy.copy(shipped("RCQ-kinds"))
@@ -431,8 +431,8 @@ def test_hostile_blends_are_refused(blend, tmp_path):
 
 
 def test_columns_are_known_to_the_bank():
-    assert COLUMNS["RCQ-kinds"] == KINDS_PROFILE
-    assert len(set(KINDS_PROFILE)) == len(KINDS_PROFILE)
+    assert COLUMNS["RCQ-kinds"] == SUBCLASS_FEATURES
+    assert len(set(SUBCLASS_FEATURES)) == len(SUBCLASS_FEATURES)
 
 
 # The command line
@@ -467,7 +467,7 @@ def files(tmp_path, task):
 def test_estimate_tells_the_kinds(files, subtypes, run_cli, task):
     leave_out = [] if subtypes == "season" else ["--exclude", "season"]
     command = ["estimate", f"{files}/positives.csv", f"{files}/sample.csv", *leave_out]
-    told = run_cli(*command, "--subtypes", subtypes, "--format", "json")
+    told = run_cli(*command, "--subclasses", subtypes, "--format", "json")
     (record,) = json.loads(told)
     given = named(task[0]) if subtypes == "season" else task[0]
     value = RCQ(subtypes=int(subtypes) if subtypes == "3" else subtypes, random_state=0).fit(given)
@@ -479,7 +479,7 @@ def test_estimate_tells_the_kinds(files, subtypes, run_cli, task):
 
 def test_the_table_tells_the_kinds(files, run_cli):
     told = run_cli(
-        *("fit", f"{files}/positives.csv", "-o", f"{files}/m.poscount", "--subtypes", "season")
+        *("fit", f"{files}/positives.csv", "-o", f"{files}/m.poscount", "--subclasses", "season")
     )
     assert "season" not in told.split(" by ")[1]
     table = run_cli("quantify", f"{files}/m.poscount", f"{files}/sample.csv")
@@ -491,7 +491,7 @@ def test_the_table_tells_the_kinds(files, run_cli):
 def test_a_column_that_is_not_there(files, run_cli):
     told = run_cli(
         *("fit", f"{files}/positives.csv", "-o", f"{files}/m.poscount"),
-        *("--exclude", "season", "--subtypes", "site"),
+        *("--exclude", "season", "--subclasses", "site"),
         fails=True,
     )
     assert "no such column" in told

@@ -11,7 +11,7 @@ import pytest
 
 from poscount import (
     RCQ,
-    Caution,
+    AnswerWarning,
     GroupAnswers,
     Interval,
     MultiRCQ,
@@ -22,13 +22,13 @@ from poscount import (
     trend,
 )
 from poscount.results.notebook import MOST_ROWS as MOST_HTML_ROWS
-from poscount.results.tables import MOST_NAMED, MOST_ROWS, named_cautions
+from poscount.results.tables import MOST_NAMED, MOST_ROWS, named_warnings
 
 HOSTILE = "<script>alert('1')</script>\x1b[31m\u202e&amp;"
 
 
 def answer(value, *codes, low=0.1, high=0.9, name="PAT"):
-    cautions = [Caution(code, f"{HOSTILE} {code}.", float(value)) for code in codes]
+    cautions = [AnswerWarning(code, f"{HOSTILE} {code}.", float(value)) for code in codes]
     return Prevalence(
         value,
         n_labeled=100,
@@ -161,11 +161,11 @@ def test_long_tables_are_cut_and_say_so():
 
 def test_warnings_name_the_groups_they_are_about():
     answers = [(f"day {i}", answer(i / 100, "few-rows")) for i in range(3)]
-    ((head, sentence),) = named_cautions(answers)
+    ((head, sentence),) = named_warnings(answers)
     assert head == "few-rows, day 0, day 1, day 2 (worst: day 2):"
     assert sentence.endswith("few-rows.")
     many = [(f"day {i}", answer(0.5, "few-rows")) for i in range(MOST_NAMED + 3)]
-    ((head, _),) = named_cautions(many)
+    ((head, _),) = named_warnings(many)
     assert "and 3 more (worst: day 0):" in head
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from answers import assert_same_answer
 from poscount import (
-    Caution,
+    AnswerWarning,
     Interval,
     Prevalence,
     joint_prior,
@@ -36,7 +36,7 @@ def p():
         n_unlabeled=1600,
         method="PAT",
         interval=Interval(0.25, 0.375, 0.95),
-        warnings=[Caution("wide-interval", "too few rows.", 0.5)],
+        warnings=[AnswerWarning("wide-interval", "too few rows.", 0.5)],
         details={"curve": np.array([0.25, 0.5])},
     )
 
@@ -208,7 +208,7 @@ def test_interval_holds_its_ends():
 
 
 def test_one_more_warning_keeps_the_rest(p):
-    caution = Caution("skipped-files", "One file.", 1.0)
+    caution = AnswerWarning("skipped-files", "One file.", 1.0)
     warned = p.with_warning(caution)
     assert warned.warnings == (*p.warnings, caution)
     assert warned.to_dict() | {"warnings": []} == p.to_dict() | {"warnings": []}

@@ -19,8 +19,8 @@ from poscount.diagnostics import compare_samples
 from poscount.methods.regions import rcq as rcq_module
 from poscount.methods.regions.k_means import k_means
 from poscount.methods.regions.region_counter import place_cuts
-from poscount.methods.regions.region_layout import CutNames, region_layout
-from poscount.methods.regions.regions import (
+from poscount.methods.regions.layout import CutNames, region_layout
+from poscount.methods.regions.rule import (
     bounds,
     calibrated,
     decide,

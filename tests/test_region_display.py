@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from poscount import PAT, RCQ
-from poscount.methods.regions.regions import bounds
+from poscount.methods.regions.rule import bounds
 from test_checks import halves
 
 matplotlib = pytest.importorskip("matplotlib")

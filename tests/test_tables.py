@@ -17,7 +17,7 @@ from sklearn.base import clone
 import poscount
 from answers import assert_same_answer
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ, ExTIcE, InputError, Minimum, ODIn, TIcE, registry
-from poscount.counts.missing_counts import GapCounts
+from poscount.counts.missing_counts import MissingCounts
 from poscount.data.categories import Words, words_of_values
 from poscount.data.columns import Columns
 from poscount.data.imputation import learn_filling
@@ -502,7 +502,7 @@ def test_numbers_keep_their_counts():
     counts = model.count(rng.normal(size=(500, 4)))
     _, beside = model.split_cells(counts.cells[np.newaxis])
     assert len(counts.cells) == model.n_own_cells
-    assert not np.concatenate([np.ravel(part) for part in GapCounts(*beside.gaps)]).any()
+    assert not np.concatenate([np.ravel(part) for part in MissingCounts(*beside.gaps)]).any()
 
 
 # Property tests

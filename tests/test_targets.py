@@ -18,9 +18,9 @@ from poscount import RCQ, FileError, InputError, MultiRCQ, TargetShares
 from poscount.calibration.files import shipped
 from poscount.datasets.make_example import FEATURES, record
 from poscount.methods.regions.discriminant import Discriminant
-from poscount.methods.regions.groups_profile import GROUP_PROFILE, OTHER_PROFILE
-from poscount.methods.regions.regions import bounds
-from poscount.methods.regions.shares_of_groups import combined
+from poscount.methods.regions.target_features import TARGET_FEATURES, OTHER_FEATURES
+from poscount.methods.regions.rule import bounds
+from poscount.methods.regions.target_estimates import combined
 from poscount.results.target_shares import exact_shares
 from poscount.training import bank
 from poscount.training.several_groups import draw_groups, draw_groups_samples, draw_shares
@@ -579,8 +579,8 @@ def test_a_bank_of_groups_tells_about_other_too(source, tmp_path, monkeypatch):
     plan = [(source, 2), ("mixture", 1)]
     files = bank.make_bank(tmp_path, "RCQ-groups", plan)
     groups, other = bank.read_bank(files), bank.read_bank(files, "RCQ-other")
-    assert groups.columns == GROUP_PROFILE
-    assert other.columns == OTHER_PROFILE
+    assert groups.columns == TARGET_FEATURES
+    assert other.columns == OTHER_FEATURES
     assert len(other.truth) == 3 * LIMITS.n_samples
     # What the groups and "other" have adds up, in every sample.
     for name in ("four", "mixture"):
@@ -590,7 +590,7 @@ def test_a_bank_of_groups_tells_about_other_too(source, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("method", "columns"), [("RCQ-groups", GROUP_PROFILE), ("RCQ-other", OTHER_PROFILE)]
+    ("method", "columns"), [("RCQ-groups", TARGET_FEATURES), ("RCQ-other", OTHER_FEATURES)]
 )
 def test_the_shipped_calibrations_know_the_columns(method, columns):
     assert shipped(method).columns_ == columns

@@ -24,7 +24,7 @@ from poscount.plotting.display import plain
 from poscount.plotting.page import picture_element, whole_page
 from poscount.plotting.prevalences import PrevalenceDisplay
 from poscount.printable import printable, shortened
-from poscount.results.verdict import Caution
+from poscount.results.verdict import AnswerWarning
 from poscount.workflows.results import Result, write_csv
 from terminal import seen_on_a_terminal
 
@@ -252,7 +252,7 @@ def test_pages_escape_it(text):
 
 
 def test_warnings_and_findings_are_on_one_line(text):
-    assert "\n" not in str(Caution("code", text))
+    assert "\n" not in str(AnswerWarning("code", text))
     rng = np.random.default_rng(0)
     table = {f"a{text}": rng.normal(size=200), f"b{text}": np.ones(200)}
     frame = pytest.importorskip("pandas").DataFrame(table)

@@ -10,9 +10,9 @@ from poscount import BBE, DEDPUL, RCQ, TRCQ
 from poscount.methods.pu.learning_rows import LearningRows
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.methods.pu.trcq import MOST_ROWS, _ranks, learned_bins
-from poscount.methods.regions.own_order import OwnOrder
-from poscount.methods.regions.region_layout import region_layout
-from poscount.methods.regions.regions import Regions
+from poscount.methods.regions.order import CanonicalOrder
+from poscount.methods.regions.layout import region_layout
+from poscount.methods.regions.rule import Regions
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -58,7 +58,7 @@ def quantify(positives, sample, seed=0):
 
 
 def learning_rows(model, sample):
-    order = OwnOrder(model.positives_, model.seed_)
+    order = CanonicalOrder(model.positives_, model.seed_)
     return LearningRows(model.positives_, sample, order)
 
 

@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from poscount import PAT, RCQ, TRCQ
-from poscount.results.verdict import MEANINGS, Caution, verdict
+from poscount.results.verdict import MEANINGS, AnswerWarning, verdict
 
 RNG = np.random.default_rng(0)
 POSITIVES = RNG.normal(size=(400, 4))
 
 
 def caution(severity, reason):
-    return Caution("code", "A sentence.", 1.0, severity, reason)
+    return AnswerWarning("code", "A sentence.", 1.0, severity, reason)
 
 
 @pytest.mark.parametrize(

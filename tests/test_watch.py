@@ -13,7 +13,7 @@ from scipy import stats
 
 from poscount import BBE, PAT, RCQ, ChangeDetector, InputError
 from poscount.change import detector as detector_module
-from poscount.change.common_regions import CommonRegions, Ratios
+from poscount.change.shared_regions import SharedRegions, Ratios
 from poscount.cli import change, main
 from test_change import frame
 
@@ -35,7 +35,7 @@ def file(model, tmp_path_factory):
 # The statistic
 
 
-class _Shares(CommonRegions):
+class _Shares(SharedRegions):
     """Windows that are pairs of a share and a number of rows."""
 
     def __init__(self):
@@ -48,7 +48,7 @@ class _Shares(CommonRegions):
 
 @pytest.fixture
 def shares(monkeypatch):
-    monkeypatch.setattr(detector_module, "common_regions", lambda model, counts: _Shares())
+    monkeypatch.setattr(detector_module, "shared_regions", lambda model, counts: _Shares())
 
 
 def test_the_statistic_is_the_sum_of_likelihood_ratios(shares, model):

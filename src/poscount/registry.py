@@ -40,9 +40,11 @@ _PARTS = (
     "poscount.calibration.calibration:Calibration",
     "poscount.data.columns:Columns",
     "poscount.data.projection:Projection",
+    "poscount.methods.bootstrap:Bootstrap",
+    "poscount.methods.regions.negatives:RCQWithNegatives",
     "poscount.methods.regions.multi_rcq:MultiRCQ",
-    "poscount.methods.regions.joint_regions:JointRegions",
-    "poscount.methods.regions.joint_regions:GroupRegions",
+    "poscount.methods.regions.part:RegionPart",
+    "poscount.methods.regions.targets:TargetRegions",
     "poscount.methods.regions.discriminant:Discriminant",
 )
 

@@ -7,8 +7,8 @@ import numpy as np
 from poscount import Mahalanobis
 from poscount.data.rows import InputSupport, Rows
 from poscount.methods.regions.k_means import k_means
-from poscount.methods.regions.own_order import OwnOrder
-from poscount.methods.regions.regions import _redraw
+from poscount.methods.regions.order import CanonicalOrder
+from poscount.methods.regions.rule import _redraw
 from poscount.scorers import fit_scorer
 from poscount.seeds import stream
 
@@ -17,7 +17,7 @@ BANDS = [(0.0, 1.0)] + [(q, 1.0) for q in (0.1, 0.25, 0.4, 0.5, 0.6, 0.75)] + [(
 
 def in_own_order(positives, sample, seed):
     """Data that RCQ does not reorder, for comparisons with what has no order of its own."""
-    order = OwnOrder(positives, seed)
+    order = CanonicalOrder(positives, seed)
     return positives[order.sorted_rows(positives)][:, order.columns], sample[:, order.columns]
 
 

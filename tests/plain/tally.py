@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from poscount.methods.regions.feature_ranges import N_COLUMNS
-from poscount.methods.regions.region_layout import (
+from poscount.methods.regions.ranges import N_COLUMNS
+from poscount.methods.regions.layout import (
     CLUSTERINGS,
     N_BINS,
     N_SCORE_CELLS,
@@ -21,7 +21,7 @@ def cells_of(model, codes, score, nearness):
 
     `codes` are those of the row's table, `nearness` the values whose largest tells the cluster.
     """
-    layout, columns = model._layout, model.block_columns
+    layout, columns = model._layout, model.model_columns
     in_regions, pat_end, far_end, range_end = model._ends
     above = sum(score > edge for edge in model.edges_)
     score_cell = sum(any(math.isclose(q, s) for s in SCORE_QUANTILES) for q in EDGES[:above])
@@ -52,9 +52,9 @@ def cells_of(model, codes, score, nearness):
         if bin_ is not None
     ]
     cells.append(in_regions + max(above - 2, 0))
-    cells += [pat_end + i for i, limit in enumerate(model.far_) if score < limit]
+    cells += [pat_end + i for i, limit in enumerate(model.far_scores_) if score < limit]
     for i, j in enumerate(numbers):
-        below, beyond = model.limits_[i, :4], model.limits_[i, 4:]
+        below, beyond = model.range_limits_[i, :4], model.range_limits_[i, 4:]
         found = [k for k in range(4) if codes[j] < below[k]]
         found += [4 + k for k in range(4) if codes[j] > beyond[k]]
         found += [8] * int(codes[j] == 0)
@@ -68,7 +68,7 @@ def cells_of(model, codes, score, nearness):
 
 def count(model, codes, groups, weights, n_groups):
     """Counts of the codes of rows, of shape (n_groups, n_cells)."""
-    design = model.block_columns.design(codes)
+    design = model.model_columns.design(codes)
     scores = model.scorer_.score_samples(design)
     nearness = (design - model.scorer_.location_) @ model.directions_ - model.offsets_
     counted = np.zeros((n_groups, model.n_own_cells), np.int64)

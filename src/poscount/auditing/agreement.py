@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from poscount.auditing.strata import Strata
 from poscount.auditing.stratified import Labels, share
 from poscount.results.prevalence import Interval, Prevalence
-from poscount.results.verdict import Caution
+from poscount.results.verdict import AnswerWarning
 
 Agreement = Literal["agree", "unclear", "contradict"]
 
@@ -139,7 +139,7 @@ def findings(
     by_labels: Prevalence,
     by_model: Prevalence,
     where: PositivesOutside,
-) -> tuple[Caution, ...]:
+) -> tuple[AnswerWarning, ...]:
     """Which assumptions of the model the labels contradict."""
     z = distance(by_labels, by_model)
     contradicted = agreement(z) == "contradict"
@@ -148,7 +148,7 @@ def findings(
     if contradicted:
         direction = "much" if z > 0 else "little"
         cautions.append(
-            Caution(
+            AnswerWarning(
                 "labels-contradict-model",
                 f"The model says too {direction}: {100 * by_model:.1f} %, where the labels say "
                 f"{100 * by_labels:.1f} %. Use the labels' answer.",
@@ -162,7 +162,7 @@ def findings(
         core = strata.shares >= labels.weights
         n, positive = int(labels.labelled[core].sum()), int(labels.positives[core].sum())
         cautions.append(
-            Caution(
+            AnswerWarning(
                 "negatives-like-positives",
                 f"Overlap: {n - positive} of {n} labelled rows that look like positives are "
                 "negatives, more than the model takes into account. Features that tell them apart "
@@ -173,7 +173,7 @@ def findings(
         )
     elif contradicted:
         cautions.append(
-            Caution(
+            AnswerWarning(
                 "positives-underestimated",
                 "The positives lie where the model looks for them, but there are more than it "
                 "says: fit again with the positives among the labels, and audit a second sample.",
@@ -184,21 +184,21 @@ def findings(
     return tuple(cautions)
 
 
-def _moved(where: PositivesOutside) -> Caution:
+def _moved(where: PositivesOutside) -> AnswerWarning:
     statistic = where.statistic
     shares = (
         f"{100 * where.found:.0f} % of the positives found are at the edge of the labelled ones or "
         f"outside, against {100 * where.expected:.0f} % of the labelled ones themselves."
     )
     if statistic > 0:
-        return Caution(
+        return AnswerWarning(
             "positives-elsewhere",
             f"Drift: {shares} Positives of this sample are unlike the labelled ones, or measured "
             "differently; check units and columns, and fit again with the positives found.",
             statistic,
             "doubt",
         )
-    return Caution(
+    return AnswerWarning(
         "positives-missing",
         f"{shares} Some labelled positives may be negatives, or are of a kind that this sample "
         "does not have.",

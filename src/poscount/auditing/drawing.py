@@ -74,7 +74,7 @@ def draw(model: CountingQuantifier, source: Source, n: int, seed: int) -> Drawn:
         )
     number = seed_number(seed)
     counts, buckets = _first_pass(model, source)
-    cells = model.cell_posterior(counts)
+    cells = model._cell_posterior(counts)
     strata = make_strata(cells, n)
     surplus = 1
     while True:
@@ -130,7 +130,7 @@ class _Candidates:
     def look_at(self, batch: Batch) -> None:
         """Keep the rows of a batch that may be drawn."""
         content = content_hashes(batch.frame)
-        cell = self.model.posterior_places(batch.frame)
+        cell = self.model._posterior_cells_of(self.model._sample(batch.frame))
         limit = self.limits[self.strata.of_cell[cell]]
         rows = np.flatnonzero(self._possible(content, limit))
         copy = self._copies(content[rows])

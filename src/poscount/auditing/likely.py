@@ -100,7 +100,7 @@ class _Best:
             ]
         else:
             parts = [counts]
-        self.probability = np.array([model.cell_posterior(part).probability for part in parts])
+        self.probability = np.array([model._cell_posterior(part).probability for part in parts])
         self.frames: list[nw.DataFrame] = []
         self.files: list[str | None] = []
         self.keys: list[np.ndarray] = [np.empty(0, _KEY)]
@@ -112,9 +112,10 @@ class _Best:
             return
         keys = np.empty(len(frame), _KEY)
         keys["group"] = self._groups_of(frame)
-        cells = self.model.posterior_places(frame)
+        rows = self.model._sample(frame)
+        cells = self.model._posterior_cells_of(rows)
         keys["unlikely"] = -self.probability[keys["group"], cells]
-        keys["far"] = -self.model.scores(frame)
+        keys["far"] = -self.model._scores_of(rows)
         keys["content"] = content_hashes(frame)
         keys["row"] = batch.first_row + np.arange(len(frame)) + (batch.file is not None)
         chosen = self._best_of(keys)

@@ -14,7 +14,7 @@ from poscount.results import notebook
 from poscount.results.displays import display
 from poscount.results.prevalence import Prevalence
 from poscount.results.tables import html_table
-from poscount.results.verdict import Caution
+from poscount.results.verdict import AnswerWarning
 
 AGREEMENTS: dict[Agreement, str] = {
     "agree": "The labels and the model agree.",
@@ -59,7 +59,7 @@ class Settlement:
         By the model alone.
     agreement : {"agree", "unclear", "contradict"}
         Whether the two answers are within 1, or more than 1.96, standard deviations.
-    findings : tuple of Caution
+    findings : tuple of AnswerWarning
         Which assumption broke, and what to be careful about.
     strata : tuple of StratumLabels
     positives, negatives : frame of the caller's kind
@@ -70,7 +70,7 @@ class Settlement:
     combined: Prevalence | None
     model: Prevalence
     agreement: Agreement
-    findings: tuple[Caution, ...]
+    findings: tuple[AnswerWarning, ...]
     strata: tuple[StratumLabels, ...]
     positives: Any
     negatives: Any

@@ -25,7 +25,7 @@ from poscount.base.counting import CountingQuantifier
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
 from poscount.results.prevalence import Interval, Prevalence
-from poscount.results.verdict import Caution
+from poscount.results.verdict import AnswerWarning
 
 
 def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:
@@ -145,13 +145,13 @@ def _answer(by_model: Prevalence, value: float, interval: Interval, method: str)
     )
 
 
-def _skipped(at: np.ndarray) -> tuple[Caution, ...]:
+def _skipped(at: np.ndarray) -> tuple[AnswerWarning, ...]:
     """Warn if labels are missing in between, and not only at the end."""
     skipped = int(at.max()) + 1 - len(at)
     if not skipped:
         return ()
     return (
-        Caution(
+        AnswerWarning(
             "skipped-labels",
             f"{skipped} row(s) before the last label have none. That does no harm if they were "
             "left out by chance; if they were hard to judge, the answer is biased.",

@@ -1,11 +1,11 @@
-"""Quantifiers that see a sample only through counts, and the counting of batches of rows."""
+"""Quantifiers that see a sample only through counts."""
 
 from __future__ import annotations
 
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import narwhals as nw
 import numpy as np
@@ -13,16 +13,17 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from poscount.base.quantifier import Quantifier
-from poscount.counts.counts import Counts, GroupedCounts, Skipped
+from poscount.counts.counts import Counts, GroupedCounts
 from poscount.counts.posterior import CellPosterior, nearest_posterior, posterior_of_cells
 from poscount.counts.weights import SMALLEST_MEAN, WeightSums, add_weights, effective, row_weights
 from poscount.data.grouping import column_names, group_codes, group_keys, require_grouping
 from poscount.data.rows import BLOCK_ROWS, Rows
-from poscount.data.validation import as_frame, as_frame_with_names, sample_rows
-from poscount.errors import InputError, join_names, require_rows
-from poscount.results.prevalence import Estimate, Estimates, Prevalence, as_columns
-from poscount.results.verdict import Caution
-from poscount.storage.schema import Digest, Field, require
+from poscount.data.validation import as_frame, as_frame_with_names
+from poscount.errors import InputError, require_rows
+from poscount.results.estimates import Estimates
+from poscount.results.groups import GroupAnswers
+from poscount.results.prevalence import Prevalence, as_columns
+from poscount.storage.schema import Digest, Field
 from poscount.threads import one_blas_thread, run_in_threads, sum_over_blocks
 
 # Up to so many cells, 64 MB, all groups are counted in one pass over the rows as they are.
@@ -30,11 +31,26 @@ _CELLS_IN_ONE_PASS = 2**23
 # Otherwise rows are sorted, and so many cells counted at once, 8 MB, in memory that is used again.
 _CELLS_AT_ONCE = 2**20
 
+T = TypeVar("T")
+
+
+class Counted(NamedTuple):
+    """Counts of some of the groups: cells, rows, and sums of weights if there are any."""
+
+    cells: np.ndarray
+    n_rows: np.ndarray
+    weights: Sequence[WeightSums] | None = None
+
+    def part(self, chosen: slice) -> Counted:
+        """Those of some of these groups."""
+        weights = None if self.weights is None else self.weights[chosen]
+        return Counted(self.cells[chosen], self.n_rows[chosen], weights)
+
 
 class CountingQuantifier(Quantifier):
     """A quantifier that sees a sample only through counts.
 
-    A subclass says how rows become counts (`_tally`) and how counts become estimates
+    A subclass says how rows become counts (`_count_block`) and how counts become estimates
     (`_estimate`), both for many groups at once.
 
     Attributes
@@ -43,20 +59,13 @@ class CountingQuantifier(Quantifier):
         Content hash of what was learned. Counts carry it, so that no other model can use them.
     """
 
+    # Number of groups whose estimates are made together.
+    _groups_at_once = 2**14
+
     n_jobs: int | None
     hash_: str
 
     LEARNED: ClassVar[Mapping[str, Field]] = {"hash_": Digest()}
-
-    def check_learned(self) -> None:
-        """Raise ValueError unless what was learned fits together, and is what the hash says."""
-        super().check_learned()
-        expected = self._recomputed_hash()
-        require(expected in (None, self.hash_), "its content is not what its hash says.")
-
-    @abstractmethod
-    def _recomputed_hash(self) -> str | None:
-        """Content hash of what was learned; None if it cannot be had without the positives."""
 
     def count(self, sample: Any, *, weights: Any = None) -> Counts:
         """Count the rows of a sample in each cell; counts of batches add up.
@@ -114,18 +123,30 @@ class CountingQuantifier(Quantifier):
 
     def estimate(self, counts: Counts) -> Prevalence:
         """Turn counts into a prevalence, the same as `quantify` gives for the rows counted."""
-        cells = self._checked_cells(counts)
+        cells = self._own_cells(counts)
         if counts.weights is not None and counts.n == 0:
             raise InputError("No row has a weight above 0: at least one must count.")
         require_rows(counts.n, "These counts have")
         weights = None if counts.weights is None else [counts.weights]
-        (answer,) = self._prevalences(cells, np.array([counts.n]), weights)
-        return _with_skipped([answer], counts.skipped)[0]
+        return self._answers(Counted(cells, np.array([counts.n]), weights), 1)[0]
 
     def estimate_by(self, counts: GroupedCounts) -> list[Prevalence]:
         """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
-        answers = self._prevalences(self._checked_cells(counts), counts.n, counts.weights)
-        return _with_skipped(answers, counts.skipped)
+        counted = Counted(self._own_cells(counts), counts.n, counts.weights)
+        chunks = self._chunks(counted)
+        return [answer for part in chunks for answer in self._answers(part, len(counts))]
+
+    def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:  # noqa: D102 (as in the base class)
+        groups, parts = self._by_group(frame, by, weights, self._columns)
+        joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return self._as_table(groups, joined)
+
+    def quantify_groups(  # noqa: D102 (as in the base class)
+        self, frame: Any, by: str | Sequence[str], *, weights: Any = None
+    ) -> GroupAnswers[Prevalence]:
+        groups, parts = self._by_group(frame, by, weights, self._answers)
+        answers = (answer for part in parts for answer in part)
+        return GroupAnswers(zip(group_keys(groups), answers, strict=True), groups.columns)
 
     def posterior(self, sample: Any) -> np.ndarray:
         """Probability that each row of a sample is positive.
@@ -146,69 +167,54 @@ class CountingQuantifier(Quantifier):
             If the mean cannot reach the prevalence, because too few rows lie where positives do.
         """
         rows = self._sample(sample, allow_empty=False)
-        places, shares = self._places(rows), self._posterior_shares
-        counted = np.bincount(places, minlength=len(shares)) / len(rows)
-        return posterior_of_cells(shares, counted, float(self._quantify(rows)))[places]
+        cells, shares = self._posterior_cells_of(rows), self._posterior_shares
+        counted = np.bincount(cells, minlength=len(shares)) / len(rows)
+        return posterior_of_cells(shares, counted, float(self._quantify(rows)))[cells]
 
-    def posterior_places(self, sample: Any) -> np.ndarray:
-        """Cell of each row of a sample, among the cells of `cell_posterior`.
+    # For the other rooms
+
+    def _posterior_cells_of(self, rows: Rows) -> np.ndarray:
+        """Cell of each row, among the cells of `_cell_posterior`.
 
         Together they give the posterior of rows that do not fit into memory: a first pass counts,
         a second one looks the probability of each row up.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from poscount import PAT
-        >>> rng = np.random.default_rng(1)
-        >>> model = PAT(random_state=0).fit(rng.normal(size=(500, 2)))
-        >>> batches = [rng.normal(size=(300, 2)), rng.normal(size=(700, 2)) + 9]
-        >>> of_cells = model.cell_posterior(sum(model.count(batch) for batch in batches))
-        >>> one, other = (of_cells.probability[model.posterior_places(b)] for b in batches)
-        >>> bool(one.mean() > 0.6), bool(other.mean() < 0.2)
-        (True, True)
         """
-        return self._places(self._sample(sample))
+        cells = [self._posterior_cells(block) for block in rows.blocks()]
+        return np.concatenate([np.empty(0, np.intp), *cells])
 
-    def scores(self, sample: Any) -> np.ndarray:
-        """Score of each row of a sample: the higher, the more it looks like the positives."""
-        with one_blas_thread():
-            scores = [self._scores(block) for block in self._sample(sample).blocks()]
-        return np.concatenate([np.empty(0), *scores])
-
-    def cell_posterior(self, counts: Counts) -> CellPosterior:
+    def _cell_posterior(self, counts: Counts) -> CellPosterior:
         """Probability that the rows of each cell are positive, as in `posterior`.
 
         If the mean over the sample cannot reach the prevalence, it is as large as it can be.
         """
         prevalence = self.estimate(counts)
-        rows = self._posterior_rows(self._checked_cells(counts))[0]
+        rows = self._posterior_rows(self._own_cells(counts))[0]
         shares = self._posterior_shares
         value, in_sample = float(prevalence), rows / rows.sum()
         probability, _ = nearest_posterior(shares, in_sample, value)
         return CellPosterior(rows, shares, probability, prevalence)
 
-    def _places(self, rows: Rows) -> np.ndarray:
-        places = [self._posterior_places(block) for block in rows.blocks()]
-        return np.concatenate([np.empty(0, np.intp), *places])
+    def _scores_of(self, rows: Rows) -> np.ndarray:
+        """Score of each row: the higher, the more it looks like the positives."""
+        with one_blas_thread():
+            scores = [self._scores(block) for block in rows.blocks()]
+        return np.concatenate([np.empty(0), *scores])
 
-    def rows_of(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+    def _rows_of(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
         """Rows in the cells of samples, a line each, and all rows; effective ones with weights."""
         lines = []
         for each in counts:
-            line = self._checked_cells(each), np.array([each.n])
-            weights = each.weights
-            lines.append(line if weights is None else self._effective(*line, [weights]))
+            weights = None if each.weights is None else [each.weights]
+            lines.append(
+                self._effective(Counted(self._own_cells(each), np.array([each.n]), weights))
+            )
         cells, n_rows = zip(*lines, strict=True)
         return np.concatenate(cells), np.concatenate(n_rows)
 
-    def rows_along_score(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """Rows in the cells along the score of samples, a line each, and all rows."""
-        cells, n_rows = self.rows_of(*counts)
-        return self._score_cells(cells), n_rows
+    # From counts to answers
 
-    def _checked_cells(self, counts: Counts | GroupedCounts) -> np.ndarray:
-        """Cells of counts, a line for each group, that this model can have counted."""
+    def _own_cells(self, counts: Counts | GroupedCounts) -> np.ndarray:
+        """Cells of counts, a line for each group, which this model must have counted."""
         check_is_fitted(self)
         if counts.model != self.hash_:
             raise InputError(
@@ -216,126 +222,101 @@ class CountingQuantifier(Quantifier):
                 f"({self.hash_[:12]}): count again with this model."
             )
         cells = np.atleast_2d(counts.cells)
-        lacking = self._n_cells - cells.shape[1]
-        if lacking not in (0, self._n_gap_cells):
+        if cells.shape[1] != self._n_cells:
             raise InputError(
                 f"These counts have {cells.shape[1]} cells, and this model has {self._n_cells}: "
                 "they are damaged; count again."
             )
-        # Older files have no cells of gaps, because none of their rows had any.
-        cells = np.pad(cells, ((0, 0), (0, lacking)))
         weights = [counts.weights] if isinstance(counts, Counts) else counts.weights
-        n_rows = np.atleast_1d(counts.n)
         sums = [each for each in weights or () if each is not None]
-        totals = np.array([each.total for each in sums], np.int64) if sums else n_rows
-        possible = cells.min(initial=0) >= 0 and self._could_count(cells, totals)
-        if possible and sums:
-            each_core = zip(sums, n_rows.tolist(), self._in_core(cells).tolist(), strict=True)
-            possible = all(each.core_could_be_of(n, core) for each, n, core in each_core)
-        if not possible:
+        totals = [each.total for each in sums] if sums else np.atleast_1d(counts.n)
+        if (self._score_cells(cells).sum(axis=1) != totals).any():
             raise InputError(
                 "These counts contradict themselves, because their cells do not add up to their "
                 "number of rows: they are damaged; count again."
             )
         return cells
 
-    @abstractmethod
-    def _could_count(self, cells: np.ndarray, totals: np.ndarray) -> bool:
-        """Whether there can be rows with these counts.
+    def _answers(self, counted: Counted, n_groups: int) -> list[Any]:
+        """Answers for some of so many groups."""
+        cells, n_rows = self._effective(counted)
+        return self._make_answers(self._estimate(cells, n_rows, n_groups), counted, n_rows)
 
-        Parameters
-        ----------
-        cells : ndarray of int64, shape (n_groups, n_cells)
-        totals : ndarray of int64, shape (n_groups,)
-            Number of rows, or their weight in units.
-        """
-
-    def _in_core(self, cells: np.ndarray) -> np.ndarray:
-        return self._score_cells(cells)[:, self._first_core_cell :].sum(axis=1)
-
-    def _prevalences(
-        self, cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums] | None = None
-    ) -> list[Prevalence]:
-        wrap, cells, rows = self._wrapping(cells, n_rows, weights)
-        return [wrap(i, estimate) for i, estimate in enumerate(self._estimate(cells, rows))]
-
-    def _wrapping(
-        self, cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums] | None
-    ) -> tuple[Callable[[int, Estimate], Prevalence], np.ndarray, np.ndarray]:
-        """How to make the answer for each group of its estimate, and what to estimate from.
-
-        That is the rows per cell, and all rows, of each group; with weights, effective ones.
-        """
-        given = n_rows.tolist()
+    def _make_answers(self, estimates: Any, counted: Counted, n_effective: np.ndarray) -> list[Any]:
+        given, weights = counted.n_rows.tolist(), counted.weights
         if weights is None:
-            return lambda i, estimate: self._prevalence(estimate, given[i]), cells, n_rows
+            return [self._prevalence(estimates, i, n) for i, n in enumerate(given)]
+        return [
+            self._prevalence(estimates, i, int(n_effective[i]))
+            if sums.whole
+            else self._prevalence(
+                estimates, i, n, sums.weight, {"effective_rows": n_effective[i].item()}
+            )
+            for i, (n, sums) in enumerate(zip(given, weights, strict=True))
+        ]
+
+    def _columns(self, counted: Counted, n_groups: int) -> dict[str, Any]:
+        """The columns of a table with a line for each of some of so many groups."""
+        if counted.weights is not None:
+            return as_columns(self._answers(counted, n_groups))
+        estimates, n_rows = self._estimate(*counted[:2], n_groups), counted.n_rows
+        return {
+            "prevalence": estimates.value,
+            "low": estimates.low,
+            "high": estimates.high,
+            "count": estimates.value * n_rows,
+            "n": n_rows,
+            "verdict": estimates.warnings.grades(estimates.likely_error),  # type: ignore[union-attr]
+            "warnings": estimates.warnings.codes(),  # type: ignore[union-attr]
+        }
+
+    def _effective(self, counted: Counted) -> tuple[np.ndarray, np.ndarray]:
+        """Rows per cell, and all rows; with weights, those that they are worth."""
+        cells, n_rows, weights = counted
+        if weights is None:
+            return cells, n_rows
         _require_fine_weights(weights, n_rows)
-        rows, n_effective = self._effective(cells, n_rows, weights)
-        worth = n_effective.tolist()
-
-        def wrap(i: int, estimate: Estimate) -> Prevalence:
-            return self._weighted_prevalence(estimate, given[i], worth[i], weights[i])
-
-        return wrap, rows, n_effective
-
-    def _weighted_prevalence(
-        self, estimate: Estimate, n_rows: int, n_effective: float, sums: WeightSums
-    ) -> Prevalence:
-        if sums.whole:
-            return self._prevalence(estimate, int(n_effective))
-        details = {**estimate.details, "effective_rows": n_effective}
-        return self._prevalence(estimate._replace(details=details), n_rows, sums.weight)
-
-    def _effective(
-        self, cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Rows per cell, and all rows, that the weighted rows of groups are worth."""
-        return effective(cells, n_rows, weights, self._in_core(cells))
+        in_core = self._score_cells(cells)[:, self._first_core_cell :].sum(axis=1)
+        return effective(cells, n_rows, weights, in_core)
 
     def _quantify(self, rows: Rows) -> Prevalence:
-        return self._prevalences(self._count(rows, None, 1), np.array([len(rows)]))[0]
+        cells = self._count_rows(rows, None, 1)
+        return self._answers(Counted(cells, np.array([len(rows)])), 1)[0]
 
-    def _quantify_groups(
-        self, frame: nw.DataFrame, codes: np.ndarray, n_groups: int
-    ) -> list[Prevalence]:
-        cells = self._count(self._sample(frame), codes, n_groups)
-        return self._prevalences(cells, np.bincount(codes, minlength=n_groups))
+    # Groups
 
-    def _answers_by_group(
-        self, frame: Any, by: str | Sequence[str], weights: Any
-    ) -> tuple[nw.DataFrame, list[Prevalence]]:
-        if weights is None:
-            return super()._answers_by_group(frame, by, None)
-        groups, counts = BatchCounter(self, require_grouping(by), weights).count_groups(frame)
-        require_rows(len(counts))
-        return groups, self.estimate_by(counts)
+    def _by_group(
+        self,
+        frame: Any,
+        by: str | Sequence[str],
+        weights: Any,
+        make: Callable[[Counted, int], T],
+    ) -> tuple[nw.DataFrame, list[T]]:
+        """Groups of a frame, and what `make` makes of the counts of some of them after the others.
 
-    def _columns_by_group(
-        self, frame: Any, by: str | Sequence[str], weights: Any
-    ) -> tuple[nw.DataFrame, dict[str, Any]]:
+        Groups are counted one after the other, and their answers made in threads.
+        """
         if weights is not None:
-            return super()._columns_by_group(frame, by, weights)
+            groups, counts = BatchCounter(self, require_grouping(by), weights).count_groups(frame)
+            require_rows(len(counts))
+            chunks = self._chunks(Counted(counts.cells, counts.n, counts.weights))
+            return groups, [make(part, len(groups)) for part in chunks]
         wrapped = as_frame_with_names(frame)
         groups, codes = group_codes(wrapped, require_grouping(by))
         require_rows(len(groups))
         rows = self._sample(wrapped)
-        n_rows = np.bincount(codes, minlength=len(groups))
-        found: dict[int, dict[str, Any]] = {}
-        counted = self._cells_of_groups(rows, codes, n_rows)
-        lock = threading.Lock()
-
-        stopped = threading.Event()
+        numbered = enumerate(self._count_groups(rows, codes, len(groups)))
+        found: dict[int, T] = {}
+        lock, stopped = threading.Lock(), threading.Event()
 
         def work(_: int) -> None:
             try:
                 while not stopped.is_set():
                     with lock:
-                        first, cells = next(counted, (0, None))
-                    if cells is None:
+                        place, part = next(numbered, (0, None))
+                    if part is None:
                         return
-                    of_part = n_rows[first : first + len(cells)]
-                    estimates = self._estimate_some(cells, of_part, len(groups))
-                    found[first] = self._columns_of(estimates, of_part)
+                    found[place] = make(part, len(groups))
             except BaseException:
                 # Ctrl-C, for example: the others are not to go on.
                 stopped.set()
@@ -349,36 +330,28 @@ class CountingQuantifier(Quantifier):
             for _ in rows.blocks():
                 pass
             raise
-        parts = [found[first] for first in sorted(found)]
-        return groups, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return groups, [found[place] for place in sorted(found)]
 
-    def _cells_of_groups(
-        self, rows: Rows, codes: np.ndarray, n_rows: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray | None]]:
-        """The first of some groups, and their counts, of all groups one after the other."""
-        n_groups, at_once = len(n_rows), self._groups_at_once
-        n_counted = n_groups
-        if n_groups * self._n_cells > _CELLS_IN_ONE_PASS:
-            n_counted = max(at_once, _CELLS_AT_ONCE // self._n_cells)
-            order = np.argsort(codes, kind="stable")
-            ends = np.concatenate([[0], np.cumsum(n_rows)])
-        for first in range(0, n_groups, n_counted):
-            n = min(n_counted, n_groups - first)
-            if n == n_groups:
-                cells = self._count(rows, codes, n_groups)
-            else:
-                chosen = order[ends[first] : ends[first + n]]
-                cells = self._count(rows.take(chosen), codes[chosen] - first, n)
-            for start in range(0, n, at_once):
-                yield first + start, cells[start : start + at_once]
+    def _chunks(self, counted: Counted) -> Iterator[Counted]:
+        for start in range(0, len(counted.cells), self._groups_at_once):
+            yield counted.part(slice(start, start + self._groups_at_once))
 
-    def _columns_of(self, estimates: Sequence[Estimate], n_rows: np.ndarray) -> dict[str, Any]:
-        if isinstance(estimates, Estimates):
-            return estimates.columns(n_rows)
-        pairs = zip(estimates, n_rows.tolist(), strict=True)
-        return as_columns([self._prevalence(estimate, n) for estimate, n in pairs])
+    def _count_groups(self, rows: Rows, codes: np.ndarray, n_groups: int) -> Iterator[Counted]:
+        """Counts of some groups after the others."""
+        n_rows = np.bincount(codes, minlength=n_groups)
+        if n_groups * self._n_cells <= _CELLS_IN_ONE_PASS:
+            yield from self._chunks(Counted(self._count_rows(rows, codes, n_groups), n_rows))
+            return
+        at_once = max(self._groups_at_once, _CELLS_AT_ONCE // self._n_cells)
+        order = np.argsort(codes, kind="stable")
+        ends = np.concatenate([[0], np.cumsum(n_rows)])
+        for first in range(0, n_groups, at_once):
+            n = min(at_once, n_groups - first)
+            chosen = order[ends[first] : ends[first + n]]
+            cells = self._count_rows(rows.take(chosen), codes[chosen] - first, n)
+            yield from self._chunks(Counted(cells, n_rows[first : first + n]))
 
-    def _count(
+    def _count_rows(
         self,
         rows: Rows,
         codes: np.ndarray | None,
@@ -386,46 +359,41 @@ class CountingQuantifier(Quantifier):
         weights: np.ndarray | None = None,
         core: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Count rows; if `core` is given, it is told which rows are in the core."""
+        """Count rows; if `core` is given, it becomes which rows are in the core."""
 
-        def tally(start: int, stop: int, counted: np.ndarray) -> None:
+        def count(start: int, stop: int, counted: np.ndarray) -> None:
             groups, units = (
                 None if values is None else values[start:stop] for values in (codes, weights)
             )
-            places = self._tally(rows.block(start, stop), groups, units, counted)
+            score_cells = self._count_block(counted, rows.block(start, stop), groups, units)
             if core is not None:
-                core[start:stop] = places >= self._first_core_cell
+                core[start:stop] = score_cells >= self._first_core_cell
 
         shape, n_workers = (n_groups, self._n_cells), effective_n_jobs(self.n_jobs)
-        return sum_over_blocks(tally, shape, len(rows), BLOCK_ROWS, n_workers)
+        return sum_over_blocks(count, shape, len(rows), BLOCK_ROWS, n_workers)
+
+    # What a method defines
 
     @property
     @abstractmethod
     def _n_cells(self) -> int: ...
 
-    @property
-    def _n_gap_cells(self) -> int:
-        """Cells, the last ones, that count missing values and words that no positive has."""
-        return 0
-
     @abstractmethod
-    def _tally(
+    def _count_block(
         self,
+        counted: np.ndarray,
         block: Any,
         groups: np.ndarray | None,
         weights: np.ndarray | None,
-        counted: np.ndarray,
     ) -> np.ndarray:
         """Add the rows of a block to `counted`, an int64 array of shape (n_groups, n_cells).
 
-        A row counts 1, or its weight, which is a whole number of units. The place of each row
-        among the cells along the score is returned.
+        A row counts 1, or its weight, which is a whole number of units. The cell of each row along
+        the score is returned.
         """
 
-    @property
-    @abstractmethod
-    def _first_core_cell(self) -> int:
-        """The first of the cells along the score that are in the core of the positives."""
+    _first_core_cell: int
+    """The first of the cells along the score that are in the core of the positives."""
 
     @abstractmethod
     def _score_cells(self, cells: np.ndarray) -> np.ndarray:
@@ -441,27 +409,16 @@ class CountingQuantifier(Quantifier):
         """Score of each row of a block."""
 
     @abstractmethod
-    def _posterior_places(self, block: Any) -> np.ndarray:
-        """Place of each row of a block among these cells."""
+    def _posterior_cells(self, block: Any) -> np.ndarray:
+        """Cell of each row of a block, among these."""
 
     @abstractmethod
     def _posterior_rows(self, cells: np.ndarray) -> np.ndarray:
         """Rows in each of these cells, from counts of shape (n_groups, n_cells)."""
 
     @abstractmethod
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Sequence[Estimate]:
-        """Turn counts of shape (n_groups, n_cells) into estimates."""
-
-    def _estimate_some(
-        self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int
-    ) -> Sequence[Estimate]:
-        """Do as `_estimate`, for some of so many groups."""
-        return self._estimate(cells, n_rows)
-
-    @property
-    def _groups_at_once(self) -> int:
-        """Number of groups whose estimates are made together."""
-        return 2**14
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int) -> Estimates:
+        """Turn counts of shape (n_samples, n_cells) into estimates, for some of so many groups."""
 
 
 class BatchCounter:
@@ -483,7 +440,6 @@ class BatchCounter:
         self.model = model
         self.by = column_names(by)
         self.weights = weights
-        self._accepts = model._input_support()
 
     @property
     def other_columns(self) -> list[str]:
@@ -499,6 +455,11 @@ class BatchCounter:
     def numeric_columns(self) -> list[str]:
         """Columns to be read as numbers from a file without types."""
         return [*self.model.numeric_features_, *self.weight_columns]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of the model."""
+        return self.model._n_cells
 
     def count(self, batch: Any) -> Counts | GroupedCounts:
         """Count the rows of a batch, of each group if there are grouping columns."""
@@ -527,14 +488,14 @@ class BatchCounter:
         n_rows : ndarray of int64, shape (n_groups,)
         weights : list of WeightSums, or None
         """
-        rows = sample_rows(self.model, batch, self._accepts)
+        rows = self.model._sample(batch)
         units = row_weights(as_frame(batch), self.weights, len(rows))
         if units is None:
-            cells = self.model._count(rows, codes, n_groups)
+            cells = self.model._count_rows(rows, codes, n_groups)
             n_rows = [len(rows)] if codes is None else np.bincount(codes, minlength=n_groups)
             return cells, np.asarray(n_rows), None
         core = np.zeros(len(rows), bool)
-        cells = self.model._count(rows, codes, n_groups, units, core)
+        cells = self.model._count_rows(rows, codes, n_groups, units, core)
         groups = np.zeros(len(rows), np.intp) if codes is None else codes
         n_rows = np.bincount(groups[units > 0], minlength=n_groups)
         return cells, n_rows, add_weights(units, core, codes, n_groups)
@@ -552,24 +513,6 @@ class BatchCounter:
             return GroupedCounts(self.by, keys, cells, n_rows, model, weights=weights)
         sums = None if weights is None else weights[0]
         return Counts(cells[0], int(n_rows[0]), model, weights=sums)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells of the model."""
-        return self.model._n_cells
-
-
-def _with_skipped(answers: list[Prevalence], skipped: Sequence[Skipped]) -> list[Prevalence]:
-    """Warn of the files that are not part of the answers."""
-    if not skipped:
-        return answers
-    caution = Caution(
-        "skipped-files",
-        f"{len(skipped)} file(s) could not be counted and are not part of this estimate: "
-        f"{join_names(file for file, _ in skipped)}.",
-        float(len(skipped)),
-    )
-    return [answer.with_warning(caution) for answer in answers]
 
 
 def _require_fine_weights(weights: Sequence[WeightSums], n_rows: np.ndarray) -> None:

@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 import os
-import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from poscount.base import constraints
 from poscount.data.columns import Columns
 from poscount.data.grouping import group_codes, group_keys, require_grouping
 from poscount.data.rows import InputSupport, Rows
 from poscount.data.validation import (
     as_frame,
     as_frame_with_names,
-    columns_of_older,
     learn_rows,
     sample_rows,
 )
 from poscount.errors import InputError, require_rows
+from poscount.results.estimates import Estimates
 from poscount.results.groups import GroupAnswers
-from poscount.results.prevalence import Estimate, Prevalence, as_columns
+from poscount.results.prevalence import Prevalence, as_columns
 from poscount.seeds import seed_of
 from poscount.storage import model_files
 from poscount.storage.schema import Field, ListOf, MayLack, Part, Text, Whole, require
-
-# Parameters that all methods share, about the tables that they take.
-TABLE_CONSTRAINTS = {
-    "missing": [constraints.StrOptions({"value", "error"})],
-    "text": [constraints.StrOptions({"category", "error"})],
-}
 
 
 class Quantifier(BaseEstimator):
@@ -63,9 +54,6 @@ class Quantifier(BaseEstimator):
         methods that take them.
     """
 
-    # For methods of one's own that do not have these parameters.
-    missing: str = "value"
-    text: str = "category"
     random_state: Any
 
     LEARNED: ClassVar[Mapping[str, Field]] = {
@@ -92,7 +80,7 @@ class Quantifier(BaseEstimator):
         """
         self._validate_params()
         self.seed_ = seed_of(self.random_state)
-        positives, features = self._set_apart(positives, features)
+        positives, features = self._split_labels(positives, features)
         rows = learn_rows(self, positives, features, self._input_support())
         self.n_labeled_ = len(rows)
         self._learn(rows)
@@ -139,11 +127,11 @@ class Quantifier(BaseEstimator):
             One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
             `count`, `n`, `verdict` (its grade) and `warnings` (their codes).
         """
-        groups, columns = self._columns_by_group(frame, by, weights)
-        return self._as_table(groups, columns)
+        groups, answers = self._answers_by_group(frame, by, weights)
+        return self._as_table(groups, as_columns(answers))
 
     @staticmethod
-    def _as_table(groups: nw.DataFrame, columns: dict[str, list[Any]]) -> Any:
+    def _as_table(groups: nw.DataFrame, columns: Mapping[str, Any]) -> Any:
         """A frame of the caller's kind, with columns beside those of the groups."""
         clash = sorted(set(groups.columns) & set(columns))
         if clash:
@@ -179,54 +167,28 @@ class Quantifier(BaseEstimator):
         check_is_fitted(self)
         model_files.save(self, path)
 
-    def complete(self) -> None:
-        """Add what a model from an older file lacks; called when it has been loaded."""
-        # Models that are parameters of others, such as Minimum's, are not fitted.
-        fitted = hasattr(self, "n_features_in_")
-        if fitted and not hasattr(self, "columns_") and self._input_support().coded:
-            self.columns_ = columns_of_older(self)
-
     def check_learned(self) -> None:
-        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        """Raise ValueError unless the columns are those of the features: files may hold anything."""
         accepts = self._input_support()
         require(hasattr(self, "columns_") == accepts.coded, "its columns are missing.")
-        numeric = getattr(self, "numeric_features_", [])
-        if not accepts.coded:
-            require(self._has_features(numeric), "it has no such numeric features.")
-            return
-        columns = self.columns_
-        # Their number first: it may be too large for a list of that many names.
-        same = len(columns.names_) == self.n_features_in_ and columns.names_ == self.feature_names
-        require(same, "its columns are not its features.")
-        if hasattr(self, "numeric_features_"):
-            numbers = [columns.names_[j] for j in columns.numbers]
-            require(numeric == numbers, "its numeric features are not its columns of numbers.")
-        given = getattr(self, "n_given_", None)
-        # Sparse rows, and older files, do not say how many.
-        if columns.n_ > 1:
-            agree = columns.n_ == self.n_labeled_ if given is None else columns.n_ >= given
-            require(agree, "its columns were learned from another number of positives.")
+        if accepts.coded:
+            # Their number first: it may be too large for a list of that many names.
+            names = self.columns_.names_
+            same = len(names) == self.n_features_in_ and names == self.feature_names
+            require(same, "its columns are not its features.")
         if hasattr(self, "projection_"):
             require(accepts.wide, "it cannot have a projection.")
             n_projected = len(self.projection_.dimension_)
-            require(n_projected == columns.n_design, "its projection is of other columns.")
+            require(n_projected == self.columns_.n_design, "its projection is of other columns.")
 
-    def _has_features(self, asked: list[str]) -> bool:
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None:
-            return set(asked) <= set(names)
-        places = (re.fullmatch("x([0-9]{1,18})", name) for name in asked)
-        return all(place and int(place[1]) < self.n_features_in_ for place in places)
-
-    def _set_apart(
+    def _split_labels(
         self, positives: Any, features: Sequence[str] | None
     ) -> tuple[Any, Sequence[str] | None]:
-        """Take from the positives what a method needs and is no feature."""
+        """Split off the column of the positives that a method needs and that is no feature."""
         return positives, features
 
     def _input_support(self) -> InputSupport:
-        missing, text = self.missing == "value", self.text == "category"
-        return InputSupport(nan=missing, text=text, coded=True)
+        return InputSupport(nan=True, text=True, coded=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -236,7 +198,7 @@ class Quantifier(BaseEstimator):
         return tags
 
     @property
-    def block_columns(self) -> Columns:
+    def model_columns(self) -> Columns:
         """Columns of the rows as the method gets them: those of the table, or its projection."""
         projection = getattr(self, "projection_", None)
         return self.columns_ if projection is None else Columns.plain(projection.names)
@@ -257,17 +219,23 @@ class Quantifier(BaseEstimator):
         return rows
 
     def _prevalence(
-        self, estimate: Estimate, n_rows: int, total_weight: float | None = None
+        self,
+        estimates: Estimates,
+        i: int,
+        n_rows: int,
+        total_weight: float | None = None,
+        more_details: Mapping[str, Any] | None = None,
     ) -> Prevalence:
+        """The answer for sample `i`."""
         return Prevalence(
-            estimate.value,
+            float(estimates.value[i]),
             n_labeled=self.n_labeled_,
             n_unlabeled=n_rows,
             total_weight=total_weight,
             method=type(self).__name__,
-            interval=estimate.interval,
-            warnings=estimate.warnings,
-            details={"seed": self.seed_, **estimate.details},
+            interval=estimates.interval(i),
+            warnings=estimates.warnings_of(i),
+            details={"seed": self.seed_, **estimates.details_of(i), **(more_details or {})},
         )
 
     def _refuse_weights(self, weights: Any) -> None:
@@ -286,19 +254,8 @@ class Quantifier(BaseEstimator):
         wrapped = as_frame_with_names(frame)
         groups, codes = group_codes(wrapped, require_grouping(by))
         require_rows(len(groups))
-        return groups, self._quantify_groups(wrapped, codes, len(groups))
-
-    def _columns_by_group(
-        self, frame: Any, by: str | Sequence[str], weights: Any
-    ) -> tuple[nw.DataFrame, dict[str, Any]]:
-        """Groups, and the columns of their answers."""
-        groups, answers = self._answers_by_group(frame, by, weights)
-        return groups, as_columns(answers)
-
-    def _quantify_groups(
-        self, frame: nw.DataFrame, codes: np.ndarray, n_groups: int
-    ) -> list[Prevalence]:
-        return [self.quantify(frame.filter((codes == i).tolist())) for i in range(n_groups)]
+        parts = (wrapped.filter((codes == i).tolist()) for i in range(len(groups)))
+        return groups, [self.quantify(part) for part in parts]
 
     @abstractmethod
     def _learn(self, rows: Rows) -> None: ...

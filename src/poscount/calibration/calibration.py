@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from poscount.calibration.blend import BLEND, ONE_KIND, SUM, blend
 from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
+from poscount.results.estimates import Estimates
 from poscount.storage.schema import Array, Field, ListOf, MayLack, Text, require
 
 # Quantiles of the truth that are learned: the median, and the ends of 80 and 95 % intervals.
@@ -37,40 +38,6 @@ NO_RATIOS = (
 OF_REGION = ("region_share", "region_ratio", "region_low")
 # Ratios that are looked at as they are, too.
 AS_THEY_ARE = ("prevalence", "ratio", "gap", "high", "pat")
-
-
-class Answers(NamedTuple):
-    """Calibrated answers, for each sample.
-
-    Attributes
-    ----------
-    value : ndarray
-        The prevalence: the median of the truth in tasks that looked like this.
-    low, high : ndarray
-        Ends of the interval.
-    expected_error : ndarray
-        Mean absolute error of the value in such tasks.
-    likely_error : ndarray
-        What 80 of 100 of them were not farther off than.
-    outside : ndarray of bool
-        Whether the sample is unlike all tasks that were learned from.
-    """
-
-    value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    expected_error: np.ndarray
-    likely_error: np.ndarray
-    outside: np.ndarray
-
-    def beside(self, null: Answers) -> Answers:
-        """The same, with intervals that reach as high as those of the null calibration.
-
-        That is right wherever one region is free of negatives, which no experience rules out.
-        Outside of experience they reach as low, too.
-        """
-        low = np.where(self.outside, np.minimum(self.low, null.low), self.low)
-        return self._replace(low=low, high=np.maximum(self.high, null.high))
 
 
 class Calibration(BaseEstimator):
@@ -158,17 +125,27 @@ class Calibration(BaseEstimator):
         """The trees that predict the quantiles."""
         return Trees(self.feature_, self.threshold_, self.missing_right_, self.leaf_)
 
-    def answer(self, lines: np.ndarray, names: Sequence[str], level: float) -> Answers:
-        """Prevalences and intervals.
+    def estimate(
+        self, lines: np.ndarray, names: Sequence[str], level: float
+    ) -> tuple[Estimates, np.ndarray]:
+        """Prevalences and intervals: the median of the truth in tasks that looked like this.
 
         Parameters
         ----------
         lines : ndarray of shape (n_samples, n_columns)
-            What the regions say about each sample.
+            Features of each sample.
         names : sequence of str
             Names of these columns.
         level : float
             Of the intervals.
+
+        Returns
+        -------
+        estimates : Estimates
+            With details `expected_error`, the mean absolute error of the value in such tasks, and
+            `likely_error`, what 80 of 100 of them were not farther off than.
+        unfamiliar : ndarray of bool, shape (n_samples,)
+            Whether a sample is unlike all tasks that were learned from.
         """
         unknown = sorted(set(self.columns_) - set(names))
         if unknown:
@@ -188,9 +165,15 @@ class Calibration(BaseEstimator):
         value = learned.value_or_end(expected_error)
         ends = learned.interval(LIKELY, self.levels_, self.below_, self.above_)
         likely_error = np.max([np.abs(value - end) for end in ends], axis=0)
-        outside = ((lines < self.least_) | (lines > self.most_)).any(axis=1)
-        low, high = np.minimum(low, value), np.maximum(high, value)
-        return Answers(value, low, high, expected_error, likely_error, outside)
+        unfamiliar = ((lines < self.least_) | (lines > self.most_)).any(axis=1)
+        estimates = Estimates(
+            value=value,
+            low=np.minimum(low, value),
+            high=np.maximum(high, value),
+            level=level,
+            details={"expected_error": expected_error, "likely_error": likely_error},
+        )
+        return estimates, unfamiliar
 
 
 class LearnedQuantiles:

@@ -7,7 +7,6 @@ from operator import add
 
 import numpy as np
 
-from poscount.change.common_regions import Ratios, common_regions
 from poscount.change.comparisons import (
     adjusted,
     difference_interval,
@@ -16,6 +15,7 @@ from poscount.change.comparisons import (
     score_interval,
 )
 from poscount.change.line import Line, fit_line
+from poscount.change.shared_regions import Ratios, shared_regions
 from poscount.change.time_axis import TimeAxis
 from poscount.change.trend_result import Change, Estimated, Slope, Step, TrendPoint
 from poscount.counts.counts import GroupedCounts
@@ -60,7 +60,7 @@ class ComparedGroups:
     ) -> None:
         self.model, self.axis, self.grouped = model, axis, grouped
         self.counts = [each for _, each in grouped.items()]
-        self.regions = common_regions(model, self.counts)
+        self.regions = shared_regions(model, self.counts)
         self.baseline = baseline
         self.found = self.regions.ratios(self.counts)
         self.confidence = model.confidence
@@ -70,7 +70,7 @@ class ComparedGroups:
     def points(self, line: Line | None) -> list[TrendPoint]:
         """All groups in order, with the periods without rows between them."""
         smoothed = [None] * len(self.counts) if line is None else self._smoothed(line)
-        levels = self.found.ratio * self.regions.stretch
+        levels = self.found.ratio * self.regions.scale
         answers = self.model.estimate_by(self.grouped)
         points = {
             float(self.axis.places[i]): TrendPoint(
@@ -103,7 +103,7 @@ class ComparedGroups:
 
     def slope(self, line: Line) -> Slope:
         """The slope as a change of the prevalence, with the error of the shared factor."""
-        value, low, high = (part * self.regions.stretch for part in line.slope)
+        value, low, high = (part * self.regions.scale for part in line.slope)
         shared = self.z * self.regions.factor_sd * value
         return Slope(
             value,
@@ -135,11 +135,11 @@ class ComparedGroups:
         p = adjusted(
             np.concatenate(
                 [
-                    p_values(*one, *then, self.regions.square),
+                    p_values(*one, *then, self.regions.second_moment),
                     p_values(
                         *(before.ratio, before.n_rows / dispersion),
                         *(after.ratio, after.n_rows / dispersion),
-                        self.regions.square,
+                        self.regions.second_moment,
                     ),
                 ]
             )
@@ -149,7 +149,7 @@ class ComparedGroups:
         ends = difference_interval(
             difference, self._margins(one), self._margins(then), self.z * self.regions.factor_sd
         )
-        scaled = np.clip(np.array([difference, *ends]) * self.regions.stretch, -1, 1)
+        scaled = np.clip(np.array([difference, *ends]) * self.regions.scale, -1, 1)
         against = [self.axis.labels[i - 1] for i in later] + ["baseline"] * len(others)
         changes = [
             Change(label, change, low, high, p_value, p_value <= FALSE_ALARMS)
@@ -160,8 +160,8 @@ class ComparedGroups:
         best = int(of_splits.argmin())
         step = Step(
             self.axis.labels[best + 1],
-            float(before.ratio[best]) * self.regions.stretch,
-            float(after.ratio[best]) * self.regions.stretch,
+            float(before.ratio[best]) * self.regions.scale,
+            float(after.ratio[best]) * self.regions.scale,
             float(of_splits[best]),
             bool(of_splits[best] <= FALSE_ALARMS),
         )
@@ -182,7 +182,7 @@ class ComparedGroups:
         before = Ratios(weighted[:-1] / rows[:-1], rows[:-1])
         rows_after = rows[-1] - rows[:-1]
         after = Ratios((weighted[-1] - weighted[:-1]) / rows_after, rows_after)
-        best = int(p_values(*before, *after, self.regions.square).argmin())
+        best = int(p_values(*before, *after, self.regions.second_moment).argmin())
         place = np.arange(len(ratio))
         expected = np.where(place <= best, before.ratio[best], after.ratio[best])
         excess = ((ratio - expected) ** 2 / self._noise(expected)).sum()
@@ -191,11 +191,11 @@ class ComparedGroups:
     def _noise(self, expected: np.ndarray) -> np.ndarray:
         """Variance of the ratios of groups, if these are expected."""
         n_rows = self.found.n_rows
-        likely = np.clip(expected, 1 / n_rows, self.regions.square - 1 / n_rows)
-        return likely * (self.regions.square - likely) / n_rows
+        likely = np.clip(expected, 1 / n_rows, self.regions.second_moment - 1 / n_rows)
+        return likely * (self.regions.second_moment - likely) / n_rows
 
     def _margins(self, found: Ratios) -> tuple[np.ndarray, np.ndarray]:
-        low, high = score_interval(*found, self.regions.square, self.z, drawn=True)
+        low, high = score_interval(*found, self.regions.second_moment, self.z, drawn=True)
         return found.ratio - low, high - found.ratio
 
     def _smoothed(self, line: Line) -> list[Estimated]:

@@ -1,6 +1,6 @@
 """Differences between ratios on common regions: intervals, tests, and false alarms of many tests.
 
-A ratio e of n rows varies like a binomial share e / a of n rows (`poscount.change.common_regions`).
+A ratio e of n rows varies like a binomial share e / a of n rows (`poscount.change.shared_regions`).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poscount.base.quantifier import Quantifier
-from poscount.change.common_regions import CommonRegions, common_regions, require_comparable
+from poscount.change.shared_regions import SharedRegions, require_comparable, shared_regions
 from poscount.counts.counts import Counts
 from poscount.errors import InputError
 
@@ -116,7 +116,7 @@ class ChangeDetector:
 
     def _begin(self) -> None:
         self._learned: list[Counts] = []
-        self._regions: CommonRegions | None = None
+        self._regions: SharedRegions | None = None
         self._first = self.window
 
     def update(self, counts: Counts) -> Reading:
@@ -131,7 +131,7 @@ class ChangeDetector:
         self._add(float(ratio), float(n_rows))
         evidence = self._evidence()
         statistic = float(evidence.sum())
-        level = float(ratio) * self._regions.stretch
+        level = float(ratio) * self._regions.scale
         if statistic < self.run_length:
             return Reading(self.window, False, statistic, False, level)
         # The first window after the change, counted among those kept.
@@ -149,13 +149,13 @@ class ChangeDetector:
         A window that has helped to choose the regions is low in them by its own luck.
         """
         counts = self._learned
-        self._regions = common_regions(self.model, counts)
+        self._regions = shared_regions(self.model, counts)
         self._ratios: list[float] = []
         self._rows: list[float] = []
         # Rows, and sums of y and of its square, before each window and after the last.
         self._sums = np.zeros((1, 3))
         for i, each in enumerate(counts):
-            others = common_regions(self.model, counts[:i] + counts[i + 1 :])
+            others = shared_regions(self.model, counts[:i] + counts[i + 1 :])
             (ratio,), (n_rows,) = others.ratios([each])
             self._add(float(ratio), float(n_rows))
         self._prior = _EXPECTED_SHIFT**2 / float(np.mean(self._rows))
@@ -163,7 +163,7 @@ class ChangeDetector:
 
     def _add(self, ratio: float, n_rows: float) -> None:
         assert self._regions is not None  # only called when they are known
-        share = min(ratio / self._regions.square, 1.0)
+        share = min(ratio / self._regions.second_moment, 1.0)
         y = np.arcsin(np.sqrt((share * n_rows + 3 / 8) / (n_rows + 3 / 4)))
         self._ratios.append(ratio)
         self._rows.append(n_rows)
@@ -188,4 +188,4 @@ class ChangeDetector:
     def _mean_level(self, part: slice) -> float:
         assert self._regions is not None  # only called after an alarm
         mean = np.average(self._ratios[part], weights=self._rows[part])
-        return float(mean) * self._regions.stretch
+        return float(mean) * self._regions.scale

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from poscount.base.quantifier import Quantifier
-from poscount.change.common_regions import require_comparable
 from poscount.change.compared_groups import ComparedGroups
 from poscount.change.line import FEWEST_VALUES
+from poscount.change.shared_regions import require_comparable
 from poscount.change.time_axis import TimeAxis, time_axis
 from poscount.change.trend_result import Trend
 from poscount.counts.counts import GroupedCounts
@@ -37,7 +37,7 @@ def trend(
     baseline together; and all groups before each place in the series with all groups after it,
     which shows a smaller change than two groups do. All groups are compared in the same regions, so
     that the error that they share through the labelled positives cancels
-    (`poscount.change.common_regions`). The p-values of all comparisons of a series are adjusted
+    (`poscount.change.shared_regions`). The p-values of all comparisons of a series are adjusted
     together by Holm's method: at most 5 of 100 series in which nothing changes have any mark.
 
     Parameters
@@ -121,7 +121,7 @@ def trend(
             f"{axis.n_gaps} {axis.unit}(s) between the first and the last have no rows{found}. The "
             f"group after one is compared with the last {axis.unit} that has rows."
         )
-    if getattr(model, "kinds_", None):
+    if getattr(model, "subclass_parts_", None):
         notes.append("Changes are counted as if the positives were of one kind.")
     return Trend(
         by=label,

@@ -7,9 +7,9 @@ record for the warnings, `poscount.diagnostics` a fuller one for the report.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 
-from poscount.checks.check import Check, Evidence, ManySamples, Missing, RegionEvidence
+from poscount.checks.check import BatchWarnings, Check, CheckResult
 from poscount.checks.columns import ColumnEvidence, PositiveColumns, column_evidence
 from poscount.checks.columns_fit import EXCHANGED_COLUMNS, ONLY_COLUMNS_FIT, SHIFTED_COLUMNS
 from poscount.checks.constant_features import CONSTANT_FEATURES
@@ -19,26 +19,29 @@ from poscount.checks.copies import (
     POSITIVES_IN_SAMPLE,
     REPEATED_POSITIVES,
 )
-from poscount.checks.core_differs import CORE_DIFFERS
+from poscount.checks.core_differs import CORE_DIFFERS, CORE_DIFFERS_REPORTED
 from poscount.checks.dedpul_disagrees import DEDPUL_DISAGREES
-from poscount.checks.few_positives import FEW_POSITIVES, FEW_POSITIVES_FOR_RCQ
-from poscount.checks.gaps import GapEvidence, ManyGapEvidence
-from poscount.checks.many import ManyCautions
+from poscount.checks.evidence import Evidence, MissingEvidenceError
+from poscount.checks.few_positives import (
+    FEW_POSITIVES,
+    FEW_POSITIVES_FOR_RCQ,
+    FEW_POSITIVES_REPORTED,
+)
 from poscount.checks.missing_code import ADDED_ZEROS, MISSING_CODE
 from poscount.checks.missing_differs import MISSING_DIFFERS
 from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
-from poscount.checks.other_units import OTHER_UNITS
-from poscount.checks.overlap import OVERLAP
-from poscount.checks.pat_disagrees import PAT_DISAGREES
+from poscount.checks.other_units import OTHER_UNITS, OTHER_UNITS_REPORTED
+from poscount.checks.overlap import OVERLAP, OVERLAP_REPORTED
+from poscount.checks.pat_disagrees import PAT_DISAGREES, PAT_DISAGREES_REPORTED
 from poscount.checks.repeated_columns import REPEATED_COLUMNS, SINGULAR_COVARIANCE
 from poscount.checks.repeated_values import REPEATED_VALUES
 from poscount.checks.second_sample import SECOND_SAMPLE
 from poscount.checks.subsampled import SUBSAMPLED
-from poscount.checks.tied_scores import TIED_SCORES
-from poscount.checks.unlike_experience import UNLIKE_EXPERIENCE
-from poscount.checks.unseen_words import UNSEEN_WORDS
-from poscount.checks.wide_interval import WIDE_INTERVAL
-from poscount.results.verdict import Caution
+from poscount.checks.tied_scores import TIED_SCORES, TIED_SCORES_REPORTED
+from poscount.checks.unknown_values import UnknownValues
+from poscount.checks.unlike_training import UNLIKE_TRAINING
+from poscount.checks.unseen_categories import UNSEEN_CATEGORIES
+from poscount.checks.wide_interval import WIDE_INTERVAL, WIDE_INTERVAL_REPORTED
 
 # Of the model alone, made once for many samples; and of each sample.
 MODEL_CHECKS = (
@@ -48,9 +51,9 @@ MODEL_CHECKS = (
     SINGULAR_COVARIANCE,
     TIED_SCORES,
 )
-GAP_CHECKS = (MISSING_DIFFERS, UNSEEN_WORDS)
+UNKNOWN_VALUE_CHECKS = (MISSING_DIFFERS, UNSEEN_CATEGORIES)
 SAMPLE_CHECKS = (
-    *GAP_CHECKS,
+    *UNKNOWN_VALUE_CHECKS,
     OTHER_UNITS,
     MISSING_CODE,
     ADDED_ZEROS,
@@ -59,27 +62,27 @@ SAMPLE_CHECKS = (
     ONLY_COLUMNS_FIT,
     NOTHING_LIKE_POSITIVES,
     WIDE_INTERVAL,
-    UNLIKE_EXPERIENCE,
+    UNLIKE_TRAINING,
     CORE_DIFFERS,
     PAT_DISAGREES,
     OVERLAP,
     SUBSAMPLED,
 )
-# In the order of the report.
+# In the order of the report. Some look at another number, or speak earlier, than the warning.
 REPORT = (
-    FEW_POSITIVES,
-    WIDE_INTERVAL,
-    *GAP_CHECKS,
-    OTHER_UNITS,
+    FEW_POSITIVES_REPORTED,
+    WIDE_INTERVAL_REPORTED,
+    *UNKNOWN_VALUE_CHECKS,
+    OTHER_UNITS_REPORTED,
     MISSING_CODE,
     ADDED_ZEROS,
     EXCHANGED_COLUMNS,
     SHIFTED_COLUMNS,
     ONLY_COLUMNS_FIT,
     NOTHING_LIKE_POSITIVES,
-    CORE_DIFFERS,
-    PAT_DISAGREES,
-    OVERLAP,
+    CORE_DIFFERS_REPORTED,
+    PAT_DISAGREES_REPORTED,
+    OVERLAP_REPORTED,
     SECOND_SAMPLE,
     DEDPUL_DISAGREES,
     CONSTANT_FEATURES,
@@ -88,69 +91,60 @@ REPORT = (
     DUPLICATE_ROWS,
     POSITIVES_IN_SAMPLE,
     REPEATED_VALUES,
-    TIED_SCORES,
+    TIED_SCORES_REPORTED,
 )
 
 __all__ = [
     "MODEL_CHECKS",
     "REPORT",
     "SAMPLE_CHECKS",
+    "BatchWarnings",
     "ColumnEvidence",
     "Evidence",
-    "GapEvidence",
-    "ManyCautions",
-    "ManyGapEvidence",
-    "ManySamples",
-    "Missing",
+    "MissingEvidenceError",
     "PositiveColumns",
-    "RegionEvidence",
-    "cautions_of_many",
+    "UnknownValues",
+    "batch_warnings",
     "column_evidence",
-    "gap_cautions",
-    "model_cautions",
-    "sample_cautions",
+    "model_results",
+    "unknown_value_warnings",
 ]
 
 
-def model_cautions(evidence: Evidence) -> tuple[Caution, ...]:
-    """Warnings that are about the model alone, and so hold for every sample."""
-    return _cautions(MODEL_CHECKS, evidence)
+def model_results(evidence: Evidence) -> list[CheckResult]:
+    """What the checks of the model alone have seen, which holds for every sample."""
+    return _results(MODEL_CHECKS, evidence)
 
 
-def sample_cautions(evidence: Evidence, of_model: tuple[Caution, ...]) -> tuple[Caution, ...]:
-    """Warnings for one sample, together with those of `model_cautions`."""
-    n_first = _n_first(of_model)
-    of_sample = _cautions(SAMPLE_CHECKS, evidence)
-    return (*of_model[:n_first], *of_sample, *of_model[n_first:])
-
-
-def cautions_of_many(
-    samples: ManySamples, evidence_of: Callable[[int], Evidence], of_model: tuple[Caution, ...]
-) -> ManyCautions:
-    """Warnings of many samples, together with those of `model_cautions`, made when asked for.
+def batch_warnings(evidence: Evidence, of_model: Sequence[CheckResult] = ()) -> BatchWarnings:
+    """Warnings of samples, together with those of their model.
 
     Parameters
     ----------
-    samples : ManySamples
-        What tells which checks concern which samples.
-    evidence_of : callable
-        From the number of a sample to its `Evidence`.
-    of_model : tuple of Caution
+    evidence : Evidence
+        Of the samples.
+    of_model : sequence of CheckResult
+        From `model_results`. Which rule was used comes first, everything else last.
     """
-    n_first = _n_first(of_model)
-    return ManyCautions(samples, SAMPLE_CHECKS, evidence_of, of_model[:n_first], of_model[n_first:])
+    first = [result for result in of_model if result.check is FEW_POSITIVES_FOR_RCQ]
+    last = [result for result in of_model if result.check is not FEW_POSITIVES_FOR_RCQ]
+    results = [*first, *_results(SAMPLE_CHECKS, evidence), *last]
+    return BatchWarnings(evidence.n_samples, results)
 
 
-def gap_cautions(evidence: Evidence) -> tuple[Caution, ...]:
-    """Warnings about missing values and words, for methods that look at nothing else."""
-    return _cautions(GAP_CHECKS, evidence)
+def unknown_value_warnings(evidence: Evidence) -> BatchWarnings:
+    """Warnings about missing values and new categories, for methods that look at nothing else."""
+    return BatchWarnings(evidence.n_samples, _results(UNKNOWN_VALUE_CHECKS, evidence))
 
 
-def _cautions(checks: Iterable[Check], evidence: Evidence) -> tuple[Caution, ...]:
-    found = [check.caution(evidence) for check in checks]
-    return tuple(caution for caution in found if caution is not None)
-
-
-def _n_first(of_model: tuple[Caution, ...]) -> int:
-    """How many warnings of the model come first: which rule was used."""
-    return int(bool(of_model) and of_model[0].code == FEW_POSITIVES_FOR_RCQ.code)
+def _results(checks: Iterable[Check], evidence: Evidence) -> list[CheckResult]:
+    """What checks have seen, as far as there is evidence; only those that warn of some sample."""
+    found = []
+    for check in checks:
+        try:
+            result = check.look(evidence)
+        except MissingEvidenceError:
+            continue
+        if result.severity.any():
+            found.append(result)
+    return found

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.results.prevalence import MadeOnDemand
-
 # If more of the positives have one value, or lie in one bin, a column has no scale of its own.
 MOST_ALIKE = 0.9
 # Positives on one side of a cut, for it to be compared.
@@ -60,102 +58,48 @@ class PositiveColumns(NamedTuple):
 
 
 class ColumnEvidence(NamedTuple):
-    """What the columns of one sample say.
+    """What the columns of samples say; arrays have a first axis for the samples.
 
     Attributes
     ----------
     positives : PositiveColumns
-    inside : ndarray of shape (n_features,)
+    inside : ndarray of shape (n_samples, n_features)
         Share of the sample in the range of the positives, with a standard deviation to spare.
-    least_inside : float
-        The smallest of these shares.
-    outside : ndarray of shape (n_features, 2, 4)
+    outside : ndarray of shape (n_samples, n_features, 2, 4)
         Shares below and above the range: farther than 1, 8, 64 and 512 standard deviations, but not
         farther than the next of these.
-    by_itself : ndarray of bool, shape (n_features, 2, 4)
+    by_itself : ndarray of bool, shape (n_samples, n_features, 2, 4)
         Whether such a bin is filled although the next nearer one is empty, in a column with other
         rows inside of the range.
-    filled : float
+    filled : ndarray of shape (n_samples,)
         Largest share in such a bin, 0 if there is none.
-    other_scale : ndarray of bool, shape (n_features,)
+    other_scale : ndarray of bool, shape (n_samples, n_features)
         Whether the rows of a column are not where the positives are, or many are very far away.
-    n_other_scale : int
-        Number of these columns.
-    more_zeros : float
+    more_zeros : ndarray of shape (n_samples,)
         Three of four columns have at least this share of zeros more than the positives.
-    at_most : ndarray of shape (n_cut, 2)
+    at_most : ndarray of shape (n_samples, n_cut, 2)
         Largest share of positives in the sample, by rows at the lower end of each cut column and by
         those at its upper end.
-    by_columns, by_all_but_two : float
+    by_columns, by_all_but_two : ndarray of shape (n_samples,)
         The smallest of these shares; and the third smallest, of columns.
-    by_one_end : float
+    by_one_end : ndarray of shape (n_samples,)
         The smallest share if all columns are judged by one end only.
-    end : int
+    end : ndarray of int, shape (n_samples,)
         Which one, as a place in `ENDS`.
     """
 
     positives: PositiveColumns
     inside: np.ndarray
-    least_inside: float
     outside: np.ndarray
     by_itself: np.ndarray
-    filled: float
+    filled: np.ndarray
     other_scale: np.ndarray
-    n_other_scale: int
-    more_zeros: float
+    more_zeros: np.ndarray
     at_most: np.ndarray
-    by_columns: float
-    by_all_but_two: float
-    by_one_end: float
-    end: int
-
-
-class ManyColumnEvidence(MadeOnDemand[ColumnEvidence]):
-    """What the columns of many samples say; that of a single one is made when it is asked for.
-
-    The arguments and attributes are those of `ColumnEvidence`, with an axis for the samples.
-    """
-
-    def __init__(
-        self,
-        positives: PositiveColumns,
-        inside: np.ndarray,
-        least_inside: np.ndarray,
-        outside: np.ndarray,
-        by_itself: np.ndarray,
-        filled: np.ndarray,
-        other_scale: np.ndarray,
-        more_zeros: np.ndarray,
-        at_most: np.ndarray,
-    ) -> None:
-        self.positives = positives
-        self.inside, self.least_inside = inside, least_inside
-        self.outside, self.by_itself, self.filled = outside, by_itself, filled
-        self.other_scale, self.n_other_scale = other_scale, other_scale.sum(axis=1)
-        self.more_zeros, self.at_most = more_zeros, at_most
-        fit = _fit(at_most, positives.signs)
-        self.by_columns, self.by_all_but_two, self.by_one_end, self.end = fit
-
-    def __len__(self) -> int:
-        return len(self.inside)
-
-    def _make(self, i: int) -> ColumnEvidence:
-        return ColumnEvidence(
-            self.positives,
-            self.inside[i],
-            float(self.least_inside[i]),
-            self.outside[i],
-            self.by_itself[i],
-            float(self.filled[i]),
-            self.other_scale[i],
-            int(self.n_other_scale[i]),
-            float(self.more_zeros[i]),
-            self.at_most[i],
-            float(self.by_columns[i]),
-            float(self.by_all_but_two[i]),
-            float(self.by_one_end[i]),
-            int(self.end[i]),
-        )
+    by_columns: np.ndarray
+    by_all_but_two: np.ndarray
+    by_one_end: np.ndarray
+    end: np.ndarray
 
 
 # What has happened to a sample that looks all right at this end of all columns.
@@ -236,7 +180,7 @@ def column_evidence(
     zeros: np.ndarray,
     below: np.ndarray,
     n_rows: np.ndarray,
-) -> ManyColumnEvidence:
+) -> ColumnEvidence:
     """Look at the columns of samples.
 
     Parameters
@@ -249,10 +193,6 @@ def column_evidence(
     below : ndarray of shape (n_samples, n_cut, n_cuts)
         Rows at or below each cut.
     n_rows : ndarray of int, shape (n_samples,)
-
-    Returns
-    -------
-    ManyColumnEvidence
     """
     n = np.maximum(n_rows, 1)
     judged = positives.judged
@@ -277,16 +217,9 @@ def column_evidence(
     at_most = largest_shares(
         below / n[:, np.newaxis, np.newaxis], first[:, positives.cut], positives.below
     )
-    return ManyColumnEvidence(
-        positives,
-        inside,
-        inside.min(axis=1, initial=1.0, where=judged),
-        outside,
-        by_itself,
-        filled,
-        other_scale,
-        more_zeros,
-        at_most,
+    fit = _fit(at_most, positives.signs)
+    return ColumnEvidence(
+        positives, inside, outside, by_itself, filled, other_scale, more_zeros, at_most, *fit
     )
 
 

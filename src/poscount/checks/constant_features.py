@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome, blocks
+from poscount.checks.check import DOUBT, NOTE, Check
+from poscount.checks.evidence import Evidence, MissingEvidenceError
 from poscount.data.rows import Rows
 from poscount.errors import join_names
 
@@ -14,37 +15,43 @@ EXPECTED_ROWS = 5.0
 MOSTLY = 0.5
 
 
-def _look(evidence: Evidence) -> Outcome | Missing:
-    if isinstance(evidence.sample, Missing):
-        return evidence.sample
+def _constant(evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which features are constant in the sample, and among the positives; and which should vary."""
     if len(evidence.sample) < FEWEST_ROWS:
-        return Missing(f"A sample of fewer than {FEWEST_ROWS} rows does not show it.")
+        raise MissingEvidenceError(f"A sample of fewer than {FEWEST_ROWS} rows does not show it.")
     low, high = _range(evidence.sample)
-    in_sample = low == high
-    in_positives = _constant_in_positives(evidence)
-    lost = in_sample & ~in_positives & _should_vary(evidence, low)
-    n_constant = int((in_sample | in_positives).sum())
+    in_sample, in_positives = low == high, _constant_in_positives(evidence)
+    return in_sample, in_positives, in_sample & ~in_positives & _should_vary(evidence, low)
+
+
+def _severity(evidence: Evidence, n: np.ndarray) -> np.ndarray:
+    *_, lost = _constant(evidence)
+    return np.where(n == 0, 0, DOUBT if lost.any() else NOTE)
+
+
+def _sentence(evidence: Evidence, i: int) -> str:
+    in_sample, in_positives, lost = _constant(evidence)
     if lost.any():
-        sentence = (
-            f"Constant in the whole sample, but not among the positives: {_names(evidence, lost)}."
-        )
-        advice = (
+        names = _names(evidence, lost)
+        return f"Constant in the whole sample, but not among the positives: {names}."
+    places = [("among the positives", in_positives), ("in the sample", in_sample)]
+    sentence = "; ".join(
+        f"constant {place}: {_names(evidence, which)}" for place, which in places if which.any()
+    )
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _advice(evidence: Evidence, i: int) -> str:
+    *_, lost = _constant(evidence)
+    if lost.any():
+        return (
             "Check whether it was measured, or filled in with a default; if so, leave the feature "
             "out."
         )
-        return Outcome("warning", n_constant, 0.0, sentence, advice)
-    if n_constant:
-        places = [("among the positives", in_positives), ("in the sample", in_sample)]
-        sentence = "; ".join(
-            f"constant {place}: {_names(evidence, which)}" for place, which in places if which.any()
-        )
-        advice = (
-            "Nothing, if this is intended. A feature that is constant among the positives does not "
-            "count in the score."
-        )
-        sentence = f"{sentence[0].upper()}{sentence[1:]}."
-        return Outcome("notice", n_constant, 0.0, sentence, advice)
-    return Outcome("ok", 0.0, 0.0, "Every feature varies.")
+    return (
+        "Nothing, if this is intended. A feature that is constant among the positives does not "
+        "count in the score."
+    )
 
 
 def _names(evidence: Evidence, which: np.ndarray) -> str:
@@ -52,32 +59,36 @@ def _names(evidence: Evidence, which: np.ndarray) -> str:
 
 
 def _range(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    ends = [(block.min(axis=0), block.max(axis=0)) for block in blocks(rows)]
+    ends = [(block.min(axis=0), block.max(axis=0)) for block in rows.float_blocks()]
     return np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
 
 
 def _constant_in_positives(evidence: Evidence) -> np.ndarray:
-    if not isinstance(evidence.positives, Missing):
+    if evidence.has("positives"):
         low, high = _range(evidence.positives)
         return low == high
     constant = np.zeros(len(evidence.feature_names), bool)
-    if not isinstance(evidence.scorer, Missing):
+    if evidence.has("scorer"):
         constant[evidence.scorer.constant_] = True
     return constant
 
 
 def _should_vary(evidence: Evidence, value: np.ndarray) -> np.ndarray:
     """Whether the positives have other values so often that the sample should show some."""
-    positives = evidence.some_positives
-    if isinstance(positives, Missing):
+    if not evidence.has("some_positives"):
         return np.zeros(len(value), bool)
-    others = (positives != value).mean(axis=0)
+    others = (evidence.some_positives != value).mean(axis=0)
     return (others > MOSTLY) | (others * evidence.count > EXPECTED_ROWS)
 
 
 CONSTANT_FEATURES = Check(
     code="constant-features",
-    look=_look,
+    statistic=lambda evidence: np.logical_or(*_constant(evidence)[:2]).sum(),
+    severity=_severity,
+    sentence=_sentence,
+    advice=_advice,
+    in_order="Every feature varies.",
+    threshold=0.0,
     title="Constant features",
     quantity="features that do not vary",
     cannot_detect="a feature whose values are wrong but vary",

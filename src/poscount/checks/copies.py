@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome, blocks, severity_above
+from poscount.checks.check import DO_NOT_USE, NOTE, Check, levels
+from poscount.checks.evidence import Evidence
 from poscount.data.rows import Rows
 from poscount.seeds import stream
 
@@ -37,7 +38,7 @@ def row_codes(rows: Rows, shuffle: np.random.Generator | None = None) -> np.ndar
     salts = stream(0, "row codes").integers(2**64, size=(rows.data.shape[1], 3), dtype=np.uint64)
     salts |= np.uint64(1)
     codes = [np.empty(0, np.uint64)]
-    for block in blocks(rows):
+    for block in rows.float_blocks():
         total = np.zeros(len(block), np.uint64)
         for j in range(block.shape[1]):
             # Adding zero turns -0 into 0, which equals it but has other bits.
@@ -65,14 +66,14 @@ def copies(codes: np.ndarray) -> float:
     return 1 - len(np.unique(codes)) / len(codes)
 
 
-def copied_share(rows: Rows, seed: int) -> float:
+def duplicate_share(rows: Rows, seed: int) -> float:
     """Share of rows that are copies of an earlier one; 0 where values are so coarse that they are.
 
     Examples
     --------
     >>> from poscount.data.rows import InputSupport
     >>> rows = np.repeat(np.random.default_rng(0).normal(size=(10, 2)), 4, axis=0)
-    >>> copied_share(Rows(rows, None, InputSupport()), 0)
+    >>> duplicate_share(Rows(rows, None, InputSupport()), 0)
     0.75
     """
     share = copies(row_codes(rows))
@@ -84,7 +85,7 @@ def copied_share(rows: Rows, seed: int) -> float:
 
 def _has_fine_columns(rows: Rows, n_distinct: float) -> bool:
     """Whether each of two columns tells nearly all distinct rows apart."""
-    columns = np.concatenate(list(blocks(rows))).T
+    columns = np.concatenate(list(rows.float_blocks())).T
     n_values = sorted(len(np.unique(column)) for column in columns)
     # In one column alone, equal values may be an accident.
     return len(columns) > 1 and n_values[-2] >= FINE * n_distinct
@@ -100,7 +101,7 @@ def use_once(share: float, n_positives: int) -> bool:
     Parameters
     ----------
     share : float
-        Of the positives that are copies, from `copied_share`.
+        Of the positives that are copies, from `duplicate_share`.
     n_positives : int
         All of them.
 
@@ -112,62 +113,80 @@ def use_once(share: float, n_positives: int) -> bool:
     return share > MOST_COPIES and round((1 - share) * n_positives) >= FEWEST_DISTINCT
 
 
-def _look_at_model(evidence: Evidence) -> Outcome | Missing:
-    share = evidence.copied
-    if isinstance(share, Missing):
-        return share
-    sentence = f"{100 * share:.0f} % of the positives are exact copies of others"
-    if share <= MOST_COPIES:
-        return Outcome("ok", share, MOST_COPIES, f"{sentence}.")
-    n = round((1 - share) * evidence.n_given)
-    if use_once(share, evidence.n_given):
-        sentence += f". Each was used once, so the model has learned from {n} positives."
-        return Outcome("notice", share, MOST_COPIES, sentence, caution=share)
-    sentence += f": there are only {n} distinct ones, too few to learn from."
-    return Outcome(
-        "warning",
-        share,
-        MOST_COPIES,
-        sentence,
-        "Label more positives.",
-        caution=share,
-        caution_severity="do not use",
+def _severity_of_copies(evidence: Evidence, share: np.ndarray) -> np.ndarray:
+    once = [use_once(float(each), evidence.n_positives_in) for each in share]
+    return np.where(share <= MOST_COPIES, 0, np.where(once, NOTE, DO_NOT_USE))
+
+
+def _sentence_about_copies(evidence: Evidence, i: int) -> str:
+    share, given = evidence.duplicate_share, evidence.n_positives_in
+    sentence, n = _copied(share, "positives", 0), round((1 - share) * given)
+    if use_once(share, given):
+        return f"{sentence}. Each was used once, so the model has learned from {n} positives."
+    return f"{sentence}: there are only {n} distinct ones, too few to learn from."
+
+
+def _advice_about_copies(evidence: Evidence, i: int) -> str:
+    share, given = evidence.duplicate_share, evidence.n_positives_in
+    return "" if use_once(share, given) else "Label more positives."
+
+
+def _copied(share: float, what: str, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} % of the {what} are exact copies of others"
+
+
+def _copies_among(code: str, name: str, what: str, title: str, quantity: str) -> Check:
+    """The check for copies among the rows that the evidence has by this name."""
+
+    def coarse(evidence: Evidence) -> bool:
+        return copies(row_codes(getattr(evidence, name), _shuffle(evidence.seed))) > COARSE
+
+    def severity(evidence: Evidence, share: np.ndarray) -> np.ndarray:
+        found = levels(share, NOTICE, MOST_COPIES)
+        return np.minimum(found, NOTE) if found.any() and coarse(evidence) else found
+
+    def sentence(evidence: Evidence, i: int) -> str:
+        copied = _copied(copies(row_codes(getattr(evidence, name))), what)
+        return copied + (COARSE_VALUES if coarse(evidence) else ".")
+
+    return Check(
+        code=code,
+        statistic=lambda evidence: copies(row_codes(getattr(evidence, name))),
+        severity=severity,
+        sentence=sentence,
+        advice=lambda evidence, i: (
+            FINER
+            if coarse(evidence)
+            else "Remove copies that were made by mistake: they make the interval too narrow."
+        ),
+        in_order=lambda evidence, i: (
+            _copied(copies(row_codes(getattr(evidence, name))), what) + "."
+        ),
+        threshold=MOST_COPIES,
+        title=title,
+        quantity=quantity,
+        cannot_detect="copies with noise added or with other digits",
     )
 
 
-def _look_among(rows: Rows | Missing, seed: int, what: str) -> Outcome | Missing:
-    if isinstance(rows, Missing):
-        return rows
-    share = copies(row_codes(rows))
-    sentence = f"{100 * share:.1f} % of the {what} are exact copies of others"
-    severity = severity_above(share, NOTICE, MOST_COPIES)
-    if severity == "ok":
-        return Outcome(severity, share, MOST_COPIES, f"{sentence}.")
-    if copies(row_codes(rows, _shuffle(seed))) > COARSE:
-        return _coarse(share, MOST_COPIES, sentence)
-    advice = "Remove copies that were made by mistake: they make the interval too narrow."
-    return Outcome(severity, share, MOST_COPIES, f"{sentence}.", advice)
+def _share_found(evidence: Evidence) -> float:
+    return _found_in(row_codes(evidence.positives), row_codes(evidence.sample))
 
 
-def _look_for_positives(evidence: Evidence) -> Outcome | Missing:
-    positives, sample = evidence.positives, evidence.sample
-    if isinstance(positives, Missing):
-        return positives
-    if isinstance(sample, Missing):
-        return sample
-    share = _found_in(row_codes(positives), row_codes(sample))
-    sentence = f"{100 * share:.1f} % of the labelled positives are also rows of the sample"
-    severity = severity_above(share, NOTICE, MOST_FOUND)
-    if severity == "ok":
-        return Outcome(severity, share, MOST_FOUND, f"{sentence}.")
+def _found_by_chance(evidence: Evidence) -> bool:
     generator = _shuffle(evidence.seed)
-    if _found_in(row_codes(positives, generator), row_codes(sample, generator)) > COARSE:
-        return _coarse(share, MOST_FOUND, sentence)
-    advice = (
-        "Remove the labelled positives from the sample: the estimate includes them, and its "
-        "interval is too narrow."
-    )
-    return Outcome(severity, share, MOST_FOUND, f"{sentence}.", advice)
+    positives = row_codes(evidence.positives, generator)
+    return _found_in(positives, row_codes(evidence.sample, generator)) > COARSE
+
+
+def _severity_of_found(evidence: Evidence, share: np.ndarray) -> np.ndarray:
+    found = levels(share, NOTICE, MOST_FOUND)
+    return np.minimum(found, NOTE) if found.any() and _found_by_chance(evidence) else found
+
+
+def _found_in_words(evidence: Evidence) -> str:
+    share = 100 * _share_found(evidence)
+    return f"{share:.1f} % of the labelled positives are also rows of the sample"
 
 
 def _shuffle(seed: int) -> np.random.Generator:
@@ -178,33 +197,46 @@ def _found_in(codes: np.ndarray, others: np.ndarray) -> float:
     return float(np.isin(codes, others).mean())
 
 
-def _coarse(share: float, limit: float, sentence: str) -> Outcome:
-    sentence += ", as expected where values are this coarse."
-    return Outcome("notice", share, limit, sentence, "Use more or finer features.")
-
+COARSE_VALUES = ", as expected where values are this coarse."
+FINER = "Use more or finer features."
 
 REPEATED_POSITIVES = Check(
     code="repeated-positives",
-    look=_look_at_model,
+    statistic=lambda evidence: evidence.duplicate_share,
+    severity=_severity_of_copies,
+    sentence=_sentence_about_copies,
+    advice=_advice_about_copies,
     reason="many positives are copies of others",
 )
-DUPLICATE_POSITIVES = Check(
-    code="duplicate-positives",
-    look=lambda evidence: _look_among(evidence.positives, evidence.seed, "positives"),
-    title="Copies among the positives",
-    quantity="share of positives that are copies",
-    cannot_detect="copies with noise added or with other digits",
+DUPLICATE_POSITIVES = _copies_among(
+    "duplicate-positives",
+    "positives",
+    "positives",
+    "Copies among the positives",
+    "share of positives that are copies",
 )
-DUPLICATE_ROWS = Check(
-    code="duplicate-rows",
-    look=lambda evidence: _look_among(evidence.sample, evidence.seed, "rows of the sample"),
-    title="Copies in the sample",
-    quantity="share of rows that are copies",
-    cannot_detect="copies with noise added or with other digits",
+DUPLICATE_ROWS = _copies_among(
+    "duplicate-rows",
+    "sample",
+    "rows of the sample",
+    "Copies in the sample",
+    "share of rows that are copies",
 )
 POSITIVES_IN_SAMPLE = Check(
     code="positives-in-sample",
-    look=_look_for_positives,
+    statistic=_share_found,
+    severity=_severity_of_found,
+    sentence=lambda evidence, i: (
+        _found_in_words(evidence) + (COARSE_VALUES if _found_by_chance(evidence) else ".")
+    ),
+    advice=lambda evidence, i: (
+        FINER
+        if _found_by_chance(evidence)
+        else "Remove the labelled positives from the sample: the estimate includes them, and its "
+        "interval is too narrow."
+    ),
+    in_order=lambda evidence, i: _found_in_words(evidence) + ".",
+    threshold=MOST_FOUND,
     title="Positives in the sample",
     quantity="share of positives found in the sample",
     cannot_detect="positives in the sample with other digits",

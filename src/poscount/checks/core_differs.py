@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import chdtri
 
-from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome, RegionEvidence
+from poscount.checks.check import DOUBT, NOTE, Check, where_not
+from poscount.checks.evidence import Evidence
 
 LARGEST, RATE = 1.8, 0.03
 # PAT's estimate above RCQ's. With less between them, warned answers were as good as others.
 SAME_READING = 0.05
 ADVICE = (
     "Report both numbers. If kinds of positives may have drifted apart, count them one by one "
-    "(subtypes of RCQ). A second sample with a different prevalence would tell which it is."
+    "(SubclassRCQ). A second sample with a different prevalence would tell which it is."
 )
 
 
@@ -51,7 +52,7 @@ def core_difference(
     return np.where(nothing, 0.0, squares.sum(axis=-1) / max(below.shape[-1], 1))
 
 
-def core_freedom(below: np.ndarray) -> float:
+def core_dof(below: np.ndarray) -> float:
     """Degrees of freedom of the core difference: how many independent cuts the cuts are worth.
 
     The squares of n correlated normal variables have a mean with variance 2 |C|^2 / n^2, C being
@@ -66,7 +67,7 @@ def core_freedom(below: np.ndarray) -> float:
     Examples
     --------
     >>> same = np.array([[True, True], [False, False], [True, True]])
-    >>> round(core_freedom(same), 6)
+    >>> round(core_dof(same), 6)
     1.0
     """
     varying = below[:, below.any(axis=0) & ~below.all(axis=0)]
@@ -77,7 +78,7 @@ def core_freedom(below: np.ndarray) -> float:
     return float(varying.shape[1] ** 2 / (correlations**2).sum())
 
 
-def core_limit(freedom: float, floor: float, false_alarms: float) -> float:
+def core_limit(dof: float, floor: float, false_alarms: float) -> float:
     """Largest core difference that is no reason for doubt.
 
     The quantile of chi-squared over its degrees of freedom, and never less than `floor`, which
@@ -88,57 +89,55 @@ def core_limit(freedom: float, floor: float, false_alarms: float) -> float:
     >>> round(core_limit(2.0, 1.8, 0.03), 2), core_limit(50.0, 1.8, 0.03)
     (3.51, 1.8)
     """
-    return max(floor, float(chdtri(freedom, false_alarms)) / freedom)
+    return max(floor, float(chdtri(dof, false_alarms)) / dof)
 
 
-def two_readings(regions: RegionEvidence) -> str:
+def two_readings(evidence: Evidence, i: int) -> str:
     """The two explanations that one sample leaves open, each with its number."""
     return (
         "Either negatives overlap with part of the positives, and the estimate of "
-        f"{100 * regions.estimate:.1f} % is right; or the positives have drifted, and PAT's "
-        f"estimate of {100 * min(1.0, regions.pat):.1f} % is closer to the truth."
+        f"{100 * evidence.estimate[i]:.1f} % is right; or the positives have drifted, and PAT's "
+        f"estimate of {100 * min(1.0, evidence.pat[i]):.1f} % is closer to the truth."
     )
 
 
-def readings_differ(regions: RegionEvidence) -> Any:
+def readings_differ(evidence: Evidence) -> np.ndarray:
     """Whether it matters which explanation is right; if not, a prevalence carries no warning."""
-    return np.fmin(1.0, regions.pat) - regions.estimate > SAME_READING
+    return np.fmin(1.0, evidence.pat) - evidence.estimate > SAME_READING
 
 
-def _look(evidence: Evidence) -> Outcome | Missing:
-    regions = evidence.regions
-    if isinstance(regions, Missing):
-        return regions
-    limit = core_limit(regions.core_freedom, LARGEST, RATE)
-    difference = regions.core_difference
-    if difference <= limit:
-        sentence = "The rows most like positives are distributed as the labelled positives are."
-        return Outcome("ok", difference, limit, sentence)
-    sentence = (
+def _limit(evidence: Evidence) -> float:
+    return core_limit(evidence.core_dof, LARGEST, RATE)
+
+
+def _severity(evidence: Evidence, difference: np.ndarray) -> np.ndarray:
+    return where_not((difference <= _limit(evidence)) | ~readings_differ(evidence), NOTE)
+
+
+def _sentence(evidence: Evidence, i: int) -> str:
+    return (
         "The rows most like positives are not distributed as the labelled positives are. "
-        + two_readings(regions)
+        + two_readings(evidence, i)
     )
-    caution = difference if readings_differ(regions) else None
-    return Outcome("warning", difference, limit, sentence, ADVICE, caution=caution)
-
-
-def _concerns(samples: ManySamples) -> np.ndarray | bool:
-    regions = samples.regions
-    if isinstance(regions, Missing):
-        return False
-    limit = core_limit(regions.core_freedom, LARGEST, RATE)
-    return ~np.asarray(regions.core_difference <= limit) & readings_differ(regions)
 
 
 CORE_DIFFERS = Check(
     code="core-differs",
-    look=_look,
-    concerns=_concerns,
+    statistic=lambda evidence: evidence.core_difference,
+    severity=_severity,
+    sentence=_sentence,
+    advice=ADVICE,
     reason="negatives look like part of the positives, or the positives have changed",
-    caution_rate=1 / 30,
+    in_order="The rows most like positives are distributed as the labelled positives are.",
+    threshold=_limit,
+    warning_rate=1 / 30,
     title="Spread of the typical rows",
     quantity="difference between the cores of the sample and of the positives",
     false_alarm_rate=0.025,
     cannot_detect="negatives distributed exactly as the positives are, and often not overlap at a "
     "prevalence above 0.7",
+)
+CORE_DIFFERS_REPORTED = replace(
+    CORE_DIFFERS,
+    severity=lambda evidence, difference: where_not(difference <= _limit(evidence), DOUBT),
 )

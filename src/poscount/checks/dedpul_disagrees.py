@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome, severity_above
+from poscount.checks.check import Check, levels
+from poscount.checks.evidence import Evidence
 
 # DEDPUL's median estimate for samples with nothing wrong is a little below RCQ's, in RCQ's gaps.
 USUAL = -0.25
@@ -13,36 +14,43 @@ SMALLEST_GAP = 0.05
 FEWEST_POSITIVES, FEWEST_ROWS = 60, 200
 
 
-def _look(evidence: Evidence) -> Outcome | Missing:
-    other, regions = evidence.dedpul, evidence.regions
-    if isinstance(other, Missing):
-        return other
-    if isinstance(regions, Missing):
-        return regions
-    units = (other - regions.estimate) / max(regions.gap, SMALLEST_GAP)
-    distance = abs(units - USUAL)
-    severity = severity_above(distance, NOTICE, WARNING)
-    sentence = f"RCQ's estimate is {100 * regions.estimate:.1f} % and DEDPUL's {100 * other:.1f} %"
-    rows, some = evidence.sample, evidence.some_rows
-    if not isinstance(rows, Missing) and not isinstance(some, Missing) and len(some) < len(rows):
-        sentence += f" (from {len(some):,} of the rows)"
-    if severity == "ok":
-        sentence += ", no further apart than usual."
-        return Outcome(severity, distance, WARNING, sentence)
-    if units < USUAL:
-        sentence += ": a classifier tells more rows apart from the positives than RCQ's regions do."
-        advice = "The share may be smaller than RCQ says. Try TRCQ, and report the range."
+def _units(evidence: Evidence) -> float:
+    """DEDPUL's distance from RCQ, in RCQ's gaps."""
+    gap = max(float(evidence.gap[0]), SMALLEST_GAP)
+    return (evidence.dedpul - float(evidence.estimate[0])) / gap
+
+
+def _both(evidence: Evidence) -> str:
+    estimate = float(evidence.estimate[0])
+    sentence = (
+        f"RCQ's estimate is {100 * estimate:.1f} % and DEDPUL's {100 * evidence.dedpul:.1f} %"
+    )
+    n_some = len(evidence.some_rows)
+    return sentence + (f" (from {n_some:,} of the rows)" if n_some < len(evidence.sample) else "")
+
+
+def _sentence(evidence: Evidence, i: int) -> str:
+    if _units(evidence) < USUAL:
+        more = "a classifier tells more rows apart from the positives than RCQ's regions do."
     else:
-        sentence += ": RCQ's regions tell rows apart from the positives that a classifier cannot."
-        advice = (
-            "See what is said about overlap and drift; if there are warnings, report the range."
-        )
-    return Outcome(severity, distance, WARNING, sentence, advice)
+        more = "RCQ's regions tell rows apart from the positives that a classifier cannot."
+    return f"{_both(evidence)}: {more}"
+
+
+def _advice(evidence: Evidence, i: int) -> str:
+    if _units(evidence) < USUAL:
+        return "The share may be smaller than RCQ says. Try TRCQ, and report the range."
+    return "See what is said about overlap and drift; if there are warnings, report the range."
 
 
 DEDPUL_DISAGREES = Check(
     code="dedpul-disagrees",
-    look=_look,
+    statistic=lambda evidence: abs(_units(evidence) - USUAL),
+    severity=lambda evidence, distance: levels(distance, NOTICE, WARNING),
+    sentence=_sentence,
+    advice=_advice,
+    in_order=lambda evidence, i: f"{_both(evidence)}, no further apart than usual.",
+    threshold=WARNING,
     title="Agreement with a third method",
     quantity="distance of DEDPUL and RCQ, beyond the usual, in units of RCQ's uncertainty",
     false_alarm_rate=0.015,

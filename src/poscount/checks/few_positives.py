@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import math
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
-from poscount.scorers import Mahalanobis
+import numpy as np
+
+from poscount.checks.check import DOUBT, NOTE, Check
+from poscount.checks.evidence import Evidence
 
 # RCQ answers by PAT's rule with fewer.
 FEWEST_POSITIVES = 20
@@ -53,63 +55,96 @@ def positives_needed(n_features: int) -> int:
     return n
 
 
-def _look(evidence: Evidence) -> Outcome:
-    n, needed, bias, rank = evidence.n_labeled, FEWEST_POSITIVES, 0.0, 0
-    scorer = evidence.scorer
-    if isinstance(scorer, Mahalanobis) and scorer.covariance == "empirical":
-        rank = scorer.rank_
-        bias = covariance_bias(rank, n)
-        needed = positives_needed(rank)
-    if bias > LARGEST_BIAS:
-        sentence = (
-            f"{n} positives are few for {rank} features: with the plain covariance, the estimate "
-            f"may be too high by a factor of {1 + min(bias, 1):.2f}."
-        )
-        advice = 'Label more positives, or shrink the covariance: Mahalanobis("ledoit-wolf").'
-        # The bias does not fall with every single positive.
-        return Outcome("warning" if n < needed else "notice", n, needed, sentence, advice, bias)
+def _bias(evidence: Evidence) -> float:
+    """By how much the plain covariance of the scorer makes estimates too high."""
+    if evidence.has("scorer") and evidence.scorer.covariance == "empirical":
+        return covariance_bias(evidence.scorer.rank_, evidence.n_labeled)
+    return 0.0
+
+
+def _needed(evidence: Evidence) -> int:
+    if evidence.has("scorer") and evidence.scorer.covariance == "empirical":
+        return positives_needed(evidence.scorer.rank_)
+    return FEWEST_POSITIVES
+
+
+def _severity_of_number(evidence: Evidence, n: np.ndarray) -> np.ndarray:
+    # The bias does not fall with every single positive.
+    few = (n < COMFORTABLE) | (_bias(evidence) > LARGEST_BIAS)
+    return np.where(n < _needed(evidence), DOUBT, np.where(few, NOTE, 0))
+
+
+def _sentence_about_bias(evidence: Evidence, i: int) -> str:
+    return (
+        f"{evidence.n_labeled} positives are few for {evidence.scorer.rank_} features: with the "
+        f"plain covariance, the estimate may be too high by a factor of "
+        f"{1 + min(_bias(evidence), 1):.2f}."
+    )
+
+
+def _sentence_about_number(evidence: Evidence, i: int) -> str:
+    n, needed = evidence.n_labeled, _needed(evidence)
+    if _bias(evidence) > LARGEST_BIAS:
+        return _sentence_about_bias(evidence, i)
     if n < needed:
-        sentence = f"The model has learned from {n} positives; it needs at least {needed}."
-        return Outcome("warning", n, needed, sentence, "Label more positives.")
-    if n < COMFORTABLE:
-        sentence = (
-            f"The model has learned from {n} positives. That is enough for an estimate, but its "
-            "error is then often 4 points or more."
-        )
-        return Outcome("notice", n, needed, sentence, "Label more positives.")
+        return f"The model has learned from {n} positives; it needs at least {needed}."
+    return (
+        f"The model has learned from {n} positives. That is enough for an estimate, but its error "
+        "is then often 4 points or more."
+    )
+
+
+def _enough(evidence: Evidence, i: int) -> str:
     d = len(evidence.feature_names)
     features = f"{d} feature{'s' if d > 1 else ''}"
-    sentence = f"The model has learned from {n} positives with {features}, which is enough."
-    return Outcome("ok", n, needed, sentence)
+    return (
+        f"The model has learned from {evidence.n_labeled} positives with {features}, which is "
+        "enough."
+    )
 
 
-def _look_for_rcq(evidence: Evidence) -> Outcome | Missing:
+def _sentence_for_rcq(evidence: Evidence, i: int) -> str:
     n = evidence.n_labeled
-    if not evidence.answered_by_pat:
-        return Missing()
     reason = (
         f"it has {n} positives and needs {FEWEST_POSITIVES}"
         if n < FEWEST_POSITIVES
         else "no region holds a fair share of the positives"
     )
-    sentence = (
+    return (
         f"RCQ has used PAT's rule, because {reason}. PAT's estimate is too high where negatives "
         "look like positives, and with so few positives nobody can see whether they do: take the "
         "estimate for an upper bound."
     )
-    return Outcome("warning", n, None, sentence, "Label more positives.", caution=n)
 
+
+SHRINK = 'Label more positives, or shrink the covariance: Mahalanobis("ledoit-wolf").'
 
 FEW_POSITIVES = Check(
     code="few-positives",
-    look=_look,
+    statistic=_bias,
+    severity=lambda evidence, bias: np.where(bias > LARGEST_BIAS, NOTE, 0),
+    sentence=_sentence_about_bias,
+    advice=SHRINK,
+)
+FEW_POSITIVES_REPORTED = Check(
+    code="few-positives",
+    statistic=lambda evidence: evidence.n_labeled,
+    severity=_severity_of_number,
+    sentence=_sentence_about_number,
+    advice=lambda evidence, i: (
+        SHRINK if _bias(evidence) > LARGEST_BIAS else "Label more positives."
+    ),
+    in_order=_enough,
+    threshold=_needed,
     title="Number of positives",
     quantity="labelled positives",
     cannot_detect="whether the positives are typical of those in the sample",
 )
 FEW_POSITIVES_FOR_RCQ = Check(
     code="few-positives-for-rcq",
-    look=_look_for_rcq,
-    caution_severity="doubt",
+    statistic=lambda evidence: evidence.n_labeled,
+    severity=lambda evidence, n: np.where(evidence.answered_by_pat, DOUBT, 0) + 0 * n.astype(int),
+    sentence=_sentence_for_rcq,
+    advice="Label more positives.",
     reason="there are too few positives to see whether negatives look like them",
 )

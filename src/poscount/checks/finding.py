@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from poscount.printable import printable
-
-Severity = Literal["ok", "notice", "warning"]
-SEVERITIES: tuple[Severity, ...] = ("ok", "notice", "warning")
+from poscount.results.verdict import Severity
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,8 @@ class Finding:
     ----------
     code : str
         Short stable name, for programs.
-    severity : {"ok", "notice", "warning"}
-        A notice is good to know; a warning is a reason to doubt the estimate.
+    severity : {"ok", "note", "doubt", "do not use"}
+        A note is good to know; the others are reasons to doubt the estimate, or not to use it.
     title : str
         What was checked, in a few words.
     sentence : str
@@ -57,9 +55,9 @@ class Finding:
     number : float
         The statistic of the check.
     threshold : float or None
-        Where the number becomes a warning; None if it never does.
+        Where the number becomes a reason to doubt; None if it never does.
     false_alarm_rate : float
-        Share of samples with nothing wrong that got this warning, as measured
+        Share of samples with nothing wrong that got this finding, as measured
         (``benchmarks/diagnostics.py``).
     cannot_detect : str
         What the check is blind to.
@@ -91,12 +89,12 @@ class Finding:
 
     @property
     def figures(self) -> str:
-        """The number, how often the warning is a false alarm, and what the check is blind to."""
-        limit, rate = "", "This is never a warning."
+        """The number, how often the finding is a false alarm, and what the check is blind to."""
+        limit, rate = "", "This alone is never a reason to doubt."
         if self.threshold is not None:
             limit = f", limit {self.threshold:.3g}"
             share = f"{100 * self.false_alarm_rate:.1f} %"
-            rate = f"{share} of samples with nothing wrong get this warning."
+            rate = f"{share} of samples with nothing wrong get this finding."
         return (
             f"{self.quantity}: {self.number:.3g}{limit}. {rate} It cannot see {self.cannot_detect}."
         )
@@ -118,7 +116,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Unchecked:
+class SkippedCheck:
     """A check that could not be made.
 
     Attributes
@@ -141,10 +139,10 @@ class Unchecked:
         """How to get the finding in Python; empty if no option would help."""
         return "" if self.option is None else f"Pass {self.option}=."
 
-    def told(self, remedy: str) -> str:
+    def rendered(self, remedy: str) -> str:
         """The whole sentence, with a remedy in the words of the user's front end."""
         text = f"{self.title} ({self.code}): {self.reason}"
         return f"{text} {remedy}" if remedy else text
 
     def __str__(self) -> str:
-        return self.told(self.remedy)
+        return self.rendered(self.remedy)

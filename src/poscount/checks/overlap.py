@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
+from poscount.checks.check import DOUBT, NOTE, Check, where_not
 
 # At most 5 false alarms in 100 samples of positives alone, and about 1 in 100 over samples of all
 # prevalences.
@@ -25,35 +26,25 @@ def core_excess(uncapped: Any, n_labeled: int, n_unlabeled: Any) -> Any:
     return (uncapped - 1) / np.sqrt(0.8 * (1 / n_labeled + 1 / n_unlabeled))
 
 
-def _look(evidence: Evidence) -> Outcome | Missing:
-    excess = evidence.core_excess
-    if isinstance(excess, Missing):
-        return excess
-    if excess <= LARGEST:
-        sentence = "No more rows look like typical positives than if all rows were positive."
-        return Outcome("ok", excess, LARGEST, sentence)
-    sentence = (
-        "More rows look like typical positives than if all rows were positive: either some "
-        "negatives look like typical positives, or the positives have drifted."
-    )
-    advice = "Do not use PAT here, because its estimate is too high. RCQ's may be too high as well."
-    return Outcome("warning", excess, LARGEST, sentence, advice, caution=excess)
-
-
-def _concerns(samples: ManySamples) -> np.ndarray | bool:
-    excess = samples.core_excess
-    return not isinstance(excess, Missing) and ~(excess <= LARGEST)
-
-
 OVERLAP = Check(
     code="overlap",
-    look=_look,
-    concerns=_concerns,
+    statistic=lambda evidence: evidence.core_excess,
+    severity=lambda evidence, excess: where_not(excess <= LARGEST, NOTE),
+    sentence=lambda evidence, i: (
+        "More rows look like typical positives than if all rows were positive: either some "
+        "negatives look like typical positives, or the positives have drifted."
+    ),
+    advice="Do not use PAT here, because its estimate is too high. RCQ's may be too high as well.",
     reason="negatives look like typical positives",
-    caution_rate=1 / 100,
+    in_order="No more rows look like typical positives than if all rows were positive.",
+    threshold=LARGEST,
+    warning_rate=1 / 100,
     title="Crowding among the typical rows",
     quantity="excess of rows in the core, in standard deviations",
     false_alarm_rate=0.006,
     cannot_detect="overlap in a sample with many other negatives, because the core is then never "
     "overfull",
+)
+OVERLAP_REPORTED = replace(
+    OVERLAP, severity=lambda evidence, excess: where_not(excess <= LARGEST, DOUBT)
 )

@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+import numpy as np
+
+from poscount.checks.check import NOTE, Check
+from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
 
 
-def _look(evidence: Evidence) -> Outcome | Missing:
-    scorer = evidence.scorer
-    if isinstance(scorer, Missing):
-        return scorer
-    n = scorer.n_features_in_ - scorer.rank_ - len(scorer.constant_) - evidence.redundant
-    if n <= 0:
-        return Outcome("ok", 0.0, None, "No feature can be computed from the others.")
-    sentence = (
-        f"Among the positives, {n} of {scorer.n_features_in_} features can be computed from the "
-        "others."
+def _without_spread(evidence: Evidence) -> int:
+    """Directions in which the positives do not vary."""
+    return evidence.scorer.n_features_in_ - evidence.scorer.rank_ - evidence.n_redundant
+
+
+def _repeated(evidence: Evidence) -> int:
+    return _without_spread(evidence) - len(evidence.scorer.constant_)
+
+
+def _sentence(evidence: Evidence, i: int) -> str:
+    return (
+        f"Among the positives, {_repeated(evidence)} of {evidence.scorer.n_features_in_} features "
+        "can be computed from the others."
     )
-    advice = "Nothing, if there are more positives than features; otherwise label more positives."
-    return Outcome("notice", n, None, sentence, advice)
 
 
-def _look_at_covariance(evidence: Evidence) -> Outcome | Missing:
+def _sentence_about_covariance(evidence: Evidence, i: int) -> str:
     scorer = evidence.scorer
-    if isinstance(scorer, Missing):
-        return scorer
-    unused = scorer.n_features_in_ - scorer.rank_ - evidence.redundant
-    if unused <= 0:
-        return Outcome("ok", 0.0, None, "The positives vary in all directions.")
-    constant = [evidence.feature_names[i] for i in scorer.constant_.tolist()]
+    constant = [evidence.feature_names[j] for j in scorer.constant_.tolist()]
     reason = f"constant: {join_names(constant)}" if constant else "columns that repeat others"
-    sentence = (
-        f"The positives do not vary in {unused} of {scorer.n_features_in_} directions ({reason}), "
-        "which therefore do not count in the score."
+    return (
+        f"The positives do not vary in {_without_spread(evidence)} of {scorer.n_features_in_} "
+        f"directions ({reason}), which therefore do not count in the score."
     )
-    return Outcome("notice", unused, None, sentence, caution=unused)
 
 
 REPEATED_COLUMNS = Check(
     code="repeated-columns",
-    look=_look,
+    statistic=lambda evidence: max(0, _repeated(evidence)),
+    severity=lambda evidence, n: np.where(n > 0, NOTE, 0),
+    sentence=_sentence,
+    advice="Nothing, if there are more positives than features; otherwise label more positives.",
+    in_order="No feature can be computed from the others.",
     title="Repeated features",
     quantity="directions without spread, beyond constant features",
     cannot_detect="features that repeat others up to noise",
 )
-SINGULAR_COVARIANCE = Check(code="singular-covariance", look=_look_at_covariance)
+SINGULAR_COVARIANCE = Check(
+    code="singular-covariance",
+    statistic=_without_spread,
+    severity=lambda evidence, n: np.where(n > 0, NOTE, 0),
+    sentence=_sentence_about_covariance,
+)

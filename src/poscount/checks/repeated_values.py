@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+from poscount.checks.check import NOTE, Check
+from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
 
 SMALLEST_SHARE = 0.1
 FEWEST_ROWS = 20
 
 
-def _look(evidence: Evidence) -> Outcome | Missing:
-    if isinstance(evidence.some_rows, Missing):
-        return evidence.some_rows
-    spikes = [
+def _spikes(evidence: Evidence) -> list[tuple[float, str]]:
+    """Shares of rows with one value that stands out, and what that value is."""
+    tables = [("sample", evidence.some_rows)]
+    if evidence.has("some_positives"):
+        tables.append(("positives", evidence.some_positives))
+    return [
         (share, f"{name} = {value:.6g} ({100 * share:.0f} % of the {where})")
-        for where, rows in (("sample", evidence.some_rows), ("positives", evidence.some_positives))
-        if not isinstance(rows, Missing) and len(rows) >= FEWEST_ROWS
+        for where, rows in tables
+        if len(rows) >= FEWEST_ROWS
         for name, column in zip(evidence.feature_names, rows.T, strict=True)
         for value, share in [_spike(column)]
         if share > 0
     ]
-    if not spikes:
-        return Outcome("ok", 0.0, None, "No single value stands out in any feature.")
-    sentence = (
-        f"One value stands out where others hardly repeat: {join_names(s for _, s in spikes)}."
-    )
-    advice = "Check whether it stands for a missing value; if so, remove these rows."
-    return Outcome("notice", max(spikes)[0], None, sentence, advice)
 
 
 def _spike(column: np.ndarray) -> tuple[float, float]:
@@ -41,9 +37,18 @@ def _spike(column: np.ndarray) -> tuple[float, float]:
     return float(values[top]), float(share) if alone else 0.0
 
 
+def _sentence(evidence: Evidence, i: int) -> str:
+    names = join_names(what for _, what in _spikes(evidence))
+    return f"One value stands out where others hardly repeat: {names}."
+
+
 REPEATED_VALUES = Check(
     code="repeated-values",
-    look=_look,
+    statistic=lambda evidence: max((share for share, _ in _spikes(evidence)), default=0.0),
+    severity=lambda evidence, share: np.where(share > 0, NOTE, 0),
+    sentence=_sentence,
+    advice="Check whether it stands for a missing value; if so, remove these rows.",
+    in_order="No single value stands out in any feature.",
     title="Filled-in values",
     quantity="largest share of rows with one value",
     cannot_detect="values filled in where all values are coarse, or filled in at random",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from poscount.checks.check import Check, Evidence, Missing, Outcome
+import numpy as np
+
+from poscount.checks.check import DOUBT, NOTE, Check
 from poscount.checks.core_differs import CORE_DIFFERS, core_limit
-from poscount.checks.finding import Severity
+from poscount.checks.evidence import Evidence
 from poscount.results.prevalence import Interval, Prevalence
 
 # Prevalences that differ by less do not tell overlap from drift.
@@ -70,31 +72,36 @@ class Comparison:
         )
 
 
-def limit_between_samples(core_freedom: float) -> float:
+def limit_between_samples(core_dof: float) -> float:
     """What the difference between the cores of two samples exceeds by chance in 1 of 20 pairs."""
-    return core_limit(core_freedom, 1.7, 0.05)
+    return core_limit(core_dof, 1.7, 0.05)
 
 
 def _core_differs(prevalence: Prevalence) -> bool:
     return any(caution.code == CORE_DIFFERS.code for caution in prevalence.warnings)
 
 
-def _look(evidence: Evidence) -> Outcome | Missing:
+def _severity(evidence: Evidence, difference: np.ndarray) -> np.ndarray:
     found = evidence.comparison
-    if isinstance(found, Missing):
-        return found
-    number, limit, reading = found.core_difference, found.limit, found.reading
-    if reading == "clean":
-        return Outcome("ok", number, limit, str(found))
     # The second sample says which of the two it is; whether it is anything, the first one does.
-    severity: Severity = "warning" if _core_differs(found.prevalences[0]) else "notice"
-    close = reading == "drift" and abs(found.difference) < CLOSE
-    return Outcome(severity, number, limit, str(found), ADVICE["close" if close else reading])
+    severity = DOUBT if _core_differs(found.prevalences[0]) else NOTE
+    return np.array([0 if found.reading == "clean" else severity])
+
+
+def _advice(evidence: Evidence, i: int) -> str:
+    found = evidence.comparison
+    close = found.reading == "drift" and abs(found.difference) < CLOSE
+    return ADVICE["close" if close else found.reading]
 
 
 SECOND_SAMPLE = Check(
     code="second-sample",
-    look=_look,
+    statistic=lambda evidence: evidence.comparison.core_difference,
+    severity=_severity,
+    sentence=lambda evidence, i: str(evidence.comparison),
+    advice=_advice,
+    in_order=lambda evidence, i: str(evidence.comparison),
+    threshold=lambda evidence: evidence.comparison.limit,
     title="Overlap or drift, by a second sample",
     quantity="difference between the cores of the two samples",
     false_alarm_rate=0.045,

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome
+from poscount.checks.check import NOTE, Check
+from poscount.checks.evidence import Evidence
 
 
-def _look(evidence: Evidence) -> Outcome | Missing:
-    n, used = evidence.n_rows, evidence.n_rows_used
-    if isinstance(n, Missing) or isinstance(used, Missing) or used == n:
-        return Missing()
-    sentence = (
-        f"The estimate is from {used:,} of the {n:,} rows of the sample, drawn at random, and the "
-        "interval is as wide as for a sample of that size."
+def _sentence(evidence: Evidence, i: int) -> str:
+    return (
+        f"The estimate is from {evidence.n_rows_used[i]:,} of the {evidence.n_rows[i]:,} rows of "
+        "the sample, drawn at random, and the interval is as wide as for a sample of that size."
     )
-    return Outcome("notice", used, None, sentence, caution=used)
 
 
-def _concerns(samples: ManySamples) -> np.ndarray | bool:
-    return False  # what is counted is counted in full
-
-
-SUBSAMPLED = Check(code="subsampled", look=_look, concerns=_concerns)
+SUBSAMPLED = Check(
+    code="subsampled",
+    statistic=lambda evidence: evidence.n_rows_used,
+    severity=lambda evidence, used: np.where(used < evidence.n_rows, NOTE, 0),
+    sentence=_sentence,
+)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from poscount.checks.check import Check, Evidence, ManySamples, Missing, Outcome, severity_above
+from poscount.checks.check import NOTE, Check, levels
+from poscount.checks.evidence import Evidence
 
-CODE = "wide-interval"
 NOTICE, WARNING = 0.24, 0.4
 # RCQ warns by its gap, the distance from its ratio to its smallest upper bound. The mean error was
 # 2 points for gaps of .05 to .08, 5 for .12 to .16 and 6 for .20 to .30.
@@ -15,39 +17,50 @@ WIDEST_GAP = 0.12
 WIDTH_BY_CHANCE = 1.75
 
 
-def _look(evidence: Evidence) -> Outcome | Missing:
-    interval, gap = evidence.interval, evidence.gap
-    if isinstance(interval, Missing):
-        return interval
+def _width(evidence: Evidence) -> np.ndarray:
+    return evidence.high - evidence.low
+
+
+def _width_by_chance(evidence: Evidence) -> np.ndarray:
     # RCQ's interval also covers what overlap may do, which more rows do not cure.
-    width = interval.width if gap is None else min(1.0, WIDTH_BY_CHANCE * gap)
-    statistic, limit = (width, NOTICE) if gap is None else (gap, WIDEST_GAP)
-    caution = statistic if statistic > limit else None
-    severity = severity_above(width, NOTICE, WARNING)
-    if severity == "ok" and (caution is not None or CODE in evidence.warned):
-        severity = "notice"
-    ends = (
-        f"{100 * interval.level:g} % interval goes from {100 * interval.low:.1f} to "
-        f"{100 * interval.high:.1f} %"
+    if evidence.has("gap"):
+        return np.minimum(1.0, WIDTH_BY_CHANCE * evidence.gap)
+    return _width(evidence)
+
+
+def _severity(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
+    limit = WIDEST_GAP if evidence.has("gap") else NOTICE
+    return np.where(statistic > limit, NOTE, 0)
+
+
+def _severity_in_report(evidence: Evidence, width: np.ndarray) -> np.ndarray:
+    warned = WIDE_INTERVAL.look(evidence).severity
+    return np.maximum(levels(width, NOTICE, WARNING), warned)
+
+
+def _ends(evidence: Evidence, i: int) -> str:
+    return (
+        f"{100 * evidence.level:g} % interval goes from {100 * evidence.low[i]:.1f} to "
+        f"{100 * evidence.high[i]:.1f} %"
     )
-    if severity == "ok":
-        return Outcome(severity, width, WARNING, f"The {ends}.")
-    sentence = f"The estimate is imprecise: its {ends}."
-    advice = "Use more rows, or label more positives."
-    return Outcome(severity, width, WARNING, sentence, advice, caution)
-
-
-def _concerns(samples: ManySamples) -> np.ndarray | bool:
-    return samples.width > NOTICE if samples.gap is None else samples.gap > WIDEST_GAP
 
 
 WIDE_INTERVAL = Check(
-    code=CODE,
-    look=_look,
-    concerns=_concerns,
+    code="wide-interval",
+    statistic=lambda evidence: (
+        evidence.gap if evidence.low is not None and evidence.has("gap") else _width(evidence)
+    ),
+    severity=_severity,
+    sentence=lambda evidence, i: f"The estimate is imprecise: its {_ends(evidence, i)}.",
+    advice="Use more rows, or label more positives.",
     reason="there are too few rows or too few positives",
+    in_order=lambda evidence, i: f"The {_ends(evidence, i)}.",
+    threshold=WARNING,
     title="Precision",
     quantity="width of the interval by chance alone",
     false_alarm_rate=0.019,
     cannot_detect="errors that come from overlap or drift: the interval covers chance alone",
+)
+WIDE_INTERVAL_REPORTED = replace(
+    WIDE_INTERVAL, statistic=_width_by_chance, severity=_severity_in_report
 )

@@ -45,12 +45,12 @@ def fitted(
             option="negatives",
             leave_out=True,
         )
-    for name in ("scorer", "subtypes", "bootstrap"):
+    for name in ("scorer", "subclasses", "n_resamples"):
         if options.get(name) is not None:
             raise InputError(
                 f"{several}, which has no use for {name}.", option=name, leave_out=True
             )
-    used = ("confidence", "calibration", "missing", "text", "random_state")
+    used = ("confidence", "calibration", "random_state")
     return workflows.fit_targets(
         positives,
         targets=names(targets),

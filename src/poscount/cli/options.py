@@ -35,20 +35,6 @@ class Engine(StrEnum):
     spark = "spark"
 
 
-class MissingValues(StrEnum):
-    """What missing values are."""
-
-    as_value = "value"
-    as_error = "error"
-
-
-class Words(StrEnum):
-    """What columns of words are."""
-
-    as_category = "category"
-    as_error = "error"
-
-
 class OnError(StrEnum):
     """What to do if a file cannot be used."""
 
@@ -97,7 +83,7 @@ Calibration = Annotated[
         show_default=False,
     ),
 ]
-Subtypes = Annotated[
+Subclasses = Annotated[
     str | None,
     typer.Option(
         help="For rcq: count kinds of positives apart, because their shares may change: auto, a "
@@ -123,22 +109,6 @@ Negatives = Annotated[
     list[str] | None,
     typer.Option(
         help="For rcq: a file of labelled negatives; again for each further kind of them.",
-        show_default=False,
-    ),
-]
-Missing = Annotated[
-    MissingValues | None,
-    typer.Option(
-        "--missing",
-        help="error refuses missing values; by default, value, they tell something about a row.",
-        show_default=False,
-    ),
-]
-Text = Annotated[
-    Words | None,
-    typer.Option(
-        "--text",
-        help="error refuses columns of words; by default, category, each word is one.",
         show_default=False,
     ),
 ]
@@ -202,13 +172,8 @@ def names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",")]
 
 
-def plain(choice: StrEnum | None) -> str | None:
-    """Value of a choice, as a parameter of a method that model files can hold."""
-    return None if choice is None else choice.value
-
-
 def kinds(text: str | None) -> int | str | None:
-    """Read the value of --subtypes: a number, or a word."""
+    """Read the value of --subclasses: a number, or a word."""
     return int(text) if text is not None and text.isdecimal() else text
 
 

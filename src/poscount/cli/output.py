@@ -136,7 +136,7 @@ def print_findings(diagnosis: Any, form: str, output: str | None) -> None:
     """
     texts = {
         "json": diagnosis.to_json,
-        "txt": lambda: diagnosis.told(_add_option),
+        "txt": lambda: diagnosis.rendered(_add_option),
         "html": diagnosis.to_html,
     }
     if output is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from poscount.data.columns import Columns
 
 
-class GapCounts(NamedTuple):
+class MissingCounts(NamedTuple):
     """Rows without a value that the positives could have.
 
     Attributes
@@ -27,11 +27,11 @@ class GapCounts(NamedTuple):
     incomplete: np.ndarray
 
     @classmethod
-    def of_cells(cls, cells: np.ndarray, columns: Columns) -> GapCounts:
-        """Read counts of shape (..., n_gap_cells)."""
+    def of_cells(cls, cells: np.ndarray, columns: Columns) -> MissingCounts:
+        """Read counts of shape (..., n_missing_cells)."""
         n = len(columns.kinds_)
         unseen = np.zeros((*cells.shape[:-1], n), cells.dtype)
-        unseen[..., columns.words] = cells[..., n + 1 :]
+        unseen[..., columns.categorical] = cells[..., n + 1 :]
         return cls(cells[..., :n], unseen, cells[..., n])
 
     def could_be_of(self, totals: np.ndarray) -> bool:
@@ -44,16 +44,16 @@ class GapCounts(NamedTuple):
         return bool(enough.all() and (self.incomplete <= totals).all() and known.all())
 
 
-def n_gap_cells(columns: Columns) -> int:
-    """Number of cells that `count_gaps` fills."""
-    return len(columns.kinds_) + 1 + len(columns.words)
+def n_missing_cells(columns: Columns) -> int:
+    """Number of cells that `count_missing` fills."""
+    return len(columns.kinds_) + 1 + len(columns.categorical)
 
 
-def count_gaps(
+def count_missing(
     coded: np.ndarray,
     columns: Columns,
     starts: np.ndarray | None,
-    flat: np.ndarray,
+    out: np.ndarray,
     weights: np.ndarray | None = None,
 ) -> None:
     """Add rows to counts.
@@ -64,8 +64,8 @@ def count_gaps(
         Codes, from `poscount.data.rows.Rows`.
     columns : Columns
     starts : ndarray of int, shape (n_rows,), or None
-        Where the counts of each row's group start in `flat`; None for one group.
-    flat : ndarray of int64
+        Where the counts of each row's group start in `out`; None for one group.
+    out : ndarray of int64
         Counts, which are added to.
     weights : ndarray of int64, shape (n_rows,), optional
         Of the rows, if they have groups; otherwise each counts 1.
@@ -78,17 +78,18 @@ def count_gaps(
         gaps = np.isnan(coded)
         found += [*enumerate(gaps.T), (n, gaps.any(axis=1))]
     found += [
-        (n + 1 + i, coded[:, j] == columns.unseen(j)) for i, j in enumerate(columns.words.tolist())
+        (n + 1 + i, coded[:, j] == columns.unseen(j))
+        for i, j in enumerate(columns.categorical.tolist())
     ]
     for cell, rows in found:
         if starts is None:
-            flat[cell] += np.count_nonzero(rows)
+            out[cell] += np.count_nonzero(rows)
         else:
-            add_to(flat, starts[rows] + cell, None if weights is None else weights[rows])
+            add_to(out, starts[rows] + cell, None if weights is None else weights[rows])
 
 
 def add_to(
-    flat: np.ndarray,
+    out: np.ndarray,
     places: np.ndarray,
     weights: np.ndarray | None,
     kept: np.ndarray | None = None,
@@ -97,7 +98,7 @@ def add_to(
 
     Parameters
     ----------
-    flat : ndarray of int64
+    out : ndarray of int64
         Counts, which are added to.
     places : ndarray of int, shape (..., n_rows)
     weights : ndarray of int64, shape (n_rows,), or None
@@ -112,10 +113,10 @@ def add_to(
     array([12,  5,  7])
     """
     if weights is None:
-        np.add.at(flat, places if kept is None else places[kept], 1)
+        np.add.at(out, places if kept is None else places[kept], 1)
         return
     # One line at a time: given more lines than one, numpy 2.4 reads beyond the end of the weights.
     lines = np.atleast_2d(places)
     counted = np.ones(lines.shape, bool) if kept is None else np.atleast_2d(kept)
     for line, used in zip(lines, counted, strict=True):
-        np.add.at(flat, line[used], weights[used])
+        np.add.at(out, line[used], weights[used])

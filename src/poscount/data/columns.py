@@ -275,7 +275,7 @@ class Columns(BaseEstimator):
         return np.flatnonzero(np.array(self.kinds_) == "number")
 
     @property
-    def words(self) -> np.ndarray:
+    def categorical(self) -> np.ndarray:
         """Places of the columns of categories."""
         return np.flatnonzero(np.array(self.kinds_) == "category")
 
@@ -365,7 +365,7 @@ class Columns(BaseEstimator):
     @property
     def n_design(self) -> int:
         """Number of columns of the design matrix."""
-        of_words = (self.n_values(j) for j in self.words.tolist())
+        of_words = (self.n_values(j) for j in self.categorical.tolist())
         return len(self.numbers) + sum(n if n > 2 else n - 1 for n in of_words if n)
 
     def _indicators(self) -> Iterator[tuple[int, str, int]]:
@@ -373,7 +373,7 @@ class Columns(BaseEstimator):
 
         Of two values the second gets none, because it is where the other is not.
         """
-        for j in self.words.tolist():
+        for j in self.categorical.tolist():
             n = self.n_values(j)
             for code in range(n if n > 2 else n - 1):
                 yield j, self.bins(j)[code], code
@@ -381,7 +381,7 @@ class Columns(BaseEstimator):
     @property
     def n_redundant(self) -> int:
         """Columns of the design matrix that follow from others, because zeros and ones add up."""
-        return sum(self.n_values(j) > 2 for j in self.words.tolist())
+        return sum(self.n_values(j) > 2 for j in self.categorical.tolist())
 
     def design(self, coded: np.ndarray, *, gaps: bool = False) -> np.ndarray:
         """Finite numbers for each row of codes: numbers without gaps, then zeros and ones.
@@ -409,7 +409,9 @@ class Columns(BaseEstimator):
         n_numbers = len(self.numbers)
         made = np.empty((n_numbers + len(indicators) + len(gapped), len(coded)))
         made[:n_numbers] = self._filled(columns[self.numbers])
-        missing = {j: rows for j in self.words.tolist() if (rows := np.isnan(columns[j])).any()}
+        missing = {
+            j: rows for j in self.categorical.tolist() if (rows := np.isnan(columns[j])).any()
+        }
         for place, (j, _, code) in zip(made[n_numbers:], indicators, strict=False):
             np.equal(columns[j], code, out=place, casting="unsafe")
             if j in missing:

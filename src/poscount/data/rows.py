@@ -83,7 +83,7 @@ class Rows:
         """The rows at these places, in this order."""
         return Rows(self.data[places], self.names, self.accepts, self.columns, self.projection)
 
-    def whole(self) -> Any:
+    def to_array(self) -> Any:
         """All rows as one block."""
         block = self.block(0, len(self))
         # C order, so that what is learned is bit-identical.
@@ -141,6 +141,11 @@ class Rows:
         """All rows, block by block."""
         for start in range(0, len(self), BLOCK_ROWS):
             yield self.block(start, min(start + BLOCK_ROWS, len(self)))
+
+    def float_blocks(self) -> Iterator[np.ndarray]:
+        """All rows as float64, block by block."""
+        for block in self.blocks():
+            yield np.asarray(block, np.float64)
 
     def columns_as(self, kinds: Sequence[str], rows: slice) -> Iterator[np.ndarray | Words]:
         """Columns one by one, each as numbers or as words."""

@@ -194,7 +194,7 @@ def _warn_of_identifiers(rows: Rows) -> None:
 
 def _learn_projection(estimator: BaseEstimator, rows: Rows) -> None:
     assert rows.columns is not None
-    positives = rows.columns.design(rows.whole())
+    positives = rows.columns.design(rows.to_array())
     rows.projection = estimator.projection_ = learn_projection(positives, estimator.seed_)
 
 
@@ -246,18 +246,6 @@ def sample_rows(estimator: BaseEstimator, data: Any, accepts: InputSupport) -> R
         rows.projection = getattr(estimator, "projection_", None)
         _check_kinds(rows, rows.columns)
     return rows
-
-
-def columns_of_older(estimator: BaseEstimator) -> Columns:
-    """Columns of a model from an older file, which took numbers without gaps only."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        # Nothing has been checked yet, and any number can be in a file.
-        n_features = estimator.n_features_in_
-        known = isinstance(n_features, int) and n_features <= _MOST_OF_OLDER
-        require(known, "it has too many features for so old a file.")
-        names = [f"x{j}" for j in range(n_features)]
-    return Columns.plain([str(name) for name in names])
 
 
 def _check_kinds(rows: Rows, columns: Columns) -> None:

@@ -1,11 +1,4 @@
-"""The assumption report: gathers evidence, runs the checks on it, and writes text, JSON and HTML.
+"""The assumption report: everything that speaks for or against an estimate, with pictures.
 
 It also compares two samples. What is checked, and with which threshold, is in `poscount.checks`.
 """
-
-from poscount.checks.finding import Finding, Unchecked
-from poscount.checks.second_sample import Comparison
-from poscount.diagnostics.assumption_report import Diagnosis, diagnose
-from poscount.diagnostics.two_samples import compare_samples
-
-__all__ = ["Comparison", "Diagnosis", "Finding", "Unchecked", "compare_samples", "diagnose"]

@@ -9,14 +9,19 @@ from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from poscount import checks
 from poscount.base.quantifier import Quantifier
-from poscount.checks.finding import SEVERITIES, Finding, Severity, Unchecked
+from poscount.checks.check import Check
+from poscount.checks.evidence import Evidence, MissingEvidenceError
+from poscount.checks.finding import Finding, SkippedCheck
 from poscount.diagnostics.drawings import drawings
 from poscount.diagnostics.evidence import gather
 from poscount.errors import InputError
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.results.prevalence import Prevalence
+from poscount.results.verdict import SEVERITIES, Severity
 from poscount.storage.writer import write_whole
 
 
@@ -30,13 +35,13 @@ class Diagnosis:
         The estimate for the sample.
     findings : tuple of Finding
         The result of every check, including those that found nothing wrong.
-    unchecked : tuple of Unchecked
+    skipped : tuple of SkippedCheck
         What could not be checked, and why.
     """
 
     prevalence: Prevalence
     findings: tuple[Finding, ...]
-    unchecked: tuple[Unchecked, ...] = ()
+    skipped: tuple[SkippedCheck, ...] = ()
 
     @property
     def severity(self) -> Severity:
@@ -53,13 +58,22 @@ class Diagnosis:
     def summary(self) -> str:
         """How many findings there are of each severity; first of all, if few checks were made."""
         n = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
-        parts = [f"{n[name]} {name}{'s' if n[name] != 1 else ''}" for name in ("warning", "notice")]
-        made, missing = len(self.findings), len(self.unchecked)
+        words: dict[Severity, str] = {
+            "do not use": "do not use",
+            "doubt": "doubts",
+            "note": "notes",
+        }
+        parts = [
+            f"{n[name]} {word if n[name] != 1 else name}"
+            for name, word in words.items()
+            if n[name] or name != "do not use"
+        ]
+        made, missing = len(self.findings), len(self.skipped)
         few = f"Only {made} of {made + missing} checks could be made: " if missing >= made else ""
         more = f", {missing} not checked" if missing else ""
         return f"{few}{', '.join(parts)}, {n['ok']} in order{more}"
 
-    def told(self, remedy: Callable[[Unchecked], str]) -> str:
+    def rendered(self, remedy: Callable[[SkippedCheck], str]) -> str:
         """The whole report as text.
 
         Parameters
@@ -69,13 +83,13 @@ class Diagnosis:
         """
         head = f"{self.prevalence!r}\n{self.prevalence.verdict}\n{self.summary}"
         parts = [head, *map(str, self.by_severity)]
-        if self.unchecked:
-            lines = (f"  {unchecked.told(remedy(unchecked))}" for unchecked in self.unchecked)
+        if self.skipped:
+            lines = (f"  {skipped.rendered(remedy(skipped))}" for skipped in self.skipped)
             parts.append("\n".join(["NOT CHECKED", *lines]))
         return "\n\n".join(parts)
 
     def __str__(self) -> str:
-        return self.told(attrgetter("remedy"))
+        return self.rendered(attrgetter("remedy"))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the pictures, in types that JSON knows."""
@@ -83,7 +97,7 @@ class Diagnosis:
             "severity": self.severity,
             "prevalence": self.prevalence.to_dict(),
             "findings": [finding.to_dict() for finding in self.findings],
-            "unchecked": [asdict(unchecked) for unchecked in self.unchecked],
+            "skipped": [asdict(skipped) for skipped in self.skipped],
         }
 
     def to_json(self) -> str:
@@ -151,7 +165,7 @@ def diagnose(
     >>> positives = np.vstack([around(0, 250), around(3, 250)])
     >>> sample = np.vstack([around(0, 150), around(3, 150), around(3, 700)])
     >>> diagnosis = diagnose(RCQ(random_state=0).fit(positives), sample)
-    >>> [finding.code for finding in diagnosis.findings if finding.severity == "warning"]
+    >>> [finding.code for finding in diagnosis.findings if finding.severity == "doubt"]
     ['core-differs', 'pat-disagrees']
     """
     if isinstance(model, MultiRCQ):
@@ -160,10 +174,23 @@ def diagnose(
             f"{len(model.targets_)}: fit RCQ on the positives of one of them."
         )
     gathered = gather(model, sample, positives, reference)
-    results = [check.finding(gathered.evidence) for check in checks.REPORT]
+    warned = {warning.code: warning.severity for warning in gathered.answer.warnings}
+    results = [_look(check, gathered.evidence, warned.get(check.code)) for check in checks.REPORT]
     plots = dict(drawings(gathered))
     return Diagnosis(
         gathered.answer,
         tuple(replace(f, plot=plots.get(f.code)) for f in results if isinstance(f, Finding)),
-        tuple(f for f in results if isinstance(f, Unchecked)),
+        tuple(f for f in results if isinstance(f, SkippedCheck)),
     )
+
+
+def _look(check: Check, evidence: Evidence, warned: Severity | None) -> Finding | SkippedCheck:
+    """What a check has found; at least as severe as the warning that the answer carries."""
+    try:
+        result = check.look(evidence)
+    except MissingEvidenceError as missing:
+        return SkippedCheck(check.code, check.title, missing.reason, missing.option)
+    if warned is not None:
+        at_least = SEVERITIES.index(warned)
+        result = replace(result, severity=np.maximum(result.severity, at_least))
+    return result.finding()

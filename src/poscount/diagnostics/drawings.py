@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from poscount.checks import Missing
 from poscount.checks.core_differs import core_difference
 from poscount.checks.finding import Drawing
 from poscount.diagnostics.evidence import Gathered, RegionalView
-from poscount.methods.regions.regions import Regions
+from poscount.methods.regions.rule import RegionRule
 from poscount.plotting import PATCurveDisplay, PrevalenceDisplay, RegionDisplay, SharesDisplay
 from poscount.results.prevalence import Prevalence
 
@@ -21,33 +20,33 @@ Core = tuple[np.ndarray, np.ndarray]
 
 def drawings(gathered: Gathered) -> Iterator[tuple[str, Drawing]]:
     """Pictures, each with the code of the finding that it belongs to."""
-    answer, evidence, view = gathered
+    answer, _, view, dedpul = gathered
     if "curve" in answer.details:
         yield "wide-interval", Drawing(PATCurveDisplay.from_predictions, {"prevalence": answer})
-    if isinstance(view, Missing):
+    if view is None:
         return
     if view.answer is answer:
-        regions = view.rcq.most_informative_regions(view.counts)
+        regions = view.model._view(view.counts).most_informative_regions()
         arguments = {"prevalence": answer, "regions": regions}
         yield "wide-interval", Drawing(RegionDisplay.from_predictions, arguments)
     yield from _cores(view)
-    if isinstance(evidence.dedpul, Prevalence):
-        yield "dedpul-disagrees", _methods(answer, view.answer, evidence.dedpul)
+    if dedpul is not None:
+        yield "dedpul-disagrees", _methods(answer, view.answer, dedpul)
 
 
 def _cores(view: RegionalView) -> Iterator[tuple[str, Drawing]]:
-    regions = view.rcq.regions
-    core = regions.core(view.rcq.count_in_regions(view.counts).in_cuts[0])
+    regions = view.model.part_.rule
+    core = regions.core(view.model._view(view.counts).counts.in_cuts[0])
     pairs = [("core-differs", regions.core_of_positives, core, ("labelled positives", "sample"))]
-    if not isinstance(view.reference, Missing):
-        other = regions.core(view.rcq.count_in_regions(view.reference).in_cuts[0])
+    if view.reference is not None:
+        other = regions.core(view.model._view(view.reference).counts.in_cuts[0])
         pairs.append(("second-sample", core, other, ("sample", "reference")))
     for code, first, second, names in pairs:
         if first[1] > 0 and second[1] > 0:
             yield code, _two_cores(regions, first, second, names)
 
 
-def _two_cores(regions: Regions, first: Core, second: Core, names: tuple[str, str]) -> Drawing:
+def _two_cores(regions: RegionRule, first: Core, second: Core, names: tuple[str, str]) -> Drawing:
     """Draw the features in which two cores differ most, each by its most different cut."""
     (below, n), (other_below, other_n) = first, second
     # One cut at a time, so that the mean over cuts is that of one.

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from poscount.base.counting import Counted, CountingQuantifier
 from poscount.base.quantifier import Quantifier
-from poscount.checks import (
-    Evidence,
-    GapEvidence,
-    ManyGapEvidence,
-    Missing,
-    RegionEvidence,
-    dedpul_disagrees,
-)
+from poscount.checks import Evidence, MissingEvidenceError, UnknownValues
+from poscount.checks.dedpul_disagrees import FEWEST_POSITIVES as FEWEST_FOR_DEDPUL
+from poscount.checks.dedpul_disagrees import FEWEST_ROWS
 from poscount.checks.few_positives import FEWEST_POSITIVES
 from poscount.checks.second_sample import Comparison
 from poscount.counts.counts import Counts
-from poscount.counts.missing_counts import GapCounts, count_gaps, n_gap_cells
+from poscount.counts.missing_counts import MissingCounts, count_missing, n_missing_cells
 from poscount.data.rows import InputSupport, Rows
 from poscount.diagnostics.two_samples import compare_samples
 from poscount.errors import InputError, require_rows
 from poscount.methods.pu.dedpul import DEDPUL
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.methods.pu.trcq import TRCQ
+from poscount.methods.regions.quantifier import PositivesQuantifier
 from poscount.methods.regions.rcq import RCQ
 from poscount.results.prevalence import Prevalence
 from poscount.scorers import Mahalanobis
@@ -37,11 +35,17 @@ MOST_ROWS = 10_000
 # In standard deviations of the positives.
 FARTHEST = 6.0
 
-NO_POSITIVES = Missing("It needs the positives, which this model does not keep.", "positives")
-NO_REFERENCE = Missing("It needs a second sample with a different prevalence.", "reference")
-NOT_NUMBERS = Missing("It needs finite numbers, without text, missing values or sparse rows.")
-NO_SCORER = Missing("It needs the Mahalanobis score, which this model does not use.")
-NO_TIES = Missing("This method does not count rows between thresholds of a score.")
+NO_POSITIVES = MissingEvidenceError(
+    "It needs the positives, which this model does not keep.", "positives"
+)
+NO_REFERENCE = MissingEvidenceError(
+    "It needs a second sample with a different prevalence.", "reference"
+)
+NOT_NUMBERS = MissingEvidenceError(
+    "It needs finite numbers, without text, missing values or sparse rows."
+)
+NO_SCORER = MissingEvidenceError("It needs the Mahalanobis score, which this model does not use.")
+NO_TIES = MissingEvidenceError("This method does not count rows between thresholds of a score.")
 
 
 class RegionalView(NamedTuple):
@@ -49,20 +53,20 @@ class RegionalView(NamedTuple):
 
     Attributes
     ----------
-    rcq : RCQ
-        On the same positives: the model itself, a part of it, or fitted for the purpose.
+    model : PositivesQuantifier
+        On the same positives: the model itself, its regions, or one fitted for the purpose.
     counts : Counts
         Of the sample.
     answer : Prevalence
-        RCQ's answer.
-    reference : Counts or Missing
+        Its answer.
+    reference : Counts or None
         Of the second sample.
     """
 
-    rcq: RCQ
+    model: PositivesQuantifier
     counts: Counts
     answer: Prevalence
-    reference: Counts | Missing
+    reference: Counts | None
 
 
 class Gathered(NamedTuple):
@@ -70,225 +74,275 @@ class Gathered(NamedTuple):
 
     answer: Prevalence
     evidence: Evidence
-    view: RegionalView | Missing
+    view: RegionalView | None
+    dedpul: Prevalence | None
+
+
+class _Known:
+    """Evidence as it is found, and why some of it is not there."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Any] = {}
+        self.missing: dict[str, MissingEvidenceError] = {}
+
+    def add(self, name: str, make: Callable[[], Any]) -> Any:
+        """Keep what is made; None if it cannot be."""
+        try:
+            self.found[name] = make()
+        except MissingEvidenceError as error:
+            self.missing[name] = error
+            return None
+        return self.found[name]
+
+    def need(self, name: str) -> Any:
+        """What was found, or the reason why not."""
+        if name in self.missing:
+            raise self.missing[name]
+        return self.found[name]
 
 
 def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Gathered:
     """Look at a model, its sample, and whatever else is given."""
-    answer = model.quantify(sample)
-    given = model._sample(sample)
-    rows = _as_numbers(given)
-    learned = _learned_from(model, positives)
-    second = _second_sample(model, reference)
-    view = _regional_view(model, answer, given, learned, second)
-    some_positives, some_rows = (
-        _some(part, model.seed_, name) for part, name in ((learned, "positives"), (rows, "sample"))
-    )
-    scorer = getattr(model, "scorer_", None)
-    # The model's own, because RCQ's shrunk covariance hides repeated columns.
-    if not isinstance(scorer, Mahalanobis):
-        scorer = NO_SCORER if isinstance(view, Missing) else view.rcq.scorer_
-    seen = view if isinstance(view, Missing) else view.rcq.evidence(view.counts)
-    no_interval = Missing(f"{answer.method} gave no interval: fit it with resampling, or use RCQ.")
+    rows = model._sample(sample, allow_empty=False)
+    answer, cells = _answer(model, rows)
+    second = None if reference is None else model._sample(reference)
+    if second is not None:
+        require_rows(len(second), "The reference has")
+    known = _Known()
+    known.add("sample", lambda: _as_numbers(rows))
+    known.add("positives", lambda: _learned_from(model, positives))
+    known.add("some_positives", lambda: _some(known, "positives", model.seed_))
+    known.add("some_rows", lambda: _some(known, "sample", model.seed_))
+    view = known.add("view", lambda: _regional_view(model, answer, rows, cells, known, second))
+    known.add("comparison", lambda: _comparison(known, second))
+    dedpul = known.add("dedpul", lambda: _dedpul(model.seed_, known))
+    known.add("unknown_values", lambda: _unknown_values(rows))
+    known.add("scorer", lambda: _scorer(model, known))
+    known.add("max_tie_share", lambda: _max_tie_share(model))
+    if answer.interval is None:
+        known.missing["low"] = MissingEvidenceError(
+            f"{answer.method} gave no interval: wrap it in Bootstrap, or use RCQ."
+        )
+    else:
+        known.found |= {
+            "low": np.array([answer.interval.low]),
+            "high": np.array([answer.interval.high]),
+            "level": answer.interval.level,
+        }
+    if "gap" in answer.details:
+        known.found["gap"] = np.array([answer.details["gap"]])
+    _add_regions(known, answer, view)
     evidence = Evidence(
+        1,
+        missing=known.missing,
         n_labeled=model.n_labeled_,
         feature_names=_names(model),
-        scorer=scorer,
-        redundant=model.columns_.n_redundant if hasattr(model, "columns_") else 0,
-        largest_tie=getattr(model, "largest_tie_", NO_TIES),
-        interval=answer.interval or no_interval,
-        gap=answer.details.get("gap"),
-        core_excess=_core_excess(answer, view),
-        regions=view if isinstance(view, Missing) else _region_evidence(view),
-        columns=seen if isinstance(seen, Missing) else seen.columns,
-        gaps=_gaps(given),
-        core_share=seen if isinstance(seen, Missing) else seen.core_share,
-        warned=frozenset(caution.code for caution in answer.warnings),
+        n_redundant=model.columns_.n_redundant if hasattr(model, "columns_") else 0,
         count=answer.count,
         seed=model.seed_,
-        positives=learned,
-        sample=rows,
-        some_positives=some_positives,
-        some_rows=some_rows,
-        comparison=_comparison(rows, second, view),
-        dedpul=_dedpul(model.seed_, some_positives, some_rows, view),
+        **{name: value for name, value in known.found.items() if name != "view"},
     )
-    return Gathered(answer, evidence, view)
+    return Gathered(answer, evidence, view, dedpul)
+
+
+def _answer(model: Quantifier, rows: Rows) -> tuple[Prevalence, np.ndarray | None]:
+    """The answer, and the cells that it was made from, if the method counts."""
+    if not isinstance(model, CountingQuantifier):
+        return model._quantify(rows), None
+    cells = model._count_rows(rows, None, 1)
+    return model._answers(Counted(cells, np.array([len(rows)])), 1)[0], cells
+
+
+def _add_regions(known: _Known, answer: Prevalence, view: RegionalView | None) -> None:
+    """What RCQ says about the sample, and what its regions see."""
+    if view is None:
+        for name in ("estimate", "pat", "core_difference", "disagreement", "columns", "core_share"):
+            known.missing[name] = known.missing["view"]
+        known.missing["core_excess"] = known.missing["view"]
+    else:
+        details = view.answer.details
+        seen = view.model._view(view.counts).evidence
+        known.found |= {
+            "estimate": np.array([float(view.answer)]),
+            "core_dof": view.model.part_.core_dof_,
+            "core_share": seen.core_share,
+            **{
+                name: np.array([details[name]])
+                for name in ("pat", "gap", "core_difference", "disagreement", "core_excess")
+            },
+        }
+        known.add("columns", lambda: seen.columns)
+    if "core_excess" in answer.details:
+        known.found["core_excess"] = np.array([answer.details["core_excess"]])
 
 
 def _names(model: Quantifier) -> list[str]:
     """Names of what the checks look at: numbers first, then categories and gaps."""
-    return model.block_columns.design_names if hasattr(model, "columns_") else model.feature_names
+    return model.model_columns.design_names if hasattr(model, "columns_") else model.feature_names
 
 
-def _gaps(rows: Rows) -> GapEvidence | Missing:
+def _scorer(model: Quantifier, known: _Known) -> Mahalanobis:
+    # The model's own, because RCQ's shrunk covariance hides repeated columns.
+    own = getattr(model, "scorer_", None)
+    if isinstance(own, Mahalanobis):
+        return own
+    if "view" in known.missing:
+        raise NO_SCORER
+    return known.need("view").model.part_.scorer_
+
+
+def _max_tie_share(model: Quantifier) -> float:
+    owner = model.part_ if isinstance(model, PositivesQuantifier) else model
+    if not hasattr(owner, "max_tie_share_"):
+        raise NO_TIES
+    return owner.max_tie_share_
+
+
+def _unknown_values(rows: Rows) -> UnknownValues:
     columns = rows.columns
     if columns is None or rows.projection is not None or sparse.issparse(rows.data):
-        return Missing()
-    cells = np.zeros(n_gap_cells(columns), np.int64)
+        raise MissingEvidenceError
+    cells = np.zeros(n_missing_cells(columns), np.int64)
     for block in rows.blocks():
-        count_gaps(block, columns, None, cells)
-    counted = GapCounts.of_cells(cells[np.newaxis], columns)
-    return ManyGapEvidence(columns, *counted, np.array([len(rows)]))[0]
+        count_missing(block, columns, None, cells)
+    counted = MissingCounts.of_cells(cells[np.newaxis], columns)
+    return UnknownValues(columns, *counted, np.array([len(rows)]))
 
 
-def _as_numbers(rows: Rows) -> Rows | Missing:
+def _as_numbers(rows: Rows) -> Rows:
     """The same rows for a reader that takes finite numbers only."""
     if rows.projection is not None:
-        return Rows(rows.whole(), tuple(rows.projection.names), InputSupport())
+        return Rows(rows.to_array(), tuple(rows.projection.names), InputSupport())
     if sparse.issparse(rows.data):
-        return NOT_NUMBERS
-    if rows.columns is not None:
-        columns = rows.columns
-        if columns.all_numbers and not columns.missing_.any():
-            try:
-                plain = Rows(rows.data, rows.names, InputSupport())
-                for _ in plain.blocks():
-                    pass
-                return plain
-            except InputError:
-                pass  # the sample has gaps
-        numbers = np.ascontiguousarray(columns.design(rows.whole()))
-        return Rows(numbers, tuple(columns.design_names), InputSupport())
-    if rows.frame:
-        numeric = all(t.is_numeric() or t.is_boolean() for t in rows.data.schema.values())
-    else:
-        numeric = rows.data.dtype.kind in "fiub"
+        raise NOT_NUMBERS
+    columns = rows.columns
+    if columns is not None and (not columns.all_numbers or columns.missing_.any()):
+        return _design_rows(rows)
+    if columns is None:
+        if rows.frame:
+            numeric = all(t.is_numeric() or t.is_boolean() for t in rows.data.schema.values())
+        else:
+            numeric = rows.data.dtype.kind in "fiub"
+        if not numeric:
+            raise NOT_NUMBERS
     plain = Rows(rows.data, rows.names, InputSupport())
     try:
-        if numeric:
-            for _ in plain.blocks():
-                pass
-    except InputError:
-        return NOT_NUMBERS
-    return plain if numeric else NOT_NUMBERS
+        for _ in plain.blocks():
+            pass
+    except InputError:  # the sample has gaps
+        if columns is None:
+            raise NOT_NUMBERS from None
+        return _design_rows(rows)
+    return plain
 
 
-def _learned_from(model: Quantifier, positives: Any) -> Rows | Missing:
-    if positives is None and isinstance(model, TransductiveQuantifier):
-        kept = model.positives_
-        if isinstance(model, TRCQ):
-            kept = np.ascontiguousarray(model.block_columns.design(kept))
-        # Methods that split on categories keep something else; gaps of numbers come last.
-        known = kept.shape[1] - len(model.block_columns.gapped) == len(_names(model))
-        numbers = np.ascontiguousarray(kept[:, : len(_names(model))])
-        return Rows(numbers, None, InputSupport()) if known else NO_POSITIVES
-    if positives is None:
-        return NO_POSITIVES
-    rows = model._sample(positives)
-    n_given = getattr(model, "n_given_", model.n_labeled_)
-    if len(rows) != n_given:
-        raise InputError(
-            f"These are {len(rows)} positives, but the model was fitted on {n_given}: give those."
-        )
-    return _as_numbers(rows)
+def _design_rows(rows: Rows) -> Rows:
+    assert rows.columns is not None
+    numbers = np.ascontiguousarray(rows.columns.design(rows.to_array()))
+    return Rows(numbers, tuple(rows.columns.design_names), InputSupport())
 
 
-def _second_sample(model: Quantifier, reference: Any) -> Rows | Missing:
-    if reference is None:
-        return NO_REFERENCE
-    rows = model._sample(reference)
-    require_rows(len(rows), "The reference has")
-    return rows
+def _learned_from(model: Quantifier, positives: Any) -> Rows:
+    if positives is not None:
+        rows = model._sample(positives)
+        n_given = _n_positives_in(model)
+        if len(rows) != n_given:
+            raise InputError(
+                f"These are {len(rows)} positives, but the model was fitted on {n_given}: give "
+                "those."
+            )
+        return _as_numbers(rows)
+    if not isinstance(model, TransductiveQuantifier):
+        raise NO_POSITIVES
+    kept = model.positives_
+    if isinstance(model, TRCQ):
+        kept = np.ascontiguousarray(model.model_columns.design(kept))
+    # Methods that split on categories keep something else; gaps of numbers come last.
+    if kept.shape[1] - len(model.model_columns.gapped) != len(_names(model)):
+        raise NO_POSITIVES
+    return Rows(np.ascontiguousarray(kept[:, : len(_names(model))]), None, InputSupport())
 
 
-def _some(rows: Rows | Missing, seed: int, name: str) -> np.ndarray | Missing:
-    if isinstance(rows, Missing):
-        return rows
+def _n_positives_in(model: Quantifier) -> int:
+    part = getattr(model, "part_", None)
+    return model.n_labeled_ if part is None else part.n_positives_in_
+
+
+def _some(known: _Known, name: str, seed: int) -> np.ndarray:
+    rows = known.need(name)
     if len(rows) > MOST_ROWS:
         chosen = stream(seed, f"diagnose {name}").choice(len(rows), MOST_ROWS, replace=False)
         rows = Rows(rows.data[np.sort(chosen)], rows.names, rows.accepts)
-    return np.asarray(rows.whole(), np.float64)
+    return np.asarray(rows.to_array(), np.float64)
 
 
 def _regional_view(
     model: Quantifier,
     answer: Prevalence,
     rows: Rows,
-    positives: Rows | Missing,
-    second: Rows | Missing,
-) -> RegionalView | Missing:
-    numbers = _as_numbers(rows)
-    if isinstance(numbers, Missing):
-        return numbers
-    rcq = _rcq(model, positives)
-    if isinstance(rcq, Missing):
-        return rcq
+    cells: np.ndarray | None,
+    known: _Known,
+    second: Rows | None,
+) -> RegionalView:
+    numbers = known.need("sample")
+    rcq = _with_regions(model, known)
     # A model that was fitted for the purpose knows the numbers only.
-    own_model = isinstance(model, RCQ | TRCQ)
-    counts = rcq.count(rows.data if own_model else numbers.data)
-    own = answer if rcq is model else rcq.estimate(counts)
-    if not isinstance(second, Missing):
-        second = second if own_model else _as_numbers(second)
-    reference = second if isinstance(second, Missing) else rcq.count(second.data)
-    return RegionalView(rcq, counts, own, reference)
+    own = isinstance(model, PositivesQuantifier | TRCQ)
+    if rcq is not model or cells is None:
+        cells = rcq._count_rows(rows if own else numbers, None, 1)
+    counts = Counts(cells[0], len(rows), rcq.hash_)
+    reference = None
+    if second is not None:
+        counted = rcq._count_rows(second if own else _as_numbers(second), None, 1)
+        reference = Counts(counted[0], len(second), rcq.hash_)
+    return RegionalView(rcq, counts, answer if rcq is model else rcq.estimate(counts), reference)
 
 
-def _rcq(model: Quantifier, positives: Rows | Missing) -> RCQ | Missing:
-    if isinstance(model, TRCQ):
-        model = model.rcq_
+def _with_regions(model: Quantifier, known: _Known) -> PositivesQuantifier:
     if model.n_labeled_ < FEWEST_POSITIVES:
-        return Missing(f"RCQ needs at least {FEWEST_POSITIVES} positives: label more.")
-    if not isinstance(model, RCQ):
-        if isinstance(positives, Missing):
-            return positives
+        raise MissingEvidenceError(f"RCQ needs at least {FEWEST_POSITIVES} positives: label more.")
+    if isinstance(model, TRCQ):
+        found: PositivesQuantifier = _regions_of(model)
+    elif isinstance(model, PositivesQuantifier):
+        found = model
+    else:
         try:
-            model = RCQ(random_state=model.seed_).fit(positives.data)
+            found = RCQ(random_state=model.seed_).fit(known.need("positives").data)
         except ValueError as error:
-            return Missing(f"RCQ cannot learn from these positives: {error}")
-    if not model.regions.enough_positives:
-        return Missing("No region holds a fair share of the positives: label more.")
-    return model
+            raise MissingEvidenceError(f"RCQ cannot learn from these positives: {error}") from error
+    if not found.part_.rule.enough_positives:
+        raise MissingEvidenceError("No region holds a fair share of the positives: label more.")
+    return found
 
 
-def _region_evidence(view: RegionalView) -> RegionEvidence:
-    details = view.answer.details
-    return RegionEvidence(
-        estimate=float(view.answer),
-        pat=details["pat"],
-        gap=details["gap"],
-        core_difference=details["core_difference"],
-        core_freedom=view.rcq.core_freedom_,
-        disagreement=details["disagreement"],
-    )
+def _regions_of(model: TRCQ) -> RCQ:
+    """TRCQ's regions, without a learned score, as a model that counts."""
+    rcq = RCQ(confidence=model.confidence, calibration="null", random_state=model.seed_)
+    for name in ("columns_", "projection_", "n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(rcq, name, getattr(model, name))
+    rcq.seed_, rcq.part_, rcq.n_labeled_ = model.seed_, model.part_, model.n_labeled_
+    rcq.calibration_, rcq.hash_ = None, model.part_.hash_
+    return rcq
 
 
-def _core_excess(answer: Prevalence, view: RegionalView | Missing) -> float | Missing:
-    if "core_excess" in answer.details:
-        return answer.details["core_excess"]
-    return view if isinstance(view, Missing) else view.answer.details["core_excess"]
+def _comparison(known: _Known, second: Rows | None) -> Comparison:
+    known.need("sample")
+    if second is None:
+        raise NO_REFERENCE
+    view = known.need("view")
+    return compare_samples(view.model, view.counts, view.reference)
 
 
-def _comparison(
-    rows: Rows | Missing, second: Rows | Missing, view: RegionalView | Missing
-) -> Comparison | Missing:
-    if isinstance(rows, Missing):
-        return rows
-    if isinstance(second, Missing):
-        return second
-    if isinstance(view, Missing):
-        return view
-    if isinstance(view.reference, Missing):
-        return view.reference
-    return compare_samples(view.rcq, view.counts, view.reference)
-
-
-def _dedpul(
-    seed: int,
-    positives: np.ndarray | Missing,
-    sample: np.ndarray | Missing,
-    view: RegionalView | Missing,
-) -> Prevalence | Missing:
-    if isinstance(positives, Missing):
-        return positives
-    if isinstance(sample, Missing):
-        return sample
-    if isinstance(view, Missing):
-        return view
-    fewest = dedpul_disagrees.FEWEST_POSITIVES, dedpul_disagrees.FEWEST_ROWS
-    if len(positives) < fewest[0] or len(sample) < fewest[1]:
-        return Missing("It needs at least {} positives and {} rows.".format(*fewest))
-    positives, sample = (_with_distance(rows, view.rcq.scorer_) for rows in (positives, sample))
+def _dedpul(seed: int, known: _Known) -> Prevalence:
+    positives, sample = known.need("some_positives"), known.need("some_rows")
+    view = known.need("view")
+    if len(positives) < FEWEST_FOR_DEDPUL or len(sample) < FEWEST_ROWS:
+        raise MissingEvidenceError(
+            f"It needs at least {FEWEST_FOR_DEDPUL} positives and {FEWEST_ROWS} rows."
+        )
+    scorer = view.model.part_.scorer_
+    positives, sample = (_with_distance(rows, scorer) for rows in (positives, sample))
     return DEDPUL(random_state=seed).fit(positives).quantify(sample)
 
 

@@ -18,8 +18,9 @@ TITLE = "Can this estimate be trusted?"
 # A word and a shape for each, so that nothing depends on colour alone.
 _SIGNS = {
     "ok": ("\u2713", "In order"),
-    "notice": ("\u25cf", "Notice"),
-    "warning": ("\u25b2", "Warning"),
+    "note": ("\u25cf", "Note"),
+    "doubt": ("\u25b2", "Doubt"),
+    "do not use": ("\u2716", "Do not use"),
 }
 
 _CSS = """
@@ -27,7 +28,7 @@ body { max-width: 56rem; }
 .answer { font-size: 1.15rem; } .answer strong { font-size: 1.6rem; }
 article { border-left: 6px solid var(--line); padding: 0.1rem 0 0.1rem 1rem; margin: 1.2rem 0; }
 article h2 { font-size: 1.1rem; margin: 0.3rem 0; }
-article.warning { border-color: #D55E00; } article.notice { border-color: #0072B2; }
+article.doubt, article.do-not-use { border-color: #D55E00; } article.note { border-color: #0072B2; }
 article.ok { border-color: #009E73; }
 article p { margin: 0.3rem 0; } figure { margin: 0.7rem 0; }
 """
@@ -49,9 +50,9 @@ def html_page(diagnosis: Diagnosis) -> str:
         f"Findings: {html.escape(diagnosis.summary)}.</p>\n",
         *map(_article, diagnosis.by_severity),
     ]
-    if diagnosis.unchecked:
+    if diagnosis.skipped:
         # Without a remedy: the page does not know how its reader sets an option.
-        items = "".join(f"<li>{html.escape(u.told(''))}</li>\n" for u in diagnosis.unchecked)
+        items = "".join(f"<li>{html.escape(u.rendered(''))}</li>\n" for u in diagnosis.skipped)
         parts.append(f"<h2>Not checked</h2>\n<ul>\n{items}</ul>\n")
     parts.append(f'<p class="note">poscount {__version__}, seed {p.details.get("seed")}.</p>\n')
     return whole_page(TITLE, "".join(parts), _CSS)
@@ -67,7 +68,7 @@ def _article(finding: Finding) -> str:
         if finding.severity == "ok":
             picture = f"<details><summary>Picture</summary>\n{picture}</details>\n"
     return (
-        f'<article class="{finding.severity}" id="{html.escape(finding.code)}">\n'
+        f'<article class="{finding.severity.replace(" ", "-")}" id="{html.escape(finding.code)}">\n'
         f"<h2>{sign} {word}: {html.escape(finding.title)}</h2>\n"
         f"<p>{html.escape(finding.sentence)}</p>\n{advice}"
         f'<p class="note">{html.escape(finding.figures)}</p>\n{picture}</article>\n'

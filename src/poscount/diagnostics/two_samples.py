@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.change.common_regions import CommonRegions, common_regions
 from poscount.change.comparisons import difference_interval, quantile, score_interval
+from poscount.change.shared_regions import SharedRegions, shared_regions
 from poscount.checks.core_differs import core_difference
 from poscount.checks.second_sample import Comparison, limit_between_samples
 from poscount.counts.counts import Counts
-from poscount.methods.regions.rcq import RCQ
+from poscount.methods.regions.quantifier import PositivesQuantifier
 from poscount.results.prevalence import Interval
 
 
-def compare_samples(model: RCQ, counts_1: Counts, counts_2: Counts) -> Comparison:
+def compare_samples(model: PositivesQuantifier, counts_1: Counts, counts_2: Counts) -> Comparison:
     r"""Compare two samples that were counted by one model.
 
     The difference is that of two ratios in the same regions, which are chosen by the rows of both
-    samples together (`poscount.change.common_regions`). If negatives carry no weight, the error of
+    samples together (`poscount.change.shared_regions`). If negatives carry no weight, the error of
     the labelled positives is the same factor in both ratios, so that only its share of the
     difference d remains. So does the error of choosing among many regions, which is corrected, and
     whose size in samples of positives alone, 1 - g, is kept as a further uncertainty. With the
@@ -53,36 +53,37 @@ def compare_samples(model: RCQ, counts_1: Counts, counts_2: Counts) -> Compariso
     >>> 0.3 in found.interval, found.reading
     (True, 'clean')
     """
-    if not isinstance(model, RCQ):
+    if not isinstance(model, PositivesQuantifier):
         raise TypeError(
             f"Samples are compared by RCQ's regions, and this is a {type(model).__name__}: fit "
             "RCQ() on the same positives."
         )
-    if not model.regions.enough_positives:
+    rule = model.part_.rule
+    if not rule.enough_positives:
         raise ValueError(
             f"Samples are compared by regions, for which {model.n_labeled_} positives are too few: "
             "give more."
         )
     both = counts_1, counts_2
     prevalences = model.estimate(counts_1), model.estimate(counts_2)
-    common = common_regions(model, both)
-    difference, interval = _difference(common, both, model.confidence)
-    cores = [model.regions.core(in_cuts) for in_cuts in model.count_in_regions(*both).in_cuts]
+    shared = shared_regions(model, both)
+    difference, interval = _difference(shared, both, model.confidence)
+    cores = [rule.core(in_cuts) for in_cuts in model._view(*both).counts.in_cuts]
     between = float(core_difference(*cores[0], *cores[1]))
-    limit = limit_between_samples(model.core_freedom_)
+    limit = limit_between_samples(model.part_.core_dof_)
     return Comparison(difference, interval, prevalences, between, limit)
 
 
 def _difference(
-    common: CommonRegions, counts: tuple[Counts, Counts], confidence: float
+    shared: SharedRegions, counts: tuple[Counts, Counts], confidence: float
 ) -> tuple[float, Interval]:
-    ratio, n_rows = common.ratios(counts)
+    ratio, n_rows = shared.ratios(counts)
     z = quantile(confidence)
-    low, high = score_interval(ratio, n_rows, common.square, z, drawn=False)
+    low, high = score_interval(ratio, n_rows, shared.second_moment, z, drawn=False)
     below, above = ratio - low, high - ratio
     difference = ratio[:1] - ratio[1:]
     ends = difference_interval(
-        difference, (below[:1], above[:1]), (below[1:], above[1:]), z * common.factor_sd
+        difference, (below[:1], above[:1]), (below[1:], above[1:]), z * shared.factor_sd
     )
-    start, stop = np.clip(np.concatenate(ends) * common.stretch, -1, 1).tolist()
-    return float(difference[0] * common.stretch), Interval(start, stop, confidence)
+    start, stop = np.clip(np.concatenate(ends) * shared.scale, -1, 1).tolist()
+    return float(difference[0] * shared.scale), Interval(start, stop, confidence)

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from poscount.results.prevalence import Estimate, Interval
-from poscount.seeds import stream
-
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -125,80 +122,3 @@ class Resampler:
         redrawn = generator.multinomial(round(n_rows), cells / n_rows, len(self.shares))
         low, high = np.quantile(self.rule(redrawn, self.shares), self.tails)
         return float(low), float(high)
-
-
-def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) -> Interval:
-    r"""Interval around an estimate, from estimates on random halves of the rows.
-
-    .. math:: \hat p \pm z \sqrt{\frac{1}{B} \sum_b (\hat p_b - \hat p)^2}
-
-    clipped to [0, 1]. A random half of the rows, drawn without replacement, varies as much as a
-    bootstrap sample with replacement, but has no duplicates, which would put copies of a row into
-    the training folds that score it. Distances are measured from the estimate and not from the
-    mean of the replicates, so that the interval is wider for a method whose estimate depends on
-    the number of rows.
-
-    Coverage and mean width in percentage points, measured on Experiment #1 at 95 %
-    (``benchmarks/bootstrap_coverage.py``: W, P, R and L, 40 replicates, 44 samples for BBE, 24 for
-    DEDPUL). The form was chosen on these data sets, and with so few samples the error of a coverage
-    is 3 to 5 points:
-
-    ========================================  ============  ============
-    replicates, interval                      BBE           DEDPUL
-    ========================================  ============  ============
-    halves, this interval                     0.955 (17.3)  1.000 (18.3)
-    halves, normal about their mean           0.909 (16.0)  0.875 (16.4)
-    halves, percentiles                       0.886 (14.7)  0.792 (14.9)
-    with replacement, as this interval        0.932 (22.2)  0.917 (21.8)
-    with replacement, normal                  0.864 (17.5)  0.833 (19.1)
-    with replacement, percentiles             0.773 (17.0)  0.542 (17.9)
-    with replacement, mirrored percentiles    0.750 (13.3)  0.792 (13.7)
-    ========================================  ============  ============
-
-    On four other data sets (``--datasets A C vowels q-g --every 4``, 56 samples each) it gave BBE
-    0.875 (17.3), DEDPUL 1.000 (16.4) and ExTIcE 0.964 (38.2). It accounts for the noise of a method
-    but not for its bias: TIcE, whose error is mostly bias, had 0.268 (19.7), RanFocE 0.625 (20.7).
-
-    Parameters
-    ----------
-    value : float
-        The estimate from all rows.
-    replicates : ndarray
-        The estimates from halves.
-    confidence : float
-
-    Examples
-    --------
-    >>> interval = bootstrap_interval(0.5, np.array([0.45, 0.55]), confidence=0.95)
-    >>> round(interval.low, 3), round(interval.high, 3)
-    (0.402, 0.598)
-    """
-    z = ndtri((1 + confidence) / 2)
-    half = float(z * np.sqrt(np.mean((replicates - value) ** 2)))
-    return Interval(max(0.0, value - half), min(1.0, value + half), confidence)
-
-
-def estimate_from_halves(
-    estimate_from: Callable[..., Estimate],
-    positives: np.ndarray,
-    sample: np.ndarray,
-    seed: int,
-    i: int,
-) -> float:
-    """Replicate number `i` of an estimate: from a random half of the positives and of the sample.
-
-    Parameters
-    ----------
-    estimate_from : callable
-        Takes positives, sample and a generator.
-    positives, sample : ndarray
-    seed, i : int
-        Each replicate has a stream of its own, so that neither the order nor the number of the
-        workers matters.
-    """
-    generator = stream(seed, f"bootstrap {i}")
-    halves = [
-        rows[generator.permutation(len(rows))[: (len(rows) + 1) // 2]]
-        for rows in (positives, sample)
-    ]
-    return estimate_from(*halves, generator).value

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from poscount.base.quantifier import Quantifier
 from poscount.data.rows import InputSupport, Rows
 from poscount.methods.pat import PAT
-from poscount.results.prevalence import Estimate, Interval, Prevalence
+from poscount.results.prevalence import Interval, Prevalence
 from poscount.seeds import stream
 from poscount.storage.schema import Field, ListOf, Part, require
 
@@ -48,7 +48,7 @@ class Minimum(Quantifier):
     Notes
     -----
     The interval goes from the smallest lower to the smallest upper end, if every member gives an
-    interval (transductive members do with `bootstrap`): it covers the truth whenever the intervals
+    interval (`Bootstrap` gives one to members that have none): it covers the truth whenever the intervals
     of all members do. The warnings are those of all members, because doubt about one estimate is
     doubt about which is the smallest. `details` has the results of the `members` (in order, each a
     `Prevalence` with its own interval, warnings and details) and the index of the `smallest`, the
@@ -81,14 +81,12 @@ class Minimum(Quantifier):
     LEARNED: ClassVar[Mapping[str, Field]] = {"quantifiers_": ListOf(Part())}
 
     def check_learned(self) -> None:
-        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        """Raise ValueError unless the members have the model's features: files may hold anything."""
         super().check_learned()
         kinds = [type(member) for member in self._members()]
         require([type(member) for member in self.quantifiers_] == kinds, "it has other members.")
         for member in self.quantifiers_:
             require(member.feature_names == self.feature_names, "a member has other features.")
-            given = getattr(member, "n_given_", member.n_labeled_)
-            require(given == self.n_labeled_, "a member has learned from other positives.")
 
     def __init__(
         self, quantifiers: Sequence[Quantifier] | None = None, *, random_state: Any = None
@@ -128,13 +126,15 @@ class Minimum(Quantifier):
     def _quantify(self, rows: Rows) -> Prevalence:
         answers = [member.quantify(rows.data) for member in self.quantifiers_]
         smallest = int(np.argmin(answers))
-        estimate = Estimate(
+        return Prevalence(
             float(answers[smallest]),
-            {"members": answers, "smallest": smallest},
-            _interval(answers),
-            tuple(dict.fromkeys(caution for answer in answers for caution in answer.warnings)),
+            n_labeled=self.n_labeled_,
+            n_unlabeled=len(rows),
+            method=type(self).__name__,
+            interval=_interval(answers),
+            warnings=dict.fromkeys(each for answer in answers for each in answer.warnings),
+            details={"seed": self.seed_, "members": answers, "smallest": smallest},
         )
-        return self._prevalence(estimate, len(rows))
 
 
 def _interval(answers: list[Prevalence]) -> Interval | None:

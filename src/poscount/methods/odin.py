@@ -12,7 +12,7 @@ from poscount.data.rows import Rows
 from poscount.methods.score_quantifier import ScoreQuantifier
 from poscount.scorers import own_if_tied
 from poscount.seeds import stream
-from poscount.storage.schema import Array, Field, Number, require
+from poscount.storage.schema import Array, Field, Number
 
 __all__ = ["ODIn"]
 
@@ -43,10 +43,6 @@ class ODIn(ScoreQuantifier):
         Level of the interval.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded scorer, of the limit and of the interval.
 
@@ -88,28 +84,17 @@ class ODIn(ScoreQuantifier):
         "limit_": Number(0, 2.09),
     }
 
-    def check_learned(self) -> None:
-        """Raise ValueError unless what was learned fits together: files may hold anything."""
-        super().check_learned()
-        sizes = self.shares_ * self.n_labeled_
-        whole = np.abs(sizes - sizes.round()).max() < 1e-6 and not sizes[0] and not sizes[-1]
-        require(whole, "its shares are not those of its number of positives.")
-
     def __init__(
         self,
         scorer: BaseEstimator | None = None,
         *,
         confidence: float = 0.95,
         n_jobs: int | None = None,
-        missing: str = "value",
-        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.scorer = scorer
         self.confidence = confidence
         self.n_jobs = n_jobs
-        self.missing = missing
-        self.text = text
         self.random_state = random_state
 
     def _settled(self, training_scores: np.ndarray, rows: Rows) -> np.ndarray:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from poscount.base import constraints
 from poscount.checks.overlap import core_excess
-from poscount.methods.score_quantifier import PointEstimates, ScoreQuantifier
+from poscount.methods.score_quantifier import ScoreQuantifier
 from poscount.storage.schema import Array, Field, require
 
 __all__ = ["PAT"]
@@ -42,10 +42,6 @@ class PAT(ScoreQuantifier):
         Level of the interval.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded scorer and of the interval.
 
@@ -94,26 +90,20 @@ class PAT(ScoreQuantifier):
         q: float | tuple[float, float] = (0.25, 0.75),
         confidence: float = 0.95,
         n_jobs: int | None = None,
-        missing: str = "value",
-        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.scorer = scorer
         self.q = q
         self.confidence = confidence
         self.n_jobs = n_jobs
-        self.missing = missing
-        self.text = text
         self.random_state = random_state
 
     def check_learned(self) -> None:
-        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        """Raise ValueError unless the shares are those of the quantiles, none of them 0."""
         super().check_learned()
-        quantiles = _quantiles(self.q)
-        same = len(quantiles) == len(self.quantiles_)
-        require(same and np.allclose(quantiles, self.quantiles_, 0, 1e-12), "q has been changed.")
         shares = _shares(self.quantiles_)
-        require(np.allclose(shares, self.shares_, 0, 1e-12), "its shares are not those of q.")
+        same = np.allclose(shares, self.shares_, 0, 1e-12) and self.shares_[-1] > 0
+        require(same, "its shares are not those of its quantiles.")
 
     def _place_edges(self, training_scores: np.ndarray) -> None:
         self.quantiles_ = _quantiles(self.q)
@@ -126,16 +116,14 @@ class PAT(ScoreQuantifier):
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         return np.median(np.minimum(1.0, tail_ratios(cells, shares)), axis=-1)
 
-    def _point_estimates(self, cells: np.ndarray) -> PointEstimates:
+    def _details(self, cells: np.ndarray) -> dict[str, Any]:
         ratios = tail_ratios(cells, self.shares_)
-        curves = np.minimum(1.0, ratios)
         uncapped, n_rows = np.median(ratios, axis=-1), cells.sum(axis=-1)
-        excess = core_excess(uncapped, self.n_labeled_, n_rows)
-
-        def details_of(i: int) -> dict[str, Any]:
-            return {"q": self.quantiles_, "curve": curves[i], "core_excess": float(excess[i])}
-
-        return PointEstimates(np.median(curves, axis=-1), details_of, excess)
+        return {
+            "q": lambda i: self.quantiles_,
+            "curve": np.minimum(1.0, ratios),
+            "core_excess": core_excess(uncapped, self.n_labeled_, n_rows),
+        }
 
 
 def tail_ratios(cells: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poscount.methods.regions.rcq import RCQ
-from poscount.methods.regions.regions import RegionBounds
+from poscount.methods.regions.quantifier import PositivesQuantifier
+from poscount.methods.regions.rule import RegionBounds
 from poscount.plotting.display import BLUE, ORANGE, Display, light, plain
 from poscount.results.prevalence import Prevalence
 
@@ -40,7 +40,7 @@ class RegionDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: RCQ, sample: Any, *, n_regions: int = 15, ax: Any = None
+        cls, model: PositivesQuantifier, sample: Any, *, n_regions: int = 15, ax: Any = None
     ) -> Self:
         """Draw the regions of a fitted RCQ for a sample.
 
@@ -53,10 +53,10 @@ class RegionDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
-        if not isinstance(model, RCQ):
+        if not isinstance(model, PositivesQuantifier):
             raise TypeError(f"The regions are RCQ's: {type(model).__name__} has none.")
         counts = model.count(sample)
-        regions = model.most_informative_regions(counts, n_regions)
+        regions = model._view(counts).most_informative_regions(n_regions)
         return cls.from_predictions(model.estimate(counts), regions, ax=ax)
 
     @classmethod
@@ -70,7 +70,7 @@ class RegionDisplay(Display):
         prevalence : Prevalence
             An answer of RCQ.
         regions : sequence of RegionBounds
-            From `RCQ.most_informative_regions`, the one that decided first.
+            The one that decided first.
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """

@@ -54,7 +54,9 @@ class Scores(NamedTuple):
 
 def has_scores(model: Any) -> bool:
     """Tell whether a model counts along a score, so that there is something to draw."""
-    return isinstance(model, CountingQuantifier) and hasattr(model, "scorer_")
+    return isinstance(model, CountingQuantifier) and hasattr(
+        getattr(model, "part_", model), "scorer_"
+    )
 
 
 def scores_of(model: CountingQuantifier, positives: Any, sample: Any) -> Scores:
@@ -81,21 +83,21 @@ def scores_of(model: CountingQuantifier, positives: Any, sample: Any) -> Scores:
     if not has_scores(model):
         raise TypeError(f"{type(model).__name__} does not count along one score: draw PAT or RCQ.")
     learned = model._sample(positives)
-    given = getattr(model, "n_given_", model.n_labeled_)
+    learner: Any = getattr(model, "part_", model)
+    given = getattr(learner, "n_positives_in_", model.n_labeled_)
     if len(learned) != given:
         raise ValueError(
             f"These are {len(learned)} positives, but the model was fitted on {given}: pass the "
             "same rows."
         )
-    scorer: Any = model.scorer_
-    training = fit_scorer(clone(scorer), _seen_by_scorer(model, learned), model.seed_)[1]
-    return Scores(training, model.scores(sample))
+    training = fit_scorer(clone(learner.scorer_), _seen_by_scorer(model, learned), model.seed_)[1]
+    return Scores(training, model._scores_of(model._sample(sample)))
 
 
 def _seen_by_scorer(model: CountingQuantifier, rows: Rows) -> Rows:
     if not rows.accepts.coded:
         return rows
-    design = model.block_columns.design(rows.whole())
+    design = model.model_columns.design(rows.to_array())
     if not sparse.issparse(design):
         design = np.ascontiguousarray(design)
     return Rows(design, None, InputSupport(sparse=True))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from poscount.results import notebook
 from poscount.results.displays import display
-from poscount.results.verdict import Caution, Verdict, verdict
+from poscount.results.verdict import AnswerWarning, Verdict, verdict
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 T = TypeVar("T")
 
@@ -132,107 +131,6 @@ class Interval:
         yield self.high
 
 
-class Estimate(NamedTuple):
-    """What a method computes for one sample; the base class makes a `Prevalence` of it.
-
-    Attributes
-    ----------
-    value : float
-        The prevalence, in [0, 1].
-    details : dict
-        Intermediate results of the method.
-    interval : Interval or None
-        Range for the prevalence.
-    warnings : tuple of Caution
-        Reasons to doubt it.
-    """
-
-    value: float
-    details: dict[str, Any]
-    interval: Interval | None = None
-    warnings: tuple[Caution, ...] = ()
-
-
-class MadeOnDemand(Sequence[T]):
-    """A sequence whose items are made when they are asked for, by `_make`."""
-
-    @overload
-    def __getitem__(self, i: int) -> T: ...
-
-    @overload
-    def __getitem__(self, i: slice) -> list[T]: ...
-
-    def __getitem__(self, i: int | slice) -> T | list[T]:
-        if isinstance(i, slice):
-            return [self._make(j) for j in range(len(self))[i]]
-        return self._make(range(len(self))[i])
-
-    @abstractmethod
-    def _make(self, i: int) -> T: ...
-
-
-class CautionsOfSamples(Protocol):
-    """Warnings of many samples (`poscount.checks.ManyCautions`)."""
-
-    def __getitem__(self, i: int, /) -> tuple[Caution, ...]:
-        """Warnings of one sample."""
-
-    def summaries(self, likely_errors: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Grades and codes of all samples."""
-
-
-class Estimates(MadeOnDemand[Estimate]):
-    """What a method computes for many samples; a single `Estimate` is made when it is asked for.
-
-    Parameters
-    ----------
-    value, low, high : ndarray of shape (n_samples,)
-        Prevalences, and the ends of their intervals.
-    level : float
-        Of the intervals.
-    details_of : callable
-        From the number of a sample to its details.
-    warnings : sequence of tuple of Caution
-        With a method for the summaries of all samples.
-    likely_error : ndarray of shape (n_samples,), optional
-        For the verdict; NaN where it is not known.
-    """
-
-    def __init__(
-        self,
-        value: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        level: float,
-        details_of: Callable[[int], dict[str, Any]],
-        warnings: CautionsOfSamples,
-        likely_error: np.ndarray | None = None,
-    ) -> None:
-        self.value, self.low, self.high = value, low, high
-        self._level, self._details_of, self._warnings = level, details_of, warnings
-        self._likely_error = likely_error
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    def _make(self, i: int) -> Estimate:
-        interval = Interval(float(self.low[i]), float(self.high[i]), self._level)
-        return Estimate(float(self.value[i]), self._details_of(i), interval, self._warnings[i])
-
-    def columns(self, n_rows: np.ndarray) -> dict[str, Any]:
-        """The columns of a table with one line per sample, as `as_columns` makes them."""
-        grades, codes = self._warnings.summaries(self._likely_error)
-        return {
-            "prevalence": self.value,
-            "low": self.low,
-            "high": self.high,
-            "count": self.value * n_rows,
-            "n": n_rows,
-            "verdict": grades,
-            "warnings": codes,
-        }
-
-
 class Prevalence(float):
     """Share of positives in a sample: a float that carries its interval and warnings.
 
@@ -250,7 +148,7 @@ class Prevalence(float):
         Name of the quantifier.
     interval : Interval, optional
         Range for the prevalence of this sample.
-    warnings : iterable of Caution
+    warnings : iterable of AnswerWarning
         Reasons to doubt it; empty when none was found.
     details : mapping, optional
         Intermediate results of the method.
@@ -275,7 +173,7 @@ class Prevalence(float):
     n_unlabeled: int
     method: str
     interval: Interval | None
-    warnings: tuple[Caution, ...]
+    warnings: tuple[AnswerWarning, ...]
     details: dict[str, Any]
     total_weight: float
 
@@ -287,7 +185,7 @@ class Prevalence(float):
         n_unlabeled: int,
         method: str,
         interval: Interval | None = None,
-        warnings: Iterable[Caution] = (),
+        warnings: Iterable[AnswerWarning] = (),
         details: Mapping[str, Any] | None = None,
         total_weight: float | None = None,
     ) -> Prevalence:
@@ -331,7 +229,7 @@ class Prevalence(float):
         """Share of positives in labelled and unlabeled rows together."""
         return joint_prior(float(self), self.n_labeled, self.total_weight)
 
-    def with_warning(self, caution: Caution) -> Prevalence:
+    def with_warning(self, caution: AnswerWarning) -> Prevalence:
         """The same prevalence with one more warning, at the end."""
         return self.replace(warnings=(*self.warnings, caution))
 

@@ -9,7 +9,7 @@ from poscount.errors import join_names
 from poscount.printable import in_a_sentence
 from poscount.results import notebook
 from poscount.results.prevalence import Prevalence, as_share
-from poscount.results.verdict import Caution
+from poscount.results.verdict import AnswerWarning
 
 T = TypeVar("T")
 # Rows of a table of text, and characters of one of its cells.
@@ -18,24 +18,24 @@ MOST_ROWS, _MOST_IN_CELL = 60, 40
 MOST_NAMED = 8
 
 
-class SharedCaution(NamedTuple, Generic[T]):
+class SharedWarning(NamedTuple, Generic[T]):
     """A warning that some answers have: its worst case, whose it is, and which answers those are.
 
     Attributes
     ----------
-    caution : Caution
+    caution : AnswerWarning
     worst : object
         What stands for the answer with the worst case.
     of : list
         What stands for each answer with this warning.
     """
 
-    caution: Caution
+    caution: AnswerWarning
     worst: T
     of: list[T]
 
 
-def shared_cautions(answers: Iterable[tuple[T, Prevalence]]) -> list[SharedCaution[T]]:
+def shared_warnings(answers: Iterable[tuple[T, Prevalence]]) -> list[SharedWarning[T]]:
     """Collect the warnings of answers, each code once, in the words of its worst case.
 
     Parameters
@@ -43,29 +43,29 @@ def shared_cautions(answers: Iterable[tuple[T, Prevalence]]) -> list[SharedCauti
     answers : iterable of pairs
         What stands for an answer, and the answer.
     """
-    found: dict[str, list[tuple[Caution, T]]] = {}
+    found: dict[str, list[tuple[AnswerWarning, T]]] = {}
     for what, p in answers:
         for caution in p.warnings:
             found.setdefault(caution.code, []).append((caution, what))
     return [
-        SharedCaution(
+        SharedWarning(
             *max(cases, key=lambda case: abs(case[0].value or 0.0)), [what for _, what in cases]
         )
         for cases in found.values()
     ]
 
 
-def named_cautions(answers: Iterable[tuple[str, Prevalence]]) -> Iterator[tuple[str, str]]:
+def named_warnings(answers: Iterable[tuple[str, Prevalence]]) -> Iterator[tuple[str, str]]:
     """Each warning with the names of the answers that have it: head and sentence.
 
     Examples
     --------
     >>> p = Prevalence(0.5, n_labeled=9, n_unlabeled=9, method="PAT",
-    ...                warnings=[Caution("few-rows", "Only 9 rows.", 9.0)])
-    >>> list(named_cautions([("monday", p), ("friday", p)]))
+    ...                warnings=[AnswerWarning("few-rows", "Only 9 rows.", 9.0)])
+    >>> list(named_warnings([("monday", p), ("friday", p)]))
     [('few-rows, monday, friday (worst: monday):', 'Only 9 rows.')]
     """
-    for caution, worst, of in shared_cautions(answers):
+    for caution, worst, of in shared_warnings(answers):
         yield f"{caution.code}, {in_words(worst, of)}:", caution.sentence
 
 
@@ -109,7 +109,7 @@ def html_table(heads: Sequence[str], answers: Sequence[tuple[Sequence[str], Prev
     named = (("/".join(texts), p) for texts, p in answers)
     heads = [*heads, "0 to 100 %", *numbers, "verdict"]
     return notebook.table(heads, rows, numbers, len(answers)) + notebook.listed(
-        named_cautions(named)
+        named_warnings(named)
     )
 
 

@@ -12,7 +12,7 @@ from poscount.results import notebook
 from poscount.results.displays import display
 from poscount.results.prevalence import Prevalence, as_columns
 from poscount.results.tables import html_table
-from poscount.results.verdict import Caution
+from poscount.results.verdict import AnswerWarning
 
 # The share of rows that belong to no target has this name.
 OTHER = "other"
@@ -76,7 +76,7 @@ class TargetShares(Mapping[str, Prevalence]):
         """Name of the quantifier."""
         return self.other.method
 
-    def with_warning(self, caution: Caution) -> TargetShares:
+    def with_warning(self, caution: AnswerWarning) -> TargetShares:
         """The same shares, each with one more warning."""
         return TargetShares({name: p.with_warning(caution) for name, p in self.items()})
 

@@ -6,9 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from poscount.printable import printable
 
-Severity = Literal["note", "doubt", "do not use"]
+Severity = Literal["ok", "note", "doubt", "do not use"]
+SEVERITIES: tuple[Severity, ...] = ("ok", "note", "doubt", "do not use")
 Grade = Literal["good", "fair", "rough", "unsure", "do not use", "unknown"]
 # In points: up to which likely error an answer is good, fair or rough.
 LIMITS: tuple[tuple[Grade, float], ...] = (("good", 3), ("fair", 8), ("rough", 15))
@@ -21,13 +24,12 @@ MEANINGS: dict[Grade, str] = {
     "do not use": "see the warnings",
     "unknown": "the method does not predict how far it may be off",
 }
-CAUTION_SEVERITIES: tuple[Severity, ...] = ("note", "doubt", "do not use")
 IF = "if the labelled positives are like those in the sample"
 OTHERS = "answers that looked like this one were, too"
 
 
 @dataclass(frozen=True, slots=True)
-class Caution:
+class AnswerWarning:
     """A reason not to take an estimate at face value.
 
     Attributes
@@ -78,30 +80,30 @@ class Verdict:
         return self.sentence
 
 
-def verdict(likely_error: float | None, cautions: Sequence[Caution]) -> Verdict:
+def verdict(likely_error: float | None, warnings: Sequence[AnswerWarning]) -> Verdict:
     """Judge an answer by its likely error and its warnings.
 
     Parameters
     ----------
     likely_error : float or None
         What 80 of 100 answers that looked like this one were not farther off than.
-    cautions : sequence of Caution
+    warnings : sequence of AnswerWarning
 
     Examples
     --------
     >>> print(verdict(0.021, []))
     Probably within 3 points, if the labelled positives are like those in the sample.
     """
-    grade = grade_of(likely_error, [c.severity for c in cautions])
+    grade = grade_of(likely_error, [w.severity for w in warnings])
     for severity, beginning in (("do not use", "Do not use this number"), ("doubt", "Doubtful")):
-        reasons = [c.reason for c in cautions if c.severity == severity]
+        reasons = [w.reason for w in warnings if w.severity == severity]
         if reasons:
             return Verdict(grade, f"{beginning}: {'; '.join(dict.fromkeys(reasons))}.")
     if likely_error is None:
         return Verdict(grade, "This method does not predict how far it may be off.")
     if grade in ("good", "fair"):
         return Verdict(grade, f"{MEANINGS[grade].capitalize()}, {IF}.")
-    because = [c.reason for c in cautions if c.reason] or [OTHERS]
+    because = [w.reason for w in warnings if w.reason] or [OTHERS]
     return Verdict(grade, f"{MEANINGS[grade].capitalize()}: {because[0]}.")
 
 
@@ -120,3 +122,30 @@ def grade_of(likely_error: float | None, severities: Collection[Severity]) -> Gr
     if likely_error is None:
         return "unknown"
     return next((grade for grade, most in LIMITS if 100 * likely_error <= most), "unsure")
+
+
+def grades(likely_errors: np.ndarray | None, worst: np.ndarray) -> np.ndarray:
+    """The grades of many answers, as `grade_of` gives them.
+
+    Parameters
+    ----------
+    likely_errors : ndarray of shape (n_samples,), or None
+        NaN where it is not known.
+    worst : ndarray of int, shape (n_samples,)
+        Place in `SEVERITIES` of the worst of their warnings; 0 if there are none.
+
+    Examples
+    --------
+    >>> grades(np.array([0.05, 0.05, np.nan]), np.array([0, 2, 1])).tolist()
+    ['fair', 'unsure', 'unknown']
+    """
+    names = [grade for grade, _ in LIMITS]
+    unknown = len(names) + 1
+    if likely_errors is None:
+        place = np.full(len(worst), unknown)
+    else:
+        place = np.searchsorted([most for _, most in LIMITS], 100 * likely_errors)
+        place[np.isnan(likely_errors)] = unknown
+    # A doubt is "unsure", whatever the error; a note changes nothing.
+    place = np.where(worst <= 1, place, len(names) + 2 * (worst - 2))
+    return np.array([*names, "unsure", "unknown", "do not use"], dtype=object)[place]

@@ -45,7 +45,7 @@ def fit_scorer(
         )
     fresh = as_scorer(scorer)
     seed_scorer(fresh, seed)
-    block = positives.whole()
+    block = positives.to_array()
     training_scores = np.empty(n_rows)
     folds = np.array_split(stream(seed, "folds").permutation(n_rows), N_FOLDS)
     ours = isinstance(fresh, Mahalanobis)

@@ -23,9 +23,7 @@ from poscount.errors import FileError, InputError
 from poscount.storage.archives import open_archive, read_array, stored
 from poscount.storage.writer import write_whole
 
-# Since version 2, the arrays of a model are packed into one member for each dtype.
-VERSION = 2
-_VERSIONS = {"model": 2}
+VERSION = 1
 _DIGEST = 64
 # zipfile itself has other rules for larger ones.
 LARGEST_FILE = 2**31 - 1
@@ -53,7 +51,7 @@ def write(
     arrays: Mapping[str, np.ndarray],
 ) -> None:
     """Write a file of the given kind, completely or not at all."""
-    content = _pack({"kind": kind, "version": _VERSIONS.get(kind, 1), **meta}, arrays)
+    content = _pack({"kind": kind, "version": VERSION, **meta}, arrays)
     if len(content) > LARGEST_FILE:
         raise InputError(
             f"The {kind} takes {len(content) / 2**30:.1f} GB, and a file of poscount may have "
@@ -90,12 +88,10 @@ def read(
         raise refused(f"this is not a poscount {kind} file: {error}.") from error
     if meta.get("kind") not in (kind, *other_kinds):
         raise refused(f"this is a {meta.get('kind')} file, not a {kind} file.")
-    if type(meta.get("version")) is not int or meta["version"] < 1:
-        raise refused(f"this is not a poscount {kind} file: it has no version.")
-    if meta["version"] > VERSION:
+    if meta.get("version") != VERSION:
         raise refused(
-            f"a newer poscount wrote this file (version {meta['version']} of the format, and this "
-            f"poscount reads up to version {VERSION}): upgrade poscount to read it."
+            f"another version of poscount wrote this file, and this one reads version {VERSION} of "
+            "the format."
         )
     return meta, arrays
 

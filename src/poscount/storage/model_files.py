@@ -25,7 +25,7 @@ FindClass = Callable[[str], type[BaseEstimator]]
 # Estimators within estimators, as in a minimum of minimums.
 MOST_NESTED = 8
 # Parameters by which a file could make whoever loads it compute for hours, or fill the memory.
-LARGEST = {"n_jobs": 1024, "bootstrap": 10_000, "n_trees": 10_000, "max_rows": 20_000}
+LARGEST = {"n_jobs": 1024, "n_resamples": 10_000, "n_trees": 10_000, "max_rows": 20_000}
 
 
 def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
@@ -53,7 +53,7 @@ def load(
     try:
         if meta.keys() != {"kind", "version", "model"}:
             raise ValueError("its description does not belong to a model.")
-        reader = _Reader(arrays, find_class, trusted, older=meta["version"] == 1)
+        reader = _Reader(arrays, find_class, trusted)
         model = reader.decode(meta["model"])
         reader.finish()
         if not hasattr(model, "n_labeled_"):
@@ -96,7 +96,7 @@ def _encode_ours(
 ) -> dict[str, Any]:
     # Attributes with a leading underscore are rebuilt on load.
     state = {name: value for name, value in vars(estimator).items() if name[0] != "_"}
-    if "seed_" in state:
+    if "seed_" in state and "random_state" in state:
         # A generator is in another state now; the seed reproduces the model.
         state["random_state"] = state["seed_"]
     try:
@@ -123,7 +123,7 @@ def _check(estimator: BaseEstimator, state: dict[str, Any]) -> None:
             Text().check(value, Sizes())
         if name in LARGEST and value is not None and abs(value) > LARGEST[name]:
             raise ValueError(f"{name} is larger than {LARGEST[name]}, the most in a model file.")
-    if "seed_" in state and state["random_state"] != state["seed_"]:
+    if "seed_" in state and state.get("random_state", state["seed_"]) != state["seed_"]:
         raise ValueError("random_state and seed_ differ.")
     if is_fitted(estimator):
         check_estimator(estimator)
@@ -138,29 +138,21 @@ class _Reader:
         Members of the file.
     find_class, trusted
         As in `load`.
-    older : bool
-        Whether a version has written the file that knew fewer attributes, and gave every array a
-        member of its own.
     """
 
     def __init__(
-        self,
-        arrays: dict[str, np.ndarray],
-        find_class: FindClass,
-        trusted: Sequence[str],
-        *,
-        older: bool,
+        self, arrays: dict[str, np.ndarray], find_class: FindClass, trusted: Sequence[str]
     ) -> None:
-        self.arrays, self.find_class, self.trusted, self.older = arrays, find_class, trusted, older
+        self.arrays, self.find_class, self.trusted = arrays, find_class, trusted
         self.used = dict.fromkeys(arrays, 0)
         self.depth = 0
         for name, array in arrays.items():
-            if not older and (array.ndim != 1 or array.dtype.name != name):
+            if array.ndim != 1 or array.dtype.name != name:
                 raise ValueError(f"its member {name!r} does not belong there.")
 
     def decode(self, value: Any) -> Any:
         """A value from its description."""
-        if isinstance(value, list) and not self.older:
+        if isinstance(value, list):
             return [self.decode(item) for item in value]
         if not isinstance(value, dict):
             return value
@@ -171,25 +163,22 @@ class _Reader:
             return self._array(content)
         if kind == "skops":
             return load_foreign(self._array(content).tobytes(), self.trusted)
-        if kind not in ("tuple", "ndarray", *(["list"] if self.older else [])):
+        if kind not in ("tuple", "ndarray"):
             raise ValueError(f"it holds an unknown kind of value, {kind!r}.")
         items = [self.decode(item) for item in content]
         if kind == "ndarray":
             found = np.empty(len(items), dtype=object)
             found[:] = items
             return found
-        return tuple(items) if kind == "tuple" else items
+        return tuple(items)
 
     def finish(self) -> None:
         """Refuse arrays that belong to nothing."""
         for name, array in self.arrays.items():
-            if self.used[name] != (1 if self.older else len(array)):
+            if self.used[name] != len(array):
                 raise ValueError(f"its member {name!r} holds more than the model needs.")
 
     def _array(self, content: Any) -> np.ndarray:
-        if self.older:
-            self.used[content] += 1
-            return self.arrays[content]
         name, shape = content
         start, size = self.used[name], 1
         for length in shape:
@@ -230,15 +219,8 @@ class _Reader:
             state["calibration"] = state["calibration_"]
         for name, value in state.items():
             setattr(estimator, name, value)
-        if any(name not in state for name in getattr(kind, "NEEDED", ())) and is_fitted(estimator):
-            raise ValueError(
-                f"an earlier version of poscount wrote it, and {kind.__name__} now looks at more "
-                "of a sample: fit the model again."
-            )
-        if self.older and hasattr(estimator, "complete"):
-            estimator.complete()
         lacking = [name for name in parameters if name not in state]
-        if lacking and not self.older:
+        if lacking:
             raise ValueError(f"{lacking[0]} of {kind.__name__} is missing.")
         _check(estimator, state)
         return estimator

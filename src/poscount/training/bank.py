@@ -19,11 +19,12 @@ from poscount.errors import FileError
 from poscount.files.arrow import pyarrow
 from poscount.methods.pu.trcq import COLUMNS as TRCQ_COLUMNS
 from poscount.methods.pu.trcq import MOST_ROWS, TRCQ
-from poscount.methods.regions.groups_profile import GROUP_PROFILE, OTHER_PROFILE
-from poscount.methods.regions.kinds_profile import KINDS_PROFILE
+from poscount.methods.regions.features import FEATURE_NAMES
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.rcq import RCQ
-from poscount.methods.regions.region_profile import PROFILE
+from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES
+from poscount.methods.regions.subclass_rcq import SubclassRCQ
+from poscount.methods.regions.target_features import OTHER_FEATURES, TARGET_FEATURES
 from poscount.seeds import stream
 from poscount.storage import container
 from poscount.training.drifting_kinds import draw_kinds
@@ -49,11 +50,11 @@ FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
     "parity": draw_parity,
 }
 COLUMNS = {
-    "RCQ": PROFILE,
+    "RCQ": FEATURE_NAMES,
     "TRCQ": [*TRCQ_COLUMNS],
-    "RCQ-kinds": KINDS_PROFILE,
-    "RCQ-groups": GROUP_PROFILE,
-    "RCQ-other": OTHER_PROFILE,
+    "RCQ-kinds": SUBCLASS_FEATURES,
+    "RCQ-groups": TARGET_FEATURES,
+    "RCQ-other": OTHER_FEATURES,
 }
 LIMITS = {
     "RCQ": Limits(n_labeled=5_000, n_rows=50_000, n_samples=2),
@@ -233,18 +234,18 @@ def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndar
             rcq = RCQ(calibration="null", random_state=seed).fit(as_given(task, task.labeled))
     except ValueError:  # such as: no column varies
         return nothing
-    if not rcq.regions.enough_positives:
+    if not rcq.part_.rule.enough_positives:
         return nothing
     if method == "RCQ-kinds":
-        if not rcq.kinds_:
+        if not rcq.subclass_parts_:
             return nothing
         given = np.asarray if task.kinds is None else table_of
-        return rcq.profile_of_kinds(*(rcq.count(given(sample.rows)) for sample in samples))
+        return rcq._features(*(rcq.count(given(sample.rows)) for sample in samples))
     tables = [as_given(task, sample.rows) for sample in samples]
     if method == "RCQ":
-        return rcq.profile(*map(rcq.count, tables))
+        return rcq._view(*map(rcq.count, tables)).features
     trcq = TRCQ(calibration="null", random_state=seed).fit(as_given(task, task.labeled))
-    return np.concatenate([trcq.profile(table) for table in tables])
+    return np.concatenate([trcq._features(table) for table in tables])
 
 
 def _lines_of_groups(
@@ -260,9 +261,9 @@ def _lines_of_groups(
     try:
         model = MultiRCQ(calibration="null", random_state=seed).fit(labeled)
     except ValueError:  # such as: rows of a group are too much alike
-        empty = (np.empty((0, len(columns))) for columns in (GROUP_PROFILE, OTHER_PROFILE))
+        empty = (np.empty((0, len(columns))) for columns in (TARGET_FEATURES, OTHER_FEATURES))
         return _Said(next(empty), []), _Said(next(empty), [])
-    found = model.profile(*(model.count(sample.rows) for sample in samples))
+    found = model._features(*(model.count(sample.rows) for sample in samples))
     shares = np.array([sample.shares for sample in samples])
     return (
         _Said(np.concatenate(found.groups), shares.T.ravel().tolist()),
@@ -270,11 +271,11 @@ def _lines_of_groups(
     )
 
 
-def _fit_kinds(task: Task, seed: int) -> RCQ:
+def _fit_kinds(task: Task, seed: int) -> SubclassRCQ:
     if task.kinds is None:
-        return RCQ(subtypes="auto", calibration="null", random_state=seed).fit(task.labeled)
+        return SubclassRCQ(calibration="null", random_state=seed).fit(task.labeled)
     named = table_of(task.labeled).append_column("kind", [task.kinds])
-    return RCQ(subtypes="kind", calibration="null", random_state=seed).fit(named)
+    return SubclassRCQ("kind", calibration="null", random_state=seed).fit(named)
 
 
 def as_given(task: Task, rows: np.ndarray) -> Any:

@@ -38,5 +38,5 @@ def describe_columns(model: Quantifier) -> list[ModelColumn]:
 
 def describe_targets(model: MultiRCQ) -> dict[str, int]:
     """Names of the targets of a fitted model, and how many positives each has learned from."""
-    sizes = dict(zip(model.joint_.names_, model.joint_.sizes_.tolist(), strict=True))
+    sizes = dict(zip(model.groups_.names_, model.groups_.sizes_.tolist(), strict=True))
     return {name: sizes[name] for name in model.targets_}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from poscount import diagnostics
 from poscount.base.quantifier import Quantifier
-from poscount.diagnostics import Diagnosis
+from poscount.diagnostics.assumption_report import Diagnosis
+from poscount.diagnostics.assumption_report import diagnose as diagnose_sample
 from poscount.errors import InputError
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.reading import expand
@@ -73,7 +73,7 @@ def diagnose(
     second = None if reference is None else read([reference])
     if on_read is not None:
         on_read()
-    found = diagnostics.diagnose(
+    found = diagnose_sample(
         model,
         sample.table,
         positives=labeled.table if labeled and labeled.complete else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
@@ -18,7 +17,10 @@ from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import choose_features
 from poscount.files.reading import expand, read_files
 from poscount.files.sampling import read_rows
+from poscount.methods.bootstrap import Bootstrap
 from poscount.methods.regions.multi_rcq import MultiRCQ
+from poscount.methods.regions.negatives import RCQWithNegatives
+from poscount.methods.regions.subclass_rcq import SubclassRCQ
 from poscount.results.prevalence import Prevalence
 from poscount.results.target_shares import TargetShares
 from poscount.scorers.out_of_fold import N_FOLDS
@@ -114,29 +116,13 @@ def fit(
     keep_rows : callable
         Called with the table of positives, for whoever would otherwise have to read it again.
     """
-    kind = registry.method(method)
-    parameters = {name: value for name, value in options.items() if value is not None}
-    known = kind().get_params(deep=False)
-    for name in parameters:
-        if name not in known:
-            others = "; pat and odin have" if name == "scorer" else ""
-            raise InputError(
-                f"The method {method} has no use for {name}{others}.", option=name, leave_out=True
-            )
-    if negatives and "negatives" not in inspect.signature(kind.fit).parameters:
-        raise InputError(
-            f"The method {method} learns from positives alone; rcq takes negatives.",
-            option="negatives",
-            leave_out=True,
-        )
-    if "scorer" in parameters:
-        parameters["scorer"] = registry.scorer(parameters["scorer"])
+    model = _unfitted(method, options, negatives=bool(negatives))
     rows = read_files(expand([path]), csv_format=csv_format)
     keep_rows(rows.table)
     left_out = list(exclude or [])
-    if parameters.get("subtypes") in rows.table.column_names:
+    if isinstance(model, SubclassRCQ) and model.subclasses in rows.table.column_names:
         # It names kinds and is no feature.
-        left_out.append(parameters["subtypes"])
+        left_out.append(str(model.subclasses))
     if weights is not None and weights in set(rows.table.column_names) - set(features or []):
         left_out.append(weights)
     try:
@@ -145,9 +131,49 @@ def fit(
             tell_left_out(chosen.left_out)
         known = _negatives(negatives, csv_format)
         more = {"negatives": known} if known else {}
-        return kind(**parameters).fit(rows.table, features=chosen.features, **more)
+        return model.fit(rows.table, features=chosen.features, **more)
     except InputError as error:
         raise rows.located(error.at(file=path)) from error
+
+
+def _unfitted(method: str, options: Mapping[str, Any], *, negatives: bool) -> Quantifier:
+    """The model that a method's name and options ask for, and labelled negatives if there are any."""
+    parameters = {name: value for name, value in options.items() if value is not None}
+    resampling = {
+        name: parameters.pop(name)
+        for name in ("n_resamples", "confidence", "n_jobs", "verbose")
+        if name in parameters and "n_resamples" in options and options["n_resamples"] is not None
+    }
+    kind = registry.method(method)
+    of_kinds = "subclasses" in parameters
+    if method == registry.DEFAULT_METHOD and (of_kinds or negatives):
+        if of_kinds and negatives:
+            raise InputError(
+                "Kinds of positives and labelled negatives cannot be used together: give each kind "
+                "as a target of its own, and the negatives as further targets.",
+                option="subclasses",
+                leave_out=True,
+            )
+        kind = SubclassRCQ if of_kinds else RCQWithNegatives
+    elif negatives:
+        raise InputError(
+            f"The method {method} learns from positives alone; rcq takes negatives.",
+            option="negatives",
+            leave_out=True,
+        )
+    known = kind().get_params(deep=False)
+    for name in parameters:
+        if name not in known:
+            others = "; pat and odin have" if name == "scorer" else ""
+            raise InputError(
+                f"The method {method} has no use for {name}{others}.", option=name, leave_out=True
+            )
+    if "scorer" in parameters:
+        parameters["scorer"] = registry.scorer(parameters["scorer"])
+    if not resampling:
+        return kind(**parameters)
+    seed = parameters.pop("random_state", None)
+    return Bootstrap(kind(**parameters), **resampling, random_state=seed)
 
 
 def _negatives(paths: Sequence[str], csv_format: CsvFormat) -> dict[str, Any]:

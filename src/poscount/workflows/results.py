@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from poscount.results.prevalence import Prevalence
-from poscount.results.tables import SharedCaution, in_words, shared_cautions
+from poscount.results.tables import SharedWarning, in_words, shared_warnings
 from poscount.storage.writer import csv_writer, write_whole
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ class Result(NamedTuple):
         return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **told}
 
 
-def warnings_of(results: Iterable[Result]) -> list[SharedCaution[Result]]:
+def warnings_of(results: Iterable[Result]) -> list[SharedWarning[Result]]:
     """Collect the warnings of results, each code once, in the words of its worst case."""
-    return shared_cautions((result, result.prevalence) for result in results)
+    return shared_warnings((result, result.prevalence) for result in results)
 
 
-def where_warned(shared: SharedCaution[Result]) -> str:
+def where_warned(shared: SharedWarning[Result]) -> str:
     """Name the groups that a warning is about, and the one that it is worst for.
 
     Returns

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from poscount.base.constraints import HasMethods, StrOptions
 from poscount.methods.pu.classifier_scores import ClassifierQuantifier, out_of_fold_scores
-from poscount.results.prevalence import Estimate
+from poscount.results.estimates import Estimates, single_estimate
 
 __all__ = ["AlphaMax"]
 
@@ -63,18 +63,6 @@ class AlphaMax(ClassifierQuantifier):
         its result: it cannot answer below 0.1 or above 0.9 (except 1 if nothing falls at all), and
         it often mistakes a ripple for the knee, with a mean error of 13 points instead of 4 on the
         paper's Experiment #1.
-    bootstrap : int, optional
-        Number of resamples for an interval; no interval if None.
-    confidence : float, default=0.95
-        Level of the interval.
-    n_jobs : int, optional
-        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, the progress of the resamples is printed.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded classifier and of the tolerance.
 
@@ -134,27 +122,15 @@ class AlphaMax(ClassifierQuantifier):
         classifier: BaseEstimator | None = None,
         *,
         knee: str = "bootstrap",
-        bootstrap: int | None = None,
-        confidence: float = 0.95,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        missing: str = "value",
-        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.classifier = classifier
         self.knee = knee
-        self.bootstrap = bootstrap
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.missing = missing
-        self.text = text
         self.random_state = random_state
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
+    ) -> Estimates:
         probabilities = out_of_fold_scores(self.classifier, positives, sample, generator)
         odds = len(positives) / len(sample)
         scores = [p / (p + (1 - p) * odds) for p in probabilities]
@@ -177,7 +153,7 @@ class AlphaMax(ClassifierQuantifier):
             "tolerance": tolerance,
             "edges": edges,
         }
-        return Estimate(value, details)
+        return single_estimate(value, details)
 
 
 def bin_edges(labeled: np.ndarray, unlabeled: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poscount.methods.pu.classifier_scores import ClassifierQuantifier, out_of_fold_scores
-from poscount.results.prevalence import Estimate
+from poscount.results.estimates import Estimates, single_estimate
 
 __all__ = ["BBE"]
 
@@ -35,20 +35,8 @@ class BBE(ClassifierQuantifier):
     classifier : estimator, optional
         Any classifier with `predict_proba`. It need not be calibrated, because only the order of
         its scores matters. Logistic regression on standardised features if None.
-    bootstrap : int, optional
-        Number of resamples for an interval; no interval if None.
-    confidence : float, default=0.95
-        Level of the interval.
-    n_jobs : int, optional
-        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, the progress of the resamples is printed.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of an unseeded classifier and of the resamples.
+        Seed of the folds, of an unseeded classifier.
 
     Attributes
     ----------
@@ -88,9 +76,9 @@ class BBE(ClassifierQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
+    ) -> Estimates:
         best = best_bin(*out_of_fold_scores(self.classifier, positives, sample, generator))
-        return Estimate(best.ratio, best._asdict())
+        return single_estimate(best.ratio, best._asdict())
 
 
 class Bin(NamedTuple):

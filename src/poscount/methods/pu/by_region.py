@@ -15,7 +15,8 @@ from poscount.data.categories import Words
 from poscount.data.rows import Rows
 from poscount.methods.pu.region_search import Popped, Region, Tree, arrange, two_passes
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
-from poscount.results.prevalence import Estimate, prevalence_from_label_frequency
+from poscount.results.estimates import Estimates, single_estimate
+from poscount.results.prevalence import prevalence_from_label_frequency
 from poscount.storage.schema import Field, ListOf, OrNone, Text, require
 
 PRESENT, MISSING = "there", "missing"
@@ -46,7 +47,7 @@ class RegionQuantifier(TransductiveQuantifier):
     def _check_positives(self) -> None:
         columns = self.columns_
         expected: list[list[str] | None] = [None for _ in columns.kinds_]
-        for j in columns.words.tolist():
+        for j in columns.categorical.tolist():
             words = sorted([*columns.categories_[j], *columns.rare_[j]])
             expected[j] = words + [MISSING] * bool(columns.missing_[j])
         expected += [[PRESENT, MISSING] for _ in columns.gapped]
@@ -78,7 +79,7 @@ class RegionQuantifier(TransductiveQuantifier):
         columns = self.columns_
         if columns.all_numbers and not columns.missing_.any():
             return super()._matrix(rows)
-        codes = rows.whole()
+        codes = rows.to_array()
         matrix = np.empty((len(rows), len(self.categories_)))
         matrix[:, columns.numbers] = columns.design(codes)[:, : len(columns.numbers)]
         for j, column in enumerate(rows.columns_as(columns.kinds_, slice(0, len(rows)))):
@@ -99,7 +100,7 @@ class RegionQuantifier(TransductiveQuantifier):
         generator: np.random.Generator,
         *,
         exhaustive: bool,
-    ) -> Estimate:
+    ) -> Estimates:
         table = arrange(positives, sample, self._n_codes(positives, sample), generator)
         found = two_passes(table, exhaustive=exhaustive, generator=generator)
         regions = []
@@ -118,7 +119,7 @@ class RegionQuantifier(TransductiveQuantifier):
         }
         c = found.label_frequency
         value = prevalence_from_label_frequency(c, len(positives), len(sample))
-        return Estimate(value, details)
+        return single_estimate(value, details)
 
     def _region(self, nodes: Popped | Tree, i: int) -> Region:
         """Describe a region of a search, or a node of a tree, by its features."""

@@ -7,7 +7,7 @@ from scipy.ndimage import gaussian_filter1d, median_filter
 from scipy.special import logit
 
 from poscount.methods.pu.classifier_scores import ClassifierQuantifier, out_of_fold_scores
-from poscount.results.prevalence import Estimate
+from poscount.results.estimates import Estimates, single_estimate
 
 __all__ = ["DEDPUL"]
 
@@ -54,20 +54,8 @@ class DEDPUL(ClassifierQuantifier):
     classifier : estimator, optional
         Any classifier with `predict_proba`; it need not be calibrated. Logistic regression on
         standardised features if None.
-    bootstrap : int, optional
-        Number of resamples for an interval; no interval if None.
-    confidence : float, default=0.95
-        Level of the interval.
-    n_jobs : int, optional
-        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, the progress of the resamples is printed.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of an unseeded classifier and of the resamples.
+        Seed of the folds, of an unseeded classifier.
 
     Attributes
     ----------
@@ -107,12 +95,12 @@ class DEDPUL(ClassifierQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
+    ) -> Estimates:
         scores = out_of_fold_scores(self.classifier, positives, sample, generator)
         return estimate_from_scores(*scores)
 
 
-def estimate_from_scores(scores: np.ndarray, sample_scores: np.ndarray) -> Estimate:
+def estimate_from_scores(scores: np.ndarray, sample_scores: np.ndarray) -> Estimates:
     """Estimate the prevalence from the scores of the positives and of the sample."""
     sample_scores = np.sort(sample_scores)
     labeled, unlabeled = _logit(scores), _logit(sample_scores)
@@ -126,7 +114,7 @@ def estimate_from_scores(scores: np.ndarray, sample_scores: np.ndarray) -> Estim
         ratio = smoothed(ratio, int(np.searchsorted(unlabeled, _start(labeled))))
     value = largest_consistent(ratio, len(scores))
     details = {"scores": sample_scores, "ratio": ratio, "bandwidth": bandwidth}
-    return Estimate(value, details)
+    return single_estimate(value, details)
 
 
 def _logit(scores: np.ndarray) -> np.ndarray:

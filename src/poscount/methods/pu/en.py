@@ -18,7 +18,8 @@ from poscount.methods.pu.classifier_scores import (
     labeled_probability,
     out_of_fold_scores,
 )
-from poscount.results.prevalence import Estimate, prevalence_from_label_frequency
+from poscount.results.estimates import Estimates, single_estimate
+from poscount.results.prevalence import prevalence_from_label_frequency
 from poscount.threads import one_blas_thread
 
 __all__ = ["EN"]
@@ -60,20 +61,8 @@ class EN(ClassifierQuantifier):
         Whether g(x) comes from folds that were not trained on x, as Elkan and Noto require (their
         validation set). False does as the authors of the paper did, who scored the rows that the
         classifier was trained on: then g(x) and c are too large, and p is too small; see the notes.
-    bootstrap : int, optional
-        Number of resamples for an interval; no interval if None.
-    confidence : float, default=0.95
-        Level of the interval.
-    n_jobs : int, optional
-        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, the progress of the resamples is printed.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of an unseeded classifier and of the resamples.
+        Seed of the folds, of an unseeded classifier.
 
     Attributes
     ----------
@@ -135,28 +124,16 @@ class EN(ClassifierQuantifier):
         *,
         gamma: str | float = "scale",
         held_out: bool = True,
-        bootstrap: int | None = None,
-        confidence: float = 0.95,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        missing: str = "value",
-        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.classifier = classifier
         self.gamma = gamma
         self.held_out = held_out
-        self.bootstrap = bootstrap
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.missing = missing
-        self.text = text
         self.random_state = random_state
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
+    ) -> Estimates:
         n_labeled, n_unlabeled = len(positives), len(sample)
         scores = self._scores(positives, sample, generator)
         label_frequency = float(scores.mean())
@@ -164,7 +141,7 @@ class EN(ClassifierQuantifier):
         possible = max(label_frequency, n_labeled / (n_labeled + n_unlabeled))
         value = prevalence_from_label_frequency(possible, n_labeled, n_unlabeled)
         details = {"label_frequency": label_frequency, "scores": scores}
-        return Estimate(max(0.0, value), details)
+        return single_estimate(max(0.0, value), details)
 
     def _scores(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator

@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 from poscount.base import constraints
 from poscount.methods.pu.simplex_qp import nearest_on_simplex
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
-from poscount.results.prevalence import Estimate
+from poscount.results.estimates import Estimates, single_estimate
 from poscount.threads import one_blas_thread
 
 __all__ = ["KM1", "KM2"]
@@ -185,28 +185,16 @@ class _KM(TransductiveQuantifier):
         lam_max: float = 100.0,
         max_rows: int = 2000,
         slack: float = 0.0,
-        bootstrap: int | None = None,
-        confidence: float = 0.95,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        missing: str = "value",
-        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.lam_max = lam_max
         self.max_rows = max_rows
         self.slack = slack
-        self.bootstrap = bootstrap
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.missing = missing
-        self.text = text
         self.random_state = random_state
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
+    ) -> Estimates:
         positives, sample = _at_most(self.max_rows, positives, sample, generator)
         with one_blas_thread():
             found = kernel_means(positives, sample, self.lam_max, self.slack)
@@ -222,7 +210,7 @@ class _KM(TransductiveQuantifier):
             "n_labeled_used": len(positives),
             "n_unlabeled_used": len(sample),
         }
-        return Estimate(found.prevalence(method), details)
+        return single_estimate(found.prevalence(method), details)
 
 
 def _at_most(
@@ -279,20 +267,8 @@ class KM1(_KM):
     slack : float, default=0
         The value to use for d(1), which is exactly 0. An inexact solver gives a larger value, which
         lowers KM2's threshold; the one behind the published results gave about 0.00017.
-    bootstrap : int, optional
-        Number of resamples for an interval; no interval if None.
-    confidence : float, default=0.95
-        Level of the interval.
-    n_jobs : int, optional
-        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, the progress of the resamples is printed.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
-        Seed of the rows drawn and of the resamples.
+        Seed of the rows drawn.
 
     Attributes
     ----------
@@ -358,20 +334,8 @@ class KM2(_KM):
         up to half of them positives.
     slack : float, default=0
         The value to use for d(1), which is exactly 0; about 0.00017 in the published results.
-    bootstrap : int, optional
-        Number of resamples for an interval; no interval if None.
-    confidence : float, default=0.95
-        Level of the interval.
-    n_jobs : int, optional
-        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, the progress of the resamples is printed.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
-        Seed of the rows drawn and of the resamples.
+        Seed of the rows drawn.
 
     Attributes
     ----------

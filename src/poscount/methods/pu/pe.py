@@ -9,7 +9,8 @@ from scipy.linalg import lapack
 
 from poscount.methods.pu import gaussian
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
-from poscount.results.prevalence import Estimate, prevalence_from_joint_prior
+from poscount.results.estimates import Estimates, single_estimate
+from poscount.results.prevalence import prevalence_from_joint_prior
 from poscount.threads import one_blas_thread
 
 __all__ = ["PE"]
@@ -49,20 +50,8 @@ class PE(TransductiveQuantifier):
         by the last fold alone, and report :math:`\hat\pi` as if it were the prevalence in U. Then
         the answer is never below :math:`n_L / (n_L + n_U)`. On the paper's Experiment #1 this
         triples the mean error (about 14 points instead of 5).
-    bootstrap : int, optional
-        Number of resamples for an interval; no interval if None.
-    confidence : float, default=0.95
-        Level of the interval.
-    n_jobs : int, optional
-        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, the progress of the resamples is printed.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of the rows drawn and of the resamples.
+        Seed of the folds, of the rows drawn.
 
     Attributes
     ----------
@@ -116,26 +105,14 @@ class PE(TransductiveQuantifier):
         self,
         *,
         published: bool = False,
-        bootstrap: int | None = None,
-        confidence: float = 0.95,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        missing: str = "value",
-        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.published = published
-        self.bootstrap = bootstrap
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.missing = missing
-        self.text = text
         self.random_state = random_state
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
+    ) -> Estimates:
         n_labeled, n_unlabeled = len(positives), len(sample)
         n_folds = min(N_FOLDS, n_labeled, n_unlabeled)
         centres = gaussian.subsample(positives, MAX_CENTRES, generator)
@@ -171,9 +148,9 @@ class PE(TransductiveQuantifier):
             "n_centres": len(centres),
         }
         if self.published:
-            return Estimate(clipped, details)
+            return single_estimate(clipped, details)
         value = prevalence_from_joint_prior(clipped, n_labeled, n_unlabeled)
-        return Estimate(value, details)
+        return single_estimate(value, details)
 
 
 def moments(

@@ -6,7 +6,7 @@ import numpy as np
 
 from poscount.methods.pu import gaussian
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
-from poscount.results.prevalence import Estimate
+from poscount.results.estimates import Estimates, single_estimate
 from poscount.threads import one_blas_thread
 
 __all__ = ["PenL1"]
@@ -37,20 +37,8 @@ class PenL1(TransductiveQuantifier):
 
     Parameters
     ----------
-    bootstrap : int, optional
-        Number of resamples for an interval; no interval if None.
-    confidence : float, default=0.95
-        Level of the interval.
-    n_jobs : int, optional
-        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, the progress of the resamples is printed.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
-        Seed of the centres, of the folds and of the resamples.
+        Seed of the centres, of the folds.
 
     Attributes
     ----------
@@ -104,7 +92,7 @@ class PenL1(TransductiveQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
+    ) -> Estimates:
         n_folds = min(N_FOLDS, len(positives), len(sample))
         centres = gaussian.subsample(sample, MAX_CENTRES, generator)
         some = gaussian.subsample(sample, gaussian.WIDTH_ROWS, generator)
@@ -128,7 +116,7 @@ class PenL1(TransductiveQuantifier):
             "median_distance": middle,
             "n_centres": len(centres),
         }
-        return Estimate(float(GRID[best]), details)
+        return single_estimate(float(GRID[best]), details)
 
 
 def fold_sums(folds: list[np.ndarray], centres: np.ndarray, widths: np.ndarray) -> np.ndarray:

@@ -11,7 +11,8 @@ import numpy as np
 from poscount.base import constraints
 from poscount.methods.pu.by_region import RegionQuantifier
 from poscount.methods.pu.region_search import random_trees
-from poscount.results.prevalence import Estimate, prevalence_from_label_frequency
+from poscount.results.estimates import Estimates, single_estimate
+from poscount.results.prevalence import prevalence_from_label_frequency
 
 __all__ = ["RanFocE"]
 
@@ -42,20 +43,8 @@ class RanFocE(RegionQuantifier):
     ----------
     n_trees : int, default=100
         Number of trees.
-    bootstrap : int, optional
-        Number of resamples for an interval; no interval if None.
-    confidence : float, default=0.95
-        Level of the interval.
-    n_jobs : int, optional
-        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, the progress of the resamples is printed.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
-        Seed of the trees and of the resamples.
+        Seed of the trees.
 
     Attributes
     ----------
@@ -99,26 +88,14 @@ class RanFocE(RegionQuantifier):
         self,
         n_trees: int = 100,
         *,
-        bootstrap: int | None = None,
-        confidence: float = 0.95,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        missing: str = "value",
-        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.n_trees = n_trees
-        self.bootstrap = bootstrap
-        self.confidence = confidence
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.missing = missing
-        self.text = text
         self.random_state = random_state
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
+    ) -> Estimates:
         # With fewer than five positives this would be 0, which every split satisfies.
         least = max(1, min(1000, math.floor(0.5 + 0.1 * len(positives))))
         n_codes = self._n_codes(positives, sample)
@@ -133,4 +110,4 @@ class RanFocE(RegionQuantifier):
             "region": self._region(trees[middle], int(shares[middle].argmax())),
         }
         value = prevalence_from_label_frequency(c, len(positives), len(sample))
-        return Estimate(value, details)
+        return single_estimate(value, details)

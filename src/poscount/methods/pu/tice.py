@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.methods.pu.by_region import RegionQuantifier
-from poscount.results.prevalence import Estimate
+from poscount.results.estimates import Estimates
 
 __all__ = ["TIcE"]
 
@@ -40,20 +40,8 @@ class TIcE(RegionQuantifier):
 
     Parameters
     ----------
-    bootstrap : int, optional
-        Number of resamples for an interval; no interval if None.
-    confidence : float, default=0.95
-        Level of the interval.
-    n_jobs : int, optional
-        Processes for the resamples; -1 uses all cores. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, the progress of the resamples is printed.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of the choice between ties and of the resamples.
+        Seed of the folds, of the choice between ties.
 
     Attributes
     ----------
@@ -95,5 +83,5 @@ class TIcE(RegionQuantifier):
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
+    ) -> Estimates:
         return self._two_passes(positives, sample, generator, exhaustive=False)

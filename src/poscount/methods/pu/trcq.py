@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 from poscount.base import constraints
-from poscount.base.quantifier import TABLE_CONSTRAINTS
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import chosen_calibration
-from poscount.checks import Evidence, sample_cautions
-from poscount.data.columns import Columns
+from poscount.checks import Evidence, batch_warnings
 from poscount.data.rows import InputSupport, Rows
 from poscount.methods.pu.bbe import best_bin
 from poscount.methods.pu.dedpul import estimate_from_scores
-from poscount.methods.pu.learning_rows import LearningRows
+from poscount.methods.pu.training_rows import TrainingRows
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
-from poscount.methods.regions.own_order import OwnOrder
-from poscount.methods.regions.rcq import RCQ, same_projection
-from poscount.methods.regions.region_counter import CountsBeside, distinct_rows
-from poscount.methods.regions.region_layout import LEARNED_QUANTILES
-from poscount.methods.regions.region_profile import PROFILE
-from poscount.methods.regions.regions import RegionCounts, Regions
-from poscount.results.prevalence import Estimate
-from poscount.results.verdict import Caution
+from poscount.methods.regions.estimate import estimate_part
+from poscount.methods.regions.features import FEATURE_NAMES
+from poscount.methods.regions.layout import LEARNED_QUANTILES
+from poscount.methods.regions.order import CanonicalOrder
+from poscount.methods.regions.part import RegionPart, distinct_rows
+from poscount.methods.regions.rule import RegionCounts, RegionRule
+from poscount.methods.regions.view import PartView
+from poscount.results.estimates import Estimates
 from poscount.seeds import stream
-from poscount.storage.schema import Field, OrNone, Part, Whole, require, same_learned
+from poscount.storage.schema import Field, OrNone, Part, require, same_learned
+from poscount.threads import one_blas_thread
 
 __all__ = ["TRCQ"]
 
@@ -48,17 +48,9 @@ MOST_ROWS = 5000
 FEWEST_DISTINCT = 20
 
 
-# What TRCQ knows besides RCQ's profile.
-BESIDE = ("learned_high", "learned_ratio", "rcq", "dedpul", "bbe", "skill")
-COLUMNS = (*PROFILE, *BESIDE)
-
-
-class _Seen(NamedTuple):
-    regions: Regions
-    counts: RegionCounts
-    beside: CountsBeside
-    more: np.ndarray
-    n_used: int
+# What TRCQ knows besides RCQ's features.
+LEARNED_SCORE = ("learned_high", "learned_ratio", "rcq", "dedpul", "bbe", "skill")
+COLUMNS = (*FEATURE_NAMES, *LEARNED_SCORE)
 
 
 class TRCQ(TransductiveQuantifier):
@@ -78,10 +70,6 @@ class TRCQ(TransductiveQuantifier):
         Level of the interval.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
         As in `RCQ`; TRCQ's has been learned from tasks of its own.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of the classifiers and of all that RCQ draws.
 
@@ -91,8 +79,8 @@ class TRCQ(TransductiveQuantifier):
         Codes of the positives, in an order of their own.
     calibration_ : Calibration or None
         The calibration, as part of the model; None for "null".
-    rcq_ : RCQ
-        The model with the bands and the other cuts.
+    part_ : RegionPart
+        What was learned of the positives: the bands and the other cuts.
     seed_ : int
         Seed of everything random.
     n_labeled_ : int
@@ -132,39 +120,31 @@ class TRCQ(TransductiveQuantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],
-        **TABLE_CONSTRAINTS,
         "random_state": ["random_state", np.random.Generator],
     }
 
     LEARNED: ClassVar[Mapping[str, Field]] = {
         "calibration_": OrNone(Part("Calibration")),
-        "rcq_": Part("RCQ"),
-        "n_given_": Whole(1),
+        "part_": Part("RegionPart"),
     }
 
     def check_learned(self) -> None:
-        """Raise ValueError unless what was learned fits together: files may hold anything."""
+        """Raise ValueError unless the regions are of the model's own columns and positives."""
         super().check_learned()
-        as_asked = (self.calibration_ is None) == (self.calibration == "null")
-        require(as_asked, "its calibration is another one than it was asked for.")
         if self.calibration_ is not None:
             self.calibration_.check_for("TRCQ", COLUMNS)
-        same = same_learned(self.rcq_.columns_, self.columns_) and all(
-            getattr(self.rcq_, name) == getattr(self, name)
-            for name in ("seed_", "n_labeled_", "n_given_")
-        )
-        plain = self.rcq_.calibration_ is None and self.rcq_.subtypes is None
-        projected = same_projection(self, self.rcq_)
-        require(same and plain and projected, "its regions are those of another model.")
+        same = same_learned(self.part_.columns_, self.model_columns)
+        require(same, "its regions are of other columns.")
+        require(self.part_.n_labeled_ == self.n_labeled_, "its regions are of other positives.")
 
     def _check_positives(self) -> None:
-        columns = self.block_columns
+        columns = self.model_columns
         fits = self.positives_.shape[1] == len(columns.kinds_)
         fits = fits and not np.isinf(self.positives_).any()
         require(fits, "its positives are of other columns.")
         gaps = np.isnan(self.positives_).sum(axis=0)
         require((gaps <= columns.missing_).all(), "positives lack more values than there are.")
-        for j in columns.words.tolist():
+        for j in columns.categorical.tolist():
             codes = self.positives_[:, j]
             known = np.isnan(codes) | np.isin(codes, np.arange(columns.n_values(j)))
             require(known.all(), "a positive has no category.")
@@ -174,93 +154,89 @@ class TRCQ(TransductiveQuantifier):
         *,
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
-        missing: str = "value",
-        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
         self.calibration = calibration
-        self.missing = missing
-        self.text = text
         self.random_state = random_state
 
     def _learn(self, rows: Rows) -> None:
         super()._learn(rows)
         self.calibration_ = chosen_calibration(self.calibration, "TRCQ")
-        rcq = RCQ(confidence=self.confidence, calibration="null", random_state=self.seed_)
-        self.rcq_ = rcq.fit_like(self, self.positives_)
-        self.n_given_, self.n_labeled_ = len(rows), self.rcq_.n_labeled_
-        if self.n_labeled_ < self.n_given_:
+        projected = hasattr(self, "projection_")
+        self.part_ = RegionPart().fit_codes(
+            self.positives_, self.model_columns, self.seed_, projected=projected
+        )
+        self.n_labeled_ = self.part_.n_labeled_
+        if self.n_labeled_ < len(rows):
             self.positives_ = distinct_rows(self.positives_)
-        # As RCQ orders them, because the learned bin of each is put beside its other bins.
+        # As the part orders them, because the learned bin of each is put beside its other bins.
         design = self._design(self.positives_)
-        order = OwnOrder(design, self.seed_)
+        order = CanonicalOrder(design, self.seed_)
         self.positives_ = self.positives_[order.sorted_rows(design)]
 
     def _input_support(self) -> InputSupport:
         return super()._input_support()._replace(sparse=True, wide=True)
 
     def _matrix(self, rows: Rows) -> np.ndarray:
-        return np.asarray(rows.whole(), dtype=np.float64, order="C")
-
-    def _gap_cautions(self, rows: Rows) -> tuple[Caution, ...]:
-        return ()  # the regions have them
+        return np.asarray(rows.to_array(), dtype=np.float64, order="C")
 
     def _design(self, codes: np.ndarray, *, gaps: bool = False) -> np.ndarray:
-        return np.ascontiguousarray(self.block_columns.design(codes, gaps=gaps))
+        return np.ascontiguousarray(self.model_columns.design(codes, gaps=gaps))
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimate:
-        seen = self._look(positives, sample)
-        estimate = self.rcq_.estimate_in_regions(
-            seen.regions, seen.counts, seen.beside, self.calibration_, seen.more, COLUMNS
-        )[0]
-        details = {**estimate.details, **dict(zip(BESIDE, seen.more[0].tolist(), strict=True))}
-        used = seen.n_used if seen.n_used == MOST_ROWS else len(sample)
-        evidence = Evidence(n_labeled=self.n_labeled_, n_rows=len(sample), n_rows_used=used)
-        warnings = (*estimate.warnings, *sample_cautions(evidence, ()))
-        return estimate._replace(details=details, warnings=warnings)
+    ) -> Estimates:
+        view, n_used = self._view(positives, sample)
+        assert view.more_features is not None
+        estimates = estimate_part(view, self.calibration_, self.confidence, COLUMNS)
+        more = dict(zip(LEARNED_SCORE, view.more_features.T, strict=True))
+        used = n_used if n_used == MOST_ROWS else len(sample)
+        evidence = Evidence(
+            1,
+            n_labeled=self.n_labeled_,
+            n_rows=np.array([len(sample)]),
+            n_rows_used=np.array([used]),
+        )
+        return replace(
+            estimates,
+            details={**estimates.details, **more},
+            warnings=estimates.warnings + batch_warnings(evidence),  # type: ignore[operator]
+        )
 
-    def _look(self, positives: np.ndarray, sample: np.ndarray) -> _Seen:
+    def _view(self, positives: np.ndarray, sample: np.ndarray) -> tuple[PartView, int]:
+        """A sample in regions that also use a score learned from it; the number of rows used."""
         of_positives = self._design(positives, gaps=True)
-        order = OwnOrder(of_positives, self.seed_)
-        sample = sample[one_copy(self._design(sample, gaps=True), order)]
+        order = CanonicalOrder(of_positives, self.seed_)
+        sample = sample[drop_repetition(self._design(sample, gaps=True), order)]
         if len(sample) > MOST_ROWS:
             sample = self._subsample(sample)
         of_sample = self._design(sample, gaps=True)
-        scores = self._scores(LearningRows(of_positives, of_sample, order))
+        scores = self._scores(TrainingRows(of_positives, of_sample, order))
         ranks = [_ranks(*by_one) for by_one in scores]
         in_positives, in_sample = learned_bins(ranks)
-        plain = self.rcq_.regions
-        regions = plain.with_learned_score(in_positives, EXPONENT)
-        binned = self.rcq_.place(sample)
-        whole = Rows(
-            sample, None, self.rcq_._input_support(), Columns.plain(self.block_columns.names_)
-        )
-        _, beside = self.rcq_.split_cells(self.rcq_._count(whole, None, 1))
-        counts = regions.count_rows(np.column_stack([binned, in_sample]))
+        part, plain = self.part_, self.part_.rule
+        rule = plain.with_learned_score(in_positives, EXPONENT)
+        binned = part.place(sample)
+        cells = np.zeros((1, part.n_cells), np.int64)
+        with one_blas_thread():
+            part.count_into(cells, 0, sample, None, None)
+        counts = rule.count_rows(np.column_stack([binned, in_sample]))
         by_logistic = scores[0]
         more = [
-            *_of_learned_cuts(regions, counts),
-            plain.find(plain.count_rows(binned)).prevalence[0],
-            estimate_from_scores(*by_logistic).value,
+            *_of_learned_cuts(rule, counts),
+            plain.estimate(plain.count_rows(binned)).prevalence[0],
+            estimate_from_scores(*by_logistic).value[0],
             best_bin(*by_logistic).ratio,
             _skill(ranks).max(),
         ]
-        return _Seen(regions, counts, beside, np.array([more]), len(sample))
+        view = PartView(part, rule, counts, part.side_counts(cells), np.array([more]))
+        return view, len(sample)
 
-    def profile(self, sample: Any) -> np.ndarray:
-        """What the regions say about a sample, as one line: what a calibration learns from.
-
-        Returns
-        -------
-        ndarray of shape (1, len(PROFILE) + len(BESIDE))
-            With the columns of `RCQ.profile`, and those of `poscount.methods.pu.trcq.BESIDE`.
-        """
+    def _features(self, sample: Any) -> np.ndarray:
+        """What a calibration looks at, of one sample: `COLUMNS`."""
         rows = self._matrix(self._sample(sample, allow_empty=False))
-        seen = self._look(self.positives_, rows)
-        return self.rcq_.profile_in_regions(seen.regions, seen.counts, seen.beside, seen.more)
+        return self._view(self.positives_, rows)[0].features
 
     def _subsample(self, sample: np.ndarray) -> np.ndarray:
         """Rows at equal distances in their own order, from a random one on."""
@@ -268,13 +244,13 @@ class TRCQ(TransductiveQuantifier):
         places = (np.arange(MOST_ROWS) + first) * (len(sample) / MOST_ROWS)
         return sample[places.astype(np.intp)]
 
-    def _scores(self, rows: LearningRows) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _scores(self, rows: TrainingRows) -> list[tuple[np.ndarray, np.ndarray]]:
         """Scores of the positives and of the sample by each classifier, the logistic one first."""
         seed = int(stream(self.seed_, "learned score").integers(2**31))
         return [rows.scores(classifier) for classifier in _classifiers(seed)]
 
 
-def one_copy(sample: np.ndarray, order: OwnOrder) -> np.ndarray:
+def drop_repetition(sample: np.ndarray, order: CanonicalOrder) -> np.ndarray:
     """Rows of the sample in its own order and, if it was repeated as a whole, only once.
 
     Copies say nothing new, but would make the bounds of the regions narrower. That all rows occur a
@@ -319,11 +295,11 @@ def _skill(ranks: list[list[np.ndarray]]) -> np.ndarray:
     return np.array([0.5 - in_sample.mean() for _, in_sample in ranks]).clip(SMALLEST_SKILL)
 
 
-def _of_learned_cuts(regions: Regions, counts: RegionCounts) -> tuple[float, float]:
+def _of_learned_cuts(rule: RegionRule, counts: RegionCounts) -> tuple[float, float]:
     """Smallest upper bound of the regions along the learned score, and its ratio."""
-    ratio, _, high = (values[0] for values in regions.bounds(counts))
-    n_cuts = regions.layout.cuts.shape[1]
-    learned = np.flatnonzero(regions.indices % n_cuts >= n_cuts - len(LEARNED_QUANTILES))
+    ratio, _, high = (values[0] for values in rule.bounds(counts))
+    n_cuts = rule.layout.cuts.shape[1]
+    learned = np.flatnonzero(rule.indices % n_cuts >= n_cuts - len(LEARNED_QUANTILES))
     if not len(learned):
         return math.nan, math.nan
     best = learned[high[learned].argmin()]

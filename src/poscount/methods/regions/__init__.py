@@ -1,4 +1,6 @@
-"""Reusable quantifiers: everything is learned from the positives, and a sample is only counted.
+"""Methods that count rows in regions of the space; the rule, and what its counts say, are here.
 
-One method a file. Methods that need the positives and the sample together live in `transductive`.
+`part` learns from one set of labelled rows and counts others against it; `rule` turns counts into
+bounds; `view` holds what follows from the counts of samples; `estimate` makes answers of it. RCQ,
+SubclassRCQ, RCQWithNegatives and MultiRCQ have one part or several.
 """

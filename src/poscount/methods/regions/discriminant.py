@@ -17,7 +17,7 @@ from typing import ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from poscount.methods.regions.own_order import OwnOrder
+from poscount.methods.regions.order import CanonicalOrder
 from poscount.scorers.products import Multiplier, along_rows, stacks
 from poscount.storage.schema import Array, Field
 from poscount.threads import one_blas_thread
@@ -82,7 +82,7 @@ class Discriminant(BaseEstimator):
             Of each row by a discriminant that was learned without it. It depends neither on the
             order of the rows nor on that of the columns.
         """
-        order = OwnOrder(rows, seed)
+        order = CanonicalOrder(rows, seed)
         ascending = order.sorted_rows(rows)
         own, groups = np.ascontiguousarray(rows[ascending]), groups[ascending]
         folds = _folds(order.keys(own), groups)
@@ -95,7 +95,9 @@ class Discriminant(BaseEstimator):
             self._solve(own, groups, n_groups, order)
         return found
 
-    def _solve(self, rows: np.ndarray, groups: np.ndarray, n_groups: int, order: OwnOrder) -> Self:
+    def _solve(
+        self, rows: np.ndarray, groups: np.ndarray, n_groups: int, order: CanonicalOrder
+    ) -> Self:
         from sklearn.covariance import ledoit_wolf  # half a second to import
 
         # The columns in an order of their own, so that the caller's does not change last bits.

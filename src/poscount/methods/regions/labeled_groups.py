@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from poscount.checks.copies import copied_share, row_codes
+from poscount.checks.copies import duplicate_share, row_codes
 from poscount.checks.few_positives import FEWEST_POSITIVES
 from poscount.data.rows import InputSupport, Rows, holds_numbers
 from poscount.data.validation import as_frame
@@ -182,7 +182,7 @@ def refuse_same_rows(
     of_rows = row_codes(rows)
     groups = [np.sort(of_rows[codes == k]) for k in range(len(names))]
     # Where values are coarse, rows of different groups may well be equal.
-    copied = copied_share(rows, seed) > 0
+    copied = duplicate_share(rows, seed) > 0
     for k, group in enumerate(groups):
         for j in range(k):
             same = np.array_equal(group, groups[j])

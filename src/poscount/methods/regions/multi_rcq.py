@@ -3,52 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from poscount.base import constraints
-from poscount.base.counting import CountingQuantifier
-from poscount.base.quantifier import TABLE_CONSTRAINTS
+from poscount.base.counting import Counted
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import chosen_calibrations
 from poscount.counts.counts import Counts, GroupedCounts
-from poscount.counts.weights import WeightSums
-from poscount.data.grouping import group_keys
-from poscount.data.rows import InputSupport, Rows
 from poscount.data.validation import learn_rows
 from poscount.errors import InputError
-from poscount.methods.regions.groups_profile import GroupsProfile, profile_groups
-from poscount.methods.regions.joint_regions import JointRegions, check_joint
-from poscount.methods.regions.kinds import take_column
 from poscount.methods.regions.labeled_groups import (
     LabeledGroups,
     refuse_same_rows,
     require_enough,
     stack,
 )
-from poscount.methods.regions.shares_of_groups import (
-    GroupCalibrations,
-    check_calibrations,
-    estimate_groups,
-)
+from poscount.methods.regions.quantifier import RegionQuantifier
+from poscount.methods.regions.subclasses import take_column
+from poscount.methods.regions.target_estimates import check_calibrations, target_estimates
+from poscount.methods.regions.target_features import TargetFeatures, target_features
+from poscount.methods.regions.targets import TargetRegions
+from poscount.results.estimates import Estimates
 from poscount.results.groups import GroupAnswers
-from poscount.results.prevalence import Estimate
 from poscount.results.target_shares import OTHER, TargetShares, columns_of
 from poscount.seeds import seed_of
-from poscount.storage.schema import Field, ListOf, OrNone, Part, Text, require
-
-GROUPS_AT_ONCE = 64
+from poscount.storage.schema import Field, ListOf, OrNone, Part, Text, require, same_learned
 
 
-class MultiRCQ(CountingQuantifier):
+class MultiRCQ(RegionQuantifier):
     r"""Shares of several targets in a sample, and of everything that is none of them.
 
     Each target has positives of its own, and the positives of one are known negatives of the
     others. In every region of the space, the sample's share is the sum of what the targets have
     there, each times its share of the sample, plus a rest that is unknown but not negative
-    (`poscount.methods.regions.joint_regions`). One `RCQ` for each target would count rows twice where
+    (`poscount.methods.regions.targets`). One `RCQ` for each target would count rows twice where
     targets overlap.
 
     Parameters
@@ -61,10 +50,6 @@ class MultiRCQ(CountingQuantifier):
         has made for "rcq-groups" or "rcq-other" is possible, too.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
-    missing : {"value", "error"}, default="value"
-        Whether a missing value is a fact about a row like any other, or an error.
-    text : {"category", "error"}, default="category"
-        Whether words and booleans are categories, or an error.
     random_state : int, RandomState, Generator or None
         Seed of everything random.
 
@@ -72,9 +57,9 @@ class MultiRCQ(CountingQuantifier):
     ----------
     targets_ : list of str
         Names of the targets, in the caller's order.
-    joint_ : JointRegions
+    groups_ : TargetRegions
         What was learned about them.
-    groups_calibration_, other_calibration_ : Calibration or None
+    group_calibration_, other_calibration_ : Calibration or None
         The calibrations of a target's share and of "other"; None for "null".
     n_labeled_ : int
         Positives of all targets together.
@@ -111,13 +96,19 @@ class MultiRCQ(CountingQuantifier):
     True
     """
 
-    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
-        "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
-        "calibration": [str, Calibration],
-        "n_jobs": constraints.N_JOBS,
-        **TABLE_CONSTRAINTS,
-        "random_state": ["random_state", np.random.Generator],
+    # Each has as many regions as there are targets, times those of RCQ.
+    _groups_at_once = 64
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "targets_": ListOf(Text(), distinct=True),
+        "groups_": Part("TargetRegions"),
+        "group_calibration_": OrNone(Part("Calibration")),
+        "other_calibration_": OrNone(Part("Calibration")),
     }
+
+    groups_: TargetRegions
+    group_calibration_: Calibration | None
+    other_calibration_: Calibration | None
 
     def __init__(
         self,
@@ -125,16 +116,21 @@ class MultiRCQ(CountingQuantifier):
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
         n_jobs: int | None = None,
-        missing: str = "value",
-        text: str = "category",
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
         self.calibration = calibration
         self.n_jobs = n_jobs
-        self.missing = missing
-        self.text = text
         self.random_state = random_state
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless the targets are of the model's own columns."""
+        super().check_learned()
+        require(sorted(self.targets_) == self.groups_.names_, "its targets have other names.")
+        require(OTHER not in self.targets_, "a target has the name of the rest.")
+        same = same_learned(self.groups_.columns_, self.model_columns)
+        require(same, "its targets are of other columns.")
+        check_calibrations(self.group_calibration_, self.other_calibration_)
 
     def fit(
         self,
@@ -165,83 +161,29 @@ class MultiRCQ(CountingQuantifier):
         rows = learn_rows(self, groups.rows, features, self._input_support())
         self.targets_ = groups.names
         self.n_labeled_ = len(rows)
-        self.groups_calibration_, self.other_calibration_ = chosen_calibrations(
+        self.group_calibration_, self.other_calibration_ = chosen_calibrations(
             self.calibration, "RCQ-groups", "RCQ-other"
         )
-        self._learn_groups(rows, groups)
-        return self
-
-    def _learn_groups(self, rows: Rows, groups: LabeledGroups) -> None:
-        block = np.asarray(rows.whole(), np.float64)
+        block = np.asarray(rows.to_array(), np.float64)
         # In the order of their names, so that the caller's order changes nothing.
         names = sorted(groups.names)
         place = np.array([names.index(name) for name in groups.names])
         codes = place[groups.codes]
-        design = self.block_columns.design(block)
+        design = self.model_columns.design(block)
         refuse_same_rows(design, codes, names, "target", self.seed_)
-        self.joint_ = JointRegions()
-        self.joint_.learn(self.block_columns, block, codes, names, self.seed_, "targets")
-        self.hash_ = self.joint_.hash_
-
-    def _input_support(self) -> InputSupport:
-        return super()._input_support()._replace(sparse=True, wide=True)
-
-    LEARNED: ClassVar[Mapping[str, Field]] = {
-        "targets_": ListOf(Text(), distinct=True),
-        "joint_": Part("JointRegions"),
-        "groups_calibration_": OrNone(Part("Calibration")),
-        "other_calibration_": OrNone(Part("Calibration")),
-    }
-
-    def check_learned(self) -> None:
-        """Raise ValueError unless what was learned fits together: files may hold anything."""
-        super().check_learned()
-        require(sorted(self.targets_) == self.joint_.names_, "its targets have other names.")
-        require(OTHER not in self.targets_, "a target has the name of the rest.")
-        check_joint(self.joint_, self.block_columns, self.seed_)
-        given = sum(part.n_given_ for part in self.joint_.parts_)
-        require(given == self.n_labeled_, "its targets do not add up to its positives.")
-        calibrations = self.groups_calibration_, self.other_calibration_
-        check_calibrations(calibrations, self.calibration == "null")
-
-    def _recomputed_hash(self) -> str | None:
-        return self.joint_.hash_
-
-    def _could_count(self, cells: np.ndarray, totals: np.ndarray) -> bool:
-        return self.joint_.could_count(cells, totals)
-
-    # Counting
+        self.groups_ = TargetRegions().fit_codes(
+            block, codes, names, self.model_columns, self.seed_, "targets"
+        )
+        self.hash_ = self._content_hash()
+        return self
 
     @property
-    def _n_cells(self) -> int:
-        return self.joint_.n_cells
+    def _counters(self) -> Sequence[TargetRegions]:
+        return [self.groups_]
 
-    def _tally(
-        self,
-        block: Any,
-        groups: np.ndarray | None,
-        weights: np.ndarray | None,
-        counted: np.ndarray,
-    ) -> np.ndarray:
-        return self.joint_.tally_from(0, self.block_columns, block, groups, weights, counted)
-
-    @property
-    def _first_core_cell(self) -> int:
-        return 1
-
-    def _score_cells(self, cells: np.ndarray) -> np.ndarray:
-        return self.joint_.score_cells(cells)
-
-    def profile(self, *counts: Counts) -> GroupsProfile:
-        """What the regions say about samples: what the calibrations learn from.
-
-        Parameters
-        ----------
-        *counts : Counts
-            Of the samples, by this model.
-        """
-        counted = self.joint_.count(*self.rows_of(*counts))
-        return profile_groups(self.joint_, counted, len(self.block_columns.kinds_))
+    def _features(self, *counts: Counts) -> TargetFeatures:
+        """What the calibrations look at, from the counts of samples."""
+        return target_features(self.groups_, self.groups_.views(*self._rows_of(*counts)))
 
     # Answers
 
@@ -273,9 +215,7 @@ class MultiRCQ(CountingQuantifier):
         self, frame: Any, by: str | Sequence[str], *, weights: Any = None
     ) -> GroupAnswers[TargetShares]:
         """Estimate the shares in each group of a frame; parameters as in `quantify_by`."""
-        groups, answers = self._answers_by_group(frame, by, weights)
-        shares = zip(group_keys(groups), answers, strict=True)
-        return GroupAnswers(shares, groups.columns)  # type: ignore[arg-type]
+        return super().quantify_groups(frame, by, weights=weights)  # type: ignore[return-value]
 
     def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:
         """Estimate the share of every target in each group of a frame.
@@ -294,39 +234,45 @@ class MultiRCQ(CountingQuantifier):
             One row for each group and target, and for "other" in each group: the grouping columns,
             then `target`, `prevalence`, `low`, `high`, `count`, `n`, `verdict` and `warnings`.
         """
-        groups, answers = self._answers_by_group(frame, by, weights)
+        groups, parts = self._by_group(frame, by, weights, self._answers)
+        answers = [answer for part in parts for answer in part]
         each = np.repeat(np.arange(len(groups)), len(self.targets_) + 1)
-        return self._as_table(groups[each.tolist()], columns_of(answers))  # type: ignore[arg-type]
+        return self._as_table(groups[each.tolist()], columns_of(answers))
 
-    def _prevalences(  # type: ignore[override]
-        self, cells: np.ndarray, n_rows: np.ndarray, weights: Sequence[WeightSums] | None = None
+    def _estimate(  # type: ignore[override]
+        self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int
+    ) -> list[Estimates]:
+        return target_estimates(
+            self.groups_,
+            cells,
+            n_rows,
+            self.group_calibration_,
+            self.other_calibration_,
+            self.confidence,
+        )
+
+    def _make_answers(
+        self, estimates: list[Estimates], counted: Counted, n_effective: np.ndarray
     ) -> list[TargetShares]:
-        wrap, cells, rows = self._wrapping(cells, n_rows, weights)
-        place = [*(self.joint_.names_.index(name) for name in self.targets_), -1]
-        names = [*self.targets_, OTHER]
+        *of_targets, of_other = estimates
+        found = dict(zip(self.groups_.names_, of_targets, strict=True))
+        sizes = dict(zip(self.groups_.names_, self.groups_.sizes_.tolist(), strict=True))
         # "other" is what remains of all labelled rows.
-        sizes = [*self.joint_.sizes_.tolist(), self.n_labeled_]
-        answers = []
-        for i, estimates in enumerate(self._estimates(cells, rows)):
-            shares = {}
-            for name, k in zip(names, place, strict=True):
-                details = {"target": name, **estimates[k].details}
-                share = wrap(i, estimates[k]._replace(details=details))
-                shares[name] = share.replace(n_labeled=sizes[k])
-            answers.append(TargetShares(shares))
-        return answers
-
-    def _estimates(self, cells: np.ndarray, n_rows: np.ndarray) -> list[list[Estimate]]:
-        calibrations = GroupCalibrations(self.groups_calibration_, self.other_calibration_)
-        n_features = len(self.block_columns.kinds_)
-        found = []
-        for start in range(0, len(cells), GROUPS_AT_ONCE):
-            part = slice(start, start + GROUPS_AT_ONCE)
-            counted = self.joint_.count(cells[part], n_rows[part])
-            found += estimate_groups(
-                self.joint_, counted, n_features, calibrations, self.confidence
+        found[OTHER], sizes[OTHER] = of_other, self.n_labeled_
+        names = [*self.targets_, OTHER]
+        make = super()._make_answers
+        each = [make(found[name], counted, n_effective) for name in names]
+        return [
+            TargetShares(
+                {
+                    name: share.replace(
+                        n_labeled=sizes[name], details={**share.details, "target": name}
+                    )
+                    for name, share in zip(names, shares, strict=True)
+                }
             )
-        return found
+            for shares in zip(*each, strict=True)
+        ]
 
 
 def _labeled(
@@ -344,7 +290,7 @@ def _labeled(
         return stack(positives, features, "target"), features
     if target_column is not None:
         taken = take_column(positives, features, target_column, "target", "target_column")
-        return LabeledGroups(taken.positives, *taken.kinds), taken.features
+        return LabeledGroups(taken.positives, *taken.subclasses), taken.features
     if y is None:
         raise InputError(
             "The positives are one table: give a table for each target instead, by its name, or "

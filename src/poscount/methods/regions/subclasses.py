@@ -1,4 +1,4 @@
-"""Kinds of positives: found as clusters, or named by the caller."""
+"""Subclasses of positives: found as clusters, or named by the caller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from poscount.data.grouping import group_codes, refuse_missing
 from poscount.data.validation import as_frame
 from poscount.errors import InputError, join_names
 from poscount.methods.regions.k_means import k_means
-from poscount.methods.regions.own_order import OwnOrder
+from poscount.methods.regions.order import CanonicalOrder
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
 
@@ -29,7 +29,7 @@ SMALLEST_GAIN = 1e-3
 DECIMALS = 6
 
 
-class Kinds(NamedTuple):
+class Subclasses(NamedTuple):
     """Which positive is of which kind.
 
     Attributes
@@ -43,21 +43,21 @@ class Kinds(NamedTuple):
     codes: np.ndarray
 
 
-class NamedKinds(NamedTuple):
+class NamedSubclasses(NamedTuple):
     """Positives without the column that names their kinds, the features among it, and the kinds."""
 
     positives: Any
     features: list[str] | None
-    kinds: Kinds
+    subclasses: Subclasses
 
 
 def take_column(
     positives: Any,
     features: Sequence[str] | None,
     column: str,
-    noun: str = "kind",
-    option: str = "subtypes",
-) -> NamedKinds:
+    noun: str,
+    option: str,
+) -> NamedSubclasses:
     """Split the column that names the kinds off a frame of positives.
 
     In errors, a kind is called by the noun, and the option is the parameter that names the column.
@@ -66,8 +66,8 @@ def take_column(
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"x": range(40), "season": ["dry"] * 20 + ["wet"] * 20})
-    >>> taken = take_column(frame, None, "season")
-    >>> list(taken.positives.columns), taken.kinds.names
+    >>> taken = take_column(frame, None, "season", "kind", "subclasses")
+    >>> list(taken.positives.columns), taken.subclasses.names
     (['x'], ['dry', 'wet'])
     """
     frame = as_frame(positives)
@@ -96,39 +96,39 @@ def take_column(
                 option=option,
             )
     chosen = None if features is None else [name for name in features if name != column]
-    return NamedKinds(frame.drop(column).to_native(), chosen, Kinds(names, codes))
+    return NamedSubclasses(frame.drop(column).to_native(), chosen, Subclasses(names, codes))
 
 
-def clustered_kinds(positives: np.ndarray, subtypes: int | str, seed: int) -> Kinds:
-    """Kinds as clusters: a given number of them, or as many as the positives are enough for.
+def clustered_subclasses(positives: np.ndarray, subclasses: int | str, seed: int) -> Subclasses:
+    """Subclasses as clusters: a given number of them, or as many as the positives are enough for.
 
     Parameters
     ----------
     positives : ndarray of shape (n_labeled, n_features)
-    subtypes : int or "auto"
+    subclasses : int or "auto"
     seed : int
     """
     most = len(positives) // FEWEST_POSITIVES
-    if isinstance(subtypes, str):
+    if isinstance(subclasses, str):
         n_kinds = how_many(len(positives))
     else:
-        n_kinds = int(subtypes)
+        n_kinds = int(subclasses)
         if n_kinds < 2:
             raise InputError(
-                f"The number of kinds is {n_kinds}, but must be 2 or more; None counts the "
+                f"The number of kinds is {n_kinds}, but must be 2 or more; RCQ counts the "
                 "positives as one kind.",
-                option="subtypes",
+                option="subclasses",
             )
         if n_kinds > most:
             raise InputError(
                 f"{len(positives)} positives are enough for {most} kinds of {FEWEST_POSITIVES}, "
                 f"but the number of kinds is {n_kinds}.",
-                option="subtypes",
+                option="subclasses",
             )
-    codes = find_kinds(positives, n_kinds, seed)
+    codes = find_subclasses(positives, n_kinds, seed)
     if not codes.any():
-        return Kinds(["all"], codes)
-    return Kinds([f"kind {k + 1}" for k in range(codes.max() + 1)], codes)
+        return Subclasses(["all"], codes)
+    return Subclasses([f"kind {k + 1}" for k in range(codes.max() + 1)], codes)
 
 
 def how_many(n_labeled: int) -> int:
@@ -142,7 +142,7 @@ def how_many(n_labeled: int) -> int:
     return max(1, min(MOST_KINDS, n_labeled // POSITIVES_PER_KIND))
 
 
-def find_kinds(positives: np.ndarray, n_kinds: int, seed: int) -> np.ndarray:
+def find_subclasses(positives: np.ndarray, n_kinds: int, seed: int) -> np.ndarray:
     """Clusters of the positives: a mixture of Gaussians with covariances of their own.
 
     Parameters
@@ -164,11 +164,11 @@ def find_kinds(positives: np.ndarray, n_kinds: int, seed: int) -> np.ndarray:
     --------
     >>> rng = np.random.default_rng(0)
     >>> rows = np.vstack([rng.normal(size=(90, 2)), rng.normal(size=(60, 2)) + 9])
-    >>> kinds = find_kinds(rows, 2, seed=0)
+    >>> kinds = find_subclasses(rows, 2, seed=0)
     >>> bool((kinds[:90] == 0).all() and (kinds[90:] == 1).all())
     True
     """
-    order = OwnOrder(positives, seed)
+    order = CanonicalOrder(positives, seed)
     rows = order.sorted_rows(positives)
     with one_blas_thread():
         points = _main_components(np.ascontiguousarray(order.standardised(positives[rows])))
@@ -194,7 +194,7 @@ def separation(positives: np.ndarray, codes: np.ndarray, seed: int) -> float:
     >>> bool(separation(apart, codes, seed=0) > separation(cloud, codes, seed=0) + 2)
     True
     """
-    order = OwnOrder(positives, seed)
+    order = CanonicalOrder(positives, seed)
     rows = order.sorted_rows(positives)
     with one_blas_thread():
         points = _main_components(np.ascontiguousarray(order.standardised(positives[rows])))

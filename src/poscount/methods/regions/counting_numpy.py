@@ -1,4 +1,4 @@
-"""RCQ's counting in numpy; `tally_kernel` gives the same counts, several times as fast."""
+"""RCQ's counting in numpy; `counting_kernel` gives the same counts, several times as fast."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from poscount.counts.missing_counts import add_to, count_gaps
-from poscount.methods.regions.feature_ranges import count_outside
-from poscount.methods.regions.region_layout import NO_BIN
-from poscount.methods.regions.tally_plan import TallyPlan, TallyTarget
+from poscount.counts.missing_counts import add_to, count_missing
+from poscount.methods.regions.counting_plan import CountingPlan, CountingTarget
+from poscount.methods.regions.layout import NO_BIN
+from poscount.methods.regions.ranges import count_outside
 
 
-class NumpyTally:
+class NumpyCounting:
     """Adds rows to counts, chunk by chunk.
 
     Where every row is in a bin of every partition, and counts 1, several partitions are counted
@@ -20,13 +20,13 @@ class NumpyTally:
 
     Parameters
     ----------
-    plan : TallyPlan
-    target : TallyTarget
+    plan : CountingPlan
+    target : CountingTarget
     """
 
-    def __init__(self, plan: TallyPlan, target: TallyTarget) -> None:
+    def __init__(self, plan: CountingPlan, target: CountingTarget) -> None:
         self.plan = plan
-        self.starts, self.weights, self.flat, self.places, self.complete = target
+        self.starts, self.weights, self.out, self.row_cells, self.complete = target
         if self.starts is None and self.weights is not None:
             self.starts = np.zeros(len(self.weights), np.int64)
         self.joint = (
@@ -34,7 +34,7 @@ class NumpyTally:
         )
 
     def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:
-        """Count the rows of a stack: see `poscount.methods.regions.tally_kernel.tally`."""
+        """Count the rows of a stack: see `poscount.methods.regions.counting_kernel.count_stack`."""
         n_rows, size = rows.stop - rows.start, codes.shape[2]
         for i in range(len(codes)):
             n = min(size, n_rows - i * size)
@@ -45,36 +45,36 @@ class NumpyTally:
     def _add_chunk(
         self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray
     ) -> None:
-        plan, flat = self.plan, self.flat
+        plan, out = self.plan, self.out
         in_regions, pat_end, far_end, range_end = plan.ends.tolist()
         between = np.searchsorted(plan.edges, scores)
-        places = plan.pat_cells[between]
-        self.places[rows] = places
+        row_cells = plan.pat_cells[between]
+        self.row_cells[rows] = row_cells
         # Far rows are below all edges, whatever the limits are.
         far = [scores < min(limit, np.nextafter(plan.edges[0], np.inf)) for limit in plan.far]
         gaps = not self.complete and bool(np.isnan(np.sum(codes)))
         bins = bins_of(plan, codes, nearness, gaps)
-        holes = gaps or len(plan.words) > 0
+        holes = gaps or len(plan.categories) > 0
         numbers = codes if len(plan.numbers) == len(codes) else codes[plan.numbers]
         if self.starts is None:
-            flat[in_regions:pat_end] += np.bincount(places, minlength=pat_end - in_regions)
-            flat[pat_end:far_end] += [np.count_nonzero(each) for each in far]
-            count_outside(numbers, plan.limits, None, flat[far_end:])
+            out[in_regions:pat_end] += np.bincount(row_cells, minlength=pat_end - in_regions)
+            out[pat_end:far_end] += [np.count_nonzero(each) for each in far]
+            count_outside(numbers, plan.limits, None, out[far_end:])
             if not self.complete:
-                count_gaps(codes.T, plan.columns, None, flat[range_end:])
+                count_missing(codes.T, plan.columns, None, out[range_end:])
             self._add_bins(plan.score_cells[between], bins, holes)
             return
         starts = self.starts[rows]
         weights = None if self.weights is None else self.weights[rows]
-        add_to(flat, starts + in_regions + places, weights)
+        add_to(out, starts + in_regions + row_cells, weights)
         for i, each in enumerate(far):
-            add_to(flat, starts[each] + pat_end + i, None if weights is None else weights[each])
-        count_outside(numbers, plan.limits, starts + far_end, flat, weights)
+            add_to(out, starts[each] + pat_end + i, None if weights is None else weights[each])
+        count_outside(numbers, plan.limits, starts + far_end, out, weights)
         if not self.complete:
-            count_gaps(codes.T, plan.columns, starts + range_end, flat, weights)
+            count_missing(codes.T, plan.columns, starts + range_end, out, weights)
         column = plan.offsets[:, np.newaxis]
         entries = starts + plan.score_cells[between] * plan.n_columns + (column + bins)
-        add_to(flat, entries, weights, bins != NO_BIN if holes else None)
+        add_to(out, entries, weights, bins != NO_BIN if holes else None)
 
     def _add_bins(self, cells: np.ndarray, bins: np.ndarray, holes: bool) -> None:
         plan = self.plan
@@ -83,7 +83,7 @@ class NumpyTally:
             entries = first + (plan.offsets.astype(np.uint16)[:, np.newaxis] + bins)
             in_regions = int(plan.ends[0])
             counted = np.bincount(entries[bins != NO_BIN], minlength=in_regions)
-            self.flat[:in_regions] += counted
+            self.out[:in_regions] += counted
             return
         start = cells.astype(np.uint16)
         for (partitions, n_cells), joint in zip(plan.together, self.joint, strict=True):
@@ -96,21 +96,21 @@ class NumpyTally:
     def finish(self) -> None:
         """Add what was counted together to the counts of each partition."""
         if self.starts is None:
-            add_joint(self.plan, self.joint, self.flat)
+            add_joint(self.plan, self.joint, self.out)
 
 
-def add_joint(plan: TallyPlan, joint: Sequence[np.ndarray], flat: np.ndarray) -> None:
+def add_joint(plan: CountingPlan, joint: Sequence[np.ndarray], out: np.ndarray) -> None:
     """Add rows that were counted in several partitions together to the counts of each.
 
     Parameters
     ----------
-    plan : TallyPlan
+    plan : CountingPlan
     joint : sequence of ndarray
         Counts of the partitions of `plan.together`.
-    flat : ndarray of int64
+    out : ndarray of int64
         Counts, which are added to.
     """
-    table = flat[: int(plan.ends[0])].reshape(-1, plan.n_columns)
+    table = out[: int(plan.ends[0])].reshape(-1, plan.n_columns)
     for (partitions, _), together in zip(plan.together, joint, strict=True):
         counted = together.reshape(len(table), *(plan.widths[j] for j in partitions))
         for axis, j in enumerate(partitions):
@@ -119,12 +119,12 @@ def add_joint(plan: TallyPlan, joint: Sequence[np.ndarray], flat: np.ndarray) ->
             table[:, columns] += counted.sum(axis=others)
 
 
-def bins_of(plan: TallyPlan, codes: np.ndarray, nearness: np.ndarray, gaps: bool) -> np.ndarray:
+def bins_of(plan: CountingPlan, codes: np.ndarray, nearness: np.ndarray, gaps: bool) -> np.ndarray:
     """Bins of rows in all partitions.
 
     Parameters
     ----------
-    plan : TallyPlan
+    plan : CountingPlan
     codes : ndarray of shape (n_table_columns, n_rows)
     nearness : ndarray of shape (n_clusters, n_rows)
         How near each row is to each cluster, before the distances of the plan are subtracted, which
@@ -136,7 +136,7 @@ def bins_of(plan: TallyPlan, codes: np.ndarray, nearness: np.ndarray, gaps: bool
     -------
     ndarray of uint8, shape (n_partitions, n_rows)
     """
-    n_features, n_words = len(plan.features), len(plan.words)
+    n_features, n_categories = len(plan.features), len(plan.categories)
     bins = np.empty((len(plan.offsets), codes.shape[1]), np.uint8)
     cut = codes if n_features == len(codes) else codes[plan.features]
     of_numbers = bins[:n_features]
@@ -148,13 +148,13 @@ def bins_of(plan: TallyPlan, codes: np.ndarray, nearness: np.ndarray, gaps: bool
         of_numbers += above.view(np.uint8)
     if gaps:
         np.copyto(of_numbers, plan.missing_bins[:, np.newaxis], where=np.isnan(cut))
-    for i, j in enumerate(plan.words.tolist()):
-        known = np.where(np.isnan(codes[j]), plan.word_bins.shape[1] - 1, codes[j])
-        bins[n_features + i] = plan.word_bins[i][known.astype(np.intp)]
+    for i, j in enumerate(plan.categories.tolist()):
+        known = np.where(np.isnan(codes[j]), plan.category_bins.shape[1] - 1, codes[j])
+        bins[n_features + i] = plan.category_bins[i][known.astype(np.intp)]
     nearness = np.subtract(nearness, plan.distances[:, np.newaxis], out=nearness)
     cluster = 0
     for place, k in enumerate(plan.clusterings.tolist()):
-        bins[n_features + n_words + place] = _nearest(nearness[cluster : cluster + k])
+        bins[n_features + n_categories + place] = _nearest(nearness[cluster : cluster + k])
         cluster += k
     return bins
 

@@ -25,9 +25,9 @@ from poscount.base.counting import CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts
 from poscount.errors import InputError
-from poscount.methods.regions.rcq import RCQ
-from poscount.methods.regions.region_counter import PAT_SHARES
-from poscount.methods.regions.regions import RegionCounts
+from poscount.methods.regions.layout import PAT_SHARES
+from poscount.methods.regions.quantifier import PositivesQuantifier
+from poscount.methods.regions.rule import RegionCounts
 from poscount.methods.score_quantifier import ScoreQuantifier
 
 # Along a score, thresholds with such a share of the positives above them are used.
@@ -49,19 +49,19 @@ class Ratios(NamedTuple):
     n_rows: np.ndarray
 
 
-class CommonRegions:
-    """Regions with weights that are the same for all groups; `common_regions` chooses them.
+class SharedRegions:
+    """Regions with weights that are the same for all groups; `shared_regions` chooses them.
 
     Parameters
     ----------
-    square : float
+    second_moment : float
         Mean square of the weight among positives, over the square of its mean: a in the formulas.
     n_labeled : int
         Number of labelled positives.
-    stretch : float
+    scale : float
         By which a ratio is multiplied to be a prevalence, because choosing among many regions makes
         all ratios too small.
-    luck : float
+    selection_bias : float
         By how much they are too small in samples of positives alone.
 
     Attributes
@@ -70,41 +70,46 @@ class CommonRegions:
         Relative standard deviation of the factor that the ratios of all groups share.
     """
 
-    def __init__(self, square: float, n_labeled: int, stretch: float, luck: float) -> None:
-        self.square, self.stretch = square, stretch
-        self.factor_sd = math.sqrt((square - 1) / n_labeled + luck**2)
+    def __init__(
+        self, second_moment: float, n_labeled: int, scale: float, selection_bias: float
+    ) -> None:
+        self.second_moment, self.scale = second_moment, scale
+        self.factor_sd = math.sqrt((second_moment - 1) / n_labeled + selection_bias**2)
 
     @abstractmethod
     def ratios(self, counts: Sequence[Counts]) -> Ratios:
         """Ratios of groups, which may be others than those that chose the regions."""
 
 
-class _WeightedRegions(CommonRegions):
+class _WeightedRegions(SharedRegions):
     """RCQ's regions, weighted as they are for the groups in `chosen` together."""
 
-    def __init__(self, model: RCQ, counted: RegionCounts, chosen: np.ndarray) -> None:
+    def __init__(
+        self, model: PositivesQuantifier, counted: RegionCounts, chosen: np.ndarray
+    ) -> None:
         together = RegionCounts(
             counted.in_cuts[chosen].sum(axis=0)[np.newaxis],
             counted.n_rows[chosen].sum(keepdims=True),
         )
-        found = model.regions.find(together)
-        self.model, self.weights = model, found.decision.weights[0]
-        ratio = float(found.decision.ratio[0])
+        rule = model.part_.rule
+        found = rule.estimate(together)
+        self.model, self.weights = model, found.weights[0]
+        ratio = float(found.ratio[0])
         super().__init__(
-            1 + model.regions.spread(self.weights),
+            1 + rule.spread(self.weights),
             model.n_labeled_,
-            stretch=float(found.prevalence[0]) / ratio if ratio > 0 else 1.0,
-            luck=1 - float(found.null_ratio[0]),
+            scale=float(found.prevalence[0]) / ratio if ratio > 0 else 1.0,
+            selection_bias=1 - float(np.ravel(found.null_ratio)[0]),
         )
 
     def ratios(self, counts: Sequence[Counts]) -> Ratios:
-        return self.ratios_in(self.model.count_in_regions(*counts))
+        return self.ratios_in(self.model._view(*counts).counts)
 
     def ratios_in(self, counted: RegionCounts) -> Ratios:
-        return Ratios(self.model.regions.ratios(counted, self.weights), counted.n_rows)
+        return Ratios(self.model.part_.rule.ratios(counted, self.weights), counted.n_rows)
 
 
-class _Tails(CommonRegions):
+class _Tails(SharedRegions):
     """The tails above the middle thresholds along a score, all with the same weight.
 
     They are the same for all samples, so that there is no luck in their choice.
@@ -117,15 +122,18 @@ class _Tails(CommonRegions):
             used = (above > 0) & (above < 1)
         of_tails = np.zeros(len(above))
         of_tails[used] = 1 / above[used] / used.sum()
-        self.model, self.carried = model, np.concatenate([[0.0], np.cumsum(of_tails)])
-        super().__init__(float(shares @ self.carried**2), model.n_labeled_, stretch=1.0, luck=0.0)
+        self.model, self.row_weight = model, np.concatenate([[0.0], np.cumsum(of_tails)])
+        super().__init__(
+            float(shares @ self.row_weight**2), model.n_labeled_, scale=1.0, selection_bias=0.0
+        )
 
     def ratios(self, counts: Sequence[Counts]) -> Ratios:
-        cells, n_rows = self.model.rows_along_score(*counts)
-        return Ratios(cells @ self.carried / n_rows, n_rows)
+        cells, n_rows = self.model._rows_of(*counts)
+        cells = self.model._score_cells(cells)
+        return Ratios(cells @ self.row_weight / n_rows, n_rows)
 
 
-def common_regions(model: Quantifier, counts: Sequence[Counts]) -> CommonRegions:
+def shared_regions(model: Quantifier, counts: Sequence[Counts]) -> SharedRegions:
     """Choose regions for groups by all of their rows together.
 
     Parameters
@@ -142,16 +150,16 @@ def common_regions(model: Quantifier, counts: Sequence[Counts]) -> CommonRegions
     >>> rng = np.random.default_rng(1)
     >>> model = PAT(q=0.5, random_state=0).fit(rng.normal(size=(4000, 2)))
     >>> groups = [model.count(rng.normal(size=(2000, 2)) + 9 * far) for far in (False, True)]
-    >>> common = common_regions(model, groups)
-    >>> common.square  # a single region with half of the positives
+    >>> common = shared_regions(model, groups)
+    >>> common.second_moment  # a single region with half of the positives
     2.0
     >>> common.ratios(groups).ratio.round(1)
     array([1., 0.])
     """
     known = require_comparable(model)
-    if isinstance(known, RCQ):
-        if known.regions.enough_positives:
-            counted = known.count_in_regions(*counts)
+    if isinstance(known, PositivesQuantifier):
+        if known.part_.rule.enough_positives:
+            counted = known._view(*counts).counts
             regions = _WeightedRegions(known, counted, np.arange(len(counts)))
             clearest = _clearest(regions, *regions.ratios_in(counted))
             if len(clearest) == len(counts):
@@ -161,9 +169,9 @@ def common_regions(model: Quantifier, counts: Sequence[Counts]) -> CommonRegions
     return _Tails(known, known.shares_)
 
 
-def require_comparable(model: Quantifier) -> RCQ | ScoreQuantifier:
+def require_comparable(model: Quantifier) -> PositivesQuantifier | ScoreQuantifier:
     """Refuse a model that has no regions."""
-    if not isinstance(model, RCQ | ScoreQuantifier):
+    if not isinstance(model, PositivesQuantifier | ScoreQuantifier):
         raise InputError(
             f"{type(model).__name__} has no regions that groups could be compared in: use RCQ, PAT "
             "or ODIn."
@@ -179,13 +187,13 @@ def _clearest(regions: _WeightedRegions, ratio: np.ndarray, n_rows: np.ndarray) 
     """
     mean = float(ratio @ n_rows / n_rows.sum())
     # Not 0, because groups without any row in the regions have no noise that could be seen.
-    noise = np.maximum(mean * (regions.square - mean), 1e-12) / n_rows
+    noise = np.maximum(mean * (regions.second_moment - mean), 1e-12) / n_rows
     shrunk = mean + (ratio - mean) * (1 - noise / (noise + variance_between(ratio, noise)))
     order = np.argsort(shrunk, kind="stable")
     rows = np.cumsum(n_rows[order])
     level = np.cumsum((shrunk * n_rows)[order]) / rows
     n_regions = len(regions.weights)
-    bound = level + np.sqrt(2 * math.log(n_regions) * (regions.square - 1) * level / rows)
+    bound = level + np.sqrt(2 * math.log(n_regions) * (regions.second_moment - 1) * level / rows)
     # Of equal bounds the one of most groups.
     return order[: len(bound) - int(bound[::-1].argmin())]
 

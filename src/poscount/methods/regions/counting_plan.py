@@ -14,7 +14,7 @@ MOST_JOINT_CELLS = 1024
 N_EDGES = 63
 
 
-class TallyPlan(NamedTuple):
+class CountingPlan(NamedTuple):
     """What rows are compared with, and where they are counted.
 
     Attributes
@@ -30,9 +30,9 @@ class TallyPlan(NamedTuple):
     cuts : ndarray of shape (n_features, 4)
     missing_bins : ndarray of uint8, shape (n_features,)
         Bin of rows that lack the number.
-    words : ndarray of int
+    categories : ndarray of int
         Columns of categories that are cut.
-    word_bins : ndarray of uint8, shape (n_words, n_codes + 1)
+    category_bins : ndarray of uint8, shape (n_categories, n_codes + 1)
         Bin of each code, and last of missing ones.
     clusterings : ndarray of int
         Number of clusters of each clustering.
@@ -46,9 +46,9 @@ class TallyPlan(NamedTuple):
         All columns of numbers.
     limits : ndarray of shape (n_numbers, 8)
         Outside of which rows are counted.
-    all_words : ndarray of int
+    all_categories : ndarray of int
         All columns of categories.
-    unseen : ndarray of shape (n_all_words,)
+    unseen : ndarray of shape (n_all_categories,)
         Code of the words that no positive has.
     ends : ndarray of int, shape (4,)
         Where the cells of regions end, and those of PAT, of far rows and of ranges.
@@ -67,15 +67,15 @@ class TallyPlan(NamedTuple):
     features: np.ndarray
     cuts: np.ndarray
     missing_bins: np.ndarray
-    words: np.ndarray
-    word_bins: np.ndarray
+    categories: np.ndarray
+    category_bins: np.ndarray
     clusterings: np.ndarray
     distances: np.ndarray
     offsets: np.ndarray
     n_columns: int
     numbers: np.ndarray
     limits: np.ndarray
-    all_words: np.ndarray
+    all_categories: np.ndarray
     unseen: np.ndarray
     ends: np.ndarray
     columns: Columns
@@ -83,7 +83,7 @@ class TallyPlan(NamedTuple):
     together: tuple[tuple[tuple[int, ...], int], ...]
 
 
-class TallyTarget(NamedTuple):
+class CountingTarget(NamedTuple):
     """The rows of a block, and where they are counted.
 
     Attributes
@@ -92,9 +92,9 @@ class TallyTarget(NamedTuple):
         Where the counts of each row's group start; None for one group.
     weights : ndarray of int64, shape (n_rows,), or None
         What each row counts; 1 if None.
-    flat : ndarray of int64
+    out : ndarray of int64
         Counts, which are added to.
-    places : ndarray of int64, shape (n_rows,)
+    row_cells : ndarray of int64, shape (n_rows,)
         Becomes the PAT cell of each row.
     complete : bool
         Whether all codes are numbers, and none is missing.
@@ -102,8 +102,8 @@ class TallyTarget(NamedTuple):
 
     starts: np.ndarray | None
     weights: np.ndarray | None
-    flat: np.ndarray
-    places: np.ndarray
+    out: np.ndarray
+    row_cells: np.ndarray
     complete: bool
 
 

@@ -6,14 +6,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import StandardScaler
 
-from poscount.methods.regions.own_order import OwnOrder
+from poscount.methods.regions.order import CanonicalOrder
 from poscount.threads import one_blas_thread
 
 N_FOLDS = 5
 DECIMALS = 6
 
 
-class LearningRows:
+class TrainingRows:
     """Distinct rows of the positives and the sample together, with how often each side has them.
 
     Neither the order of rows and columns nor a repetition of the whole sample changes what a
@@ -22,7 +22,7 @@ class LearningRows:
     Parameters
     ----------
     positives, sample : ndarray of shape (n_rows, n_features)
-    order : OwnOrder
+    order : CanonicalOrder
         Of the positives.
 
     Attributes
@@ -37,7 +37,7 @@ class LearningRows:
         The fold of each. Folds hold the same number of distinct positives, and of others.
     """
 
-    def __init__(self, positives: np.ndarray, sample: np.ndarray, order: OwnOrder) -> None:
+    def __init__(self, positives: np.ndarray, sample: np.ndarray, order: CanonicalOrder) -> None:
         rows = np.concatenate([positives, sample])
         # Rounded, so that rows that differ only by noise are one.
         values = order.standardised(rows).round(DECIMALS)

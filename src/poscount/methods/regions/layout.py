@@ -17,13 +17,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from poscount.methods.regions.region_kernel import kernel
+from poscount.methods.regions.rule_kernels import kernel
 
 SCORE_QUANTILES = (0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75)
 N_SCORE_CELLS = len(SCORE_QUANTILES) + 1
 # First and last score cell, the last one excluded: everything, the tails, and a shell.
 BANDS = ((0, 8), (2, 8), (3, 8), (4, 8), (5, 8), (6, 8), (7, 8), (1, 5))
 CORE = 3
+# PAT's thresholds along the same score, and the share of the positives in each of its cells.
+PAT_QUANTILES = np.linspace(0.25, 0.75, 51)
+PAT_SHARES = np.diff(PAT_QUANTILES, prepend=0.0, append=1.0)
 # Of the positives in a region that is used.
 SMALLEST_SHARE, LARGEST_SHARE = 0.08, 0.9
 FEATURE_QUANTILES = (0.2, 0.4, 0.6, 0.8)
@@ -224,12 +227,12 @@ class RegionLayout:
         of_cuts.flat[regions] = weights
         return _IN_BAND.T @ of_cuts @ self.cuts.T
 
-    def words(self, region: int, names: CutNames) -> str:
+    def describe(self, region: int, names: CutNames) -> str:
         """Describe a region, given by its flat index of band and cut."""
         band, cut = divmod(region, self.cuts.shape[1])
-        return f"{self.cut_in_words(cut, names)} {_band_in_words(band)}"
+        return f"{self.describe_cut(cut, names)} {_describe_band(band)}"
 
-    def cut_in_words(self, cut: int, names: CutNames) -> str:
+    def describe_cut(self, cut: int, names: CutNames) -> str:
         """Describe a cut."""
         if cut == 0:
             return "all rows"
@@ -267,7 +270,7 @@ def region_layout(
     return RegionLayout(n_features, learned, gapped, categories)
 
 
-def _band_in_words(band: int) -> str:
+def _describe_band(band: int) -> str:
     first, last = BANDS[band]
     if first == 0:
         return "at any score"

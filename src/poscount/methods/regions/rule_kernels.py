@@ -73,7 +73,7 @@ def bound(
     lows: np.ndarray,
     highs: np.ndarray,
 ) -> None:
-    """Ratio, lower and upper bound of each region, as `poscount.methods.regions.regions.bounds`.
+    """Ratio, lower and upper bound of each region, as `poscount.methods.regions.rule.bounds`.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def sum_up(
     quantiles: np.ndarray,
     of_features: np.ndarray,
 ) -> None:
-    """What a profile says about sets of regions (`poscount.methods.regions.region_profile`).
+    """What a profile says about sets of regions (`poscount.methods.regions.features`).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the regions say about a sample, on one line: the facts that a calibration learns from."""
+"""What the regions say about a sample, as features: the facts that a calibration learns from."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from poscount.methods.regions.region_kernel import LANES, kernel
-from poscount.methods.regions.region_layout import (
+from poscount.methods.regions.layout import (
     BANDS,
     LARGEST_SHARE,
     SMALLEST_SHARE,
     RegionLayout,
 )
+from poscount.methods.regions.rule_kernels import LANES, kernel
 
 if TYPE_CHECKING:
-    from poscount.methods.regions.region_counter import CountsBeside
-    from poscount.methods.regions.regions import RegionCounts, RegionEstimates
+    from poscount.methods.regions.part import SideCounts
+    from poscount.methods.regions.rule import RegionCounts, RegionEstimates
+    from poscount.methods.regions.view import PartView
 
 # Regions are looked at by their share of the positives.
 SHARE_LIMITS = (SMALLEST_SHARE, 0.15, 0.3, 0.5, LARGEST_SHARE)
@@ -32,7 +33,7 @@ N_BEST = 3
 DECIMALS = 6
 
 _OF_SHARE = ["high", "high_ratio", "few_high", *(f"ratio_{q:g}" for q in RATIO_QUANTILES)]
-PROFILE = [
+FEATURE_NAMES = [
     *("prevalence", "ratio", "null_ratio", "gap", "high"),
     *("region_share", "region_ratio", "region_low", "below_ratio", "near_bound"),
     *("log_positives", "log_rows", "log_features", "core_difference", "log_core_freedom"),
@@ -48,7 +49,7 @@ PROFILE = [
 ]
 
 
-class RegionProfile:
+class RegionFeatures:
     """Sums up the regions of a set of positives for each sample, thousands of samples at once.
 
     Parameters
@@ -81,52 +82,23 @@ class RegionProfile:
         self._by_feature = of_features[order]
         self._feature_starts = np.flatnonzero(np.diff(feature[order], prepend=-1))
 
-    def lines(
-        self,
-        found: RegionEstimates,
-        sets: RegionSets,
-        counts: RegionCounts,
-        beside: CountsBeside,
-        n_features: int,
-        pat_curve: np.ndarray,
-        core_difference: np.ndarray,
-        core_freedom: float,
-        in_cuts: np.ndarray,
-        positives_in_cuts: np.ndarray,
-    ) -> np.ndarray:
-        """One line for each sample, with the columns `PROFILE`; NaN where there is no such region.
-
-        Parameters
-        ----------
-        found : RegionEstimates
-        sets : RegionSets
-            Of the same samples.
-        counts : RegionCounts
-        beside : CountsBeside
-        n_features : int
-        pat_curve : ndarray of shape (n_samples, 51)
-            PAT's ratio at each of its thresholds.
-        core_difference : ndarray of shape (n_samples,)
-        core_freedom : float
-        in_cuts : ndarray of shape (n_samples, n_cuts)
-            Rows of the samples in every cut, at any score.
-        positives_in_cuts : ndarray of shape (n_cuts,)
-            The same for the positives.
-        """
-        decision, n_rows, n_samples = found.decision, counts.n_rows, len(counts.n_rows)
+    def of_view(self, view: PartView) -> np.ndarray:
+        """Features of each sample: `FEATURE_NAMES`, NaN where there is no such region."""
+        found, sets, n_rows = view.found, self.sets(view.found), view.counts.n_rows
+        n_samples, curve = len(n_rows), view.pat_curve
         columns = [
-            *(found.prevalence, decision.ratio, found.null_ratio, found.gap, decision.region_high),
-            *(decision.region_share, decision.region_ratio, decision.region_low),
+            *(found.prevalence, found.ratio, found.null_ratio, found.gap, found.region_high),
+            *(found.region_share, found.region_ratio, found.region_low),
             *sets.below,
             np.full(n_samples, np.log(self._n_labeled)),
             np.log(n_rows),
-            np.full(n_samples, np.log(n_features)),
-            *(core_difference, np.full(n_samples, np.log(core_freedom))),
-            *_distance(in_cuts, n_rows, positives_in_cuts, self._n_labeled),
-            np.abs(pat_curve * _PASSED - _PASSED).max(axis=1)
+            np.full(n_samples, np.log(len(view.part.columns_.kinds_))),
+            *(view.core_difference, np.full(n_samples, np.log(view.part.core_dof_))),
+            *_distance(view, self._n_labeled),
+            np.abs(curve * _PASSED - _PASSED).max(axis=1)
             / np.sqrt(1 / self._n_labeled + 1 / n_rows),
-            *(np.median(pat_curve, axis=1), *pat_curve[:, PAT_POINTS].T),
-            *_inside(counts, beside),
+            *(np.median(curve, axis=1), *curve[:, PAT_POINTS].T),
+            *_inside(view.counts, view.side),
             *(np.full(n_samples, np.log1p(len(used))) for used in self._by_share),
         ]
         for k in range(len(self._by_share)):
@@ -136,16 +108,16 @@ class RegionProfile:
             columns += of_kind
         columns += _best_features(sets.of_features)
         columns += [of_band.high for of_band in sets.smallest[n_shares + n_kinds :]]
-        lines = np.ascontiguousarray(np.array(columns).T)
-        lines[~np.isfinite(lines)] = np.nan
+        features = np.ascontiguousarray(np.array(columns).T)
+        features[~np.isfinite(features)] = np.nan
         # The last bits depend on the machine, and a tree could split between them.
-        return lines.round(DECIMALS)
+        return features.round(DECIMALS)
 
     def sets(self, found: RegionEstimates) -> RegionSets:
         """What sets of regions say about samples, by machine code where that is worth it."""
         # C order, so that a group gets the bits that it gets alone.
-        ratio, low, high = (np.ascontiguousarray(values) for values in found.decision.bounds)
-        middle, near = found.decision.ratio, found.decision.region_high + found.gap / 2
+        ratio, low, high = (np.ascontiguousarray(values) for values in found.bounds)
+        middle, near = found.ratio, found.region_high + found.gap / 2
         sum_up = kernel("sum_up", *high.shape)
         if sum_up is not None:
             return self._compiled_sets(sum_up, ratio, low, high, middle, near)
@@ -243,15 +215,15 @@ class RegionSets(NamedTuple):
     of_features: np.ndarray
 
 
-def _distance(
-    in_cuts: np.ndarray, n_rows: np.ndarray, positives_in_cuts: np.ndarray, n_labeled: int
-) -> Iterator[np.ndarray]:
+def _distance(view: PartView, n_labeled: int) -> Iterator[np.ndarray]:
     """How differently samples and positives are spread over the cuts.
 
     The mean and the largest squared difference of their shares, in units of their variance if there
     were no difference; and the mean squared difference itself, less what noise explains.
     """
-    shares, of_positives = in_cuts / n_rows[:, np.newaxis], positives_in_cuts / n_labeled
+    n_rows = view.counts.n_rows
+    shares = view.counts.marginal_counts / n_rows[:, np.newaxis]
+    of_positives = view.rule.marginal_positives / n_labeled
     squares = (shares - of_positives) ** 2
     noise = 1 / n_labeled + 1 / n_rows[:, np.newaxis]
     variance = np.maximum(of_positives * (1 - of_positives), 0.02) * noise
@@ -260,7 +232,7 @@ def _distance(
     yield np.sqrt(np.maximum((squares - variance).mean(axis=1), 0))
 
 
-def _inside(counts: RegionCounts, beside: CountsBeside) -> Iterator[np.ndarray]:
+def _inside(counts: RegionCounts, side: SideCounts) -> Iterator[np.ndarray]:
     """Shares of samples that are not clearly outside of the positives: none can be larger.
 
     Rows that score above the .05 and .1 quantiles of the positives, as multiples of .95 and .9;
@@ -272,10 +244,10 @@ def _inside(counts: RegionCounts, beside: CountsBeside) -> Iterator[np.ndarray]:
     shell, upper_half = (BANDS.index(band) for band in ((1, 5), (5, 8)))
     yield (all_rows[:, shell] + all_rows[:, upper_half]) / n_rows / 0.95
     yield all_rows[:, BANDS.index((2, 8))] / n_rows / 0.9
-    outside = beside.outside.below + beside.outside.above
-    strange = np.hstack([outside[..., 0], beside.gaps.unseen])
+    outside = side.ranges.below + side.ranges.above
+    strange = np.hstack([outside[..., 0], side.missing.unseen])
     yield 1 - strange.max(axis=1) / n_rows
-    yield from (1 - beside.far.T / n_rows)
+    yield from (1 - side.far.T / n_rows)
 
 
 def _smallest(ratio: np.ndarray, high: np.ndarray) -> _Smallest:

@@ -1,4 +1,4 @@
-"""RCQ's counting as one compiled loop; `tally_numpy` gives the same counts.
+"""RCQ's counting as one compiled loop; `counting_numpy` gives the same counts.
 
 It compares, subtracts, and adds integers, so that both agree to the last count.
 """
@@ -12,7 +12,7 @@ AT_ONCE = 1024
 NO_BIN = 255
 
 
-def tally(
+def count_stack(
     codes: np.ndarray,
     n_rows: int,
     scores: np.ndarray,
@@ -29,19 +29,19 @@ def tally(
     features: np.ndarray,
     cuts: np.ndarray,
     missing_bins: np.ndarray,
-    words: np.ndarray,
-    word_bins: np.ndarray,
+    categories: np.ndarray,
+    category_bins: np.ndarray,
     clusterings: np.ndarray,
     distances: np.ndarray,
     offsets: np.ndarray,
     n_columns: int,
     numbers: np.ndarray,
     limits: np.ndarray,
-    all_words: np.ndarray,
+    all_categories: np.ndarray,
     unseen: np.ndarray,
     ends: np.ndarray,
-    flat: np.ndarray,
-    places: np.ndarray,
+    out: np.ndarray,
+    row_cells: np.ndarray,
     joined: int,
     together: np.ndarray,
     joint_starts: np.ndarray,
@@ -68,15 +68,15 @@ def tally(
         counts, if they are weighted.
     complete : int
         Whether no code is missing.
-    edges, score_cells, pat_cells, far, features, cuts, missing_bins, words, word_bins, \
-clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, ends
-        As in `poscount.methods.regions.tally_plan.TallyPlan`.
-    flat : ndarray of int64
+    edges, score_cells, pat_cells, far, features, cuts, missing_bins, categories, category_bins, \
+clusterings, distances, offsets, n_columns, numbers, limits, all_categories, unseen, ends
+        As in `poscount.methods.regions.counting.CountingPlan`.
+    out : ndarray of int64
         Counts, which are added to.
-    places : ndarray of int64, shape (n_rows,)
+    row_cells : ndarray of int64, shape (n_rows,)
         Becomes the PAT cell of each row.
     joined : int
-        Whether partitions are counted together, as `poscount.methods.regions.tally_numpy` does: a
+        Whether partitions are counted together, as `poscount.methods.regions.counting_numpy` does: a
         row is then in one place for several partitions. All rows are complete, and no column has
         words.
     together, joint_starts : ndarray of int64
@@ -85,7 +85,7 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
     joint : ndarray of int64
         Counts of partitions together, which are added to.
     between : ndarray of int64, shape (64,)
-        Rows between edges, which are added to instead of `flat` if partitions are joined.
+        Rows between edges, which are added to instead of `out` if partitions are joined.
     at, entry, bins, best, incomplete : ndarray of shape (AT_ONCE,)
         Work space.
     """
@@ -114,26 +114,26 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                 for i in range(n):
                     k = at[i]
                     between[np.uint64(k)] += 1
-                    places[row + i] = pat_cells[np.uint64(k)]
+                    row_cells[row + i] = pat_cells[np.uint64(k)]
                     at[i] = score_cells[np.uint64(k)]
                 for j in range(len(far)):
                     limit = far[j]
                     n_below = 0
                     for i in range(n):
                         n_below += (values[i] < limit) & (values[i] <= edges[0])
-                    flat[ends[1] + j] += n_below
+                    out[ends[1] + j] += n_below
             for i in range(0 if joined else n):
                 value = values[i]
                 k = at[i]
                 start = starts[row + i] if grouped else 0
                 weight = weights[row + i] if weighted else 1
-                places[row + i] = pat_cells[k]
-                flat[start + ends[0] + pat_cells[k]] += weight
+                row_cells[row + i] = pat_cells[k]
+                out[start + ends[0] + pat_cells[k]] += weight
                 at[i] = start + score_cells[k] * n_columns
                 if k == 0:
                     for j in range(len(far)):
                         if value < far[j]:
-                            flat[start + ends[1] + j] += weight
+                            out[start + ends[1] + j] += weight
 
             # Bins of several partitions in one number.
             for group in range(len(together) - 1 if joined else 0):
@@ -178,7 +178,7 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                     counted[np.uint64(entry[i])] += 1
 
             # The nearest cluster of each clustering.
-            partition = len(features) + len(words)
+            partition = len(features) + len(categories)
             cluster = 0
             for j in range(0 if joined else len(clusterings)):
                 offset = offsets[partition + j]
@@ -196,7 +196,7 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                         best[i] = value if closer | (value != value) else best[i]
                 for i in range(n):
                     place = np.uint64(at[i] + offset + bins[i])
-                    flat[place] += weights[row + i] if weighted else 1
+                    out[place] += weights[row + i] if weighted else 1
                 cluster += clusterings[j]
 
             # The bins of numbers.
@@ -225,23 +225,23 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                             bins[i] = missing_bins[j]
                         if bins[i] != NO_BIN:
                             place = np.uint64(at[i] + offset + bins[i])
-                            flat[place] += weights[row + i] if weighted else 1
+                            out[place] += weights[row + i] if weighted else 1
                 else:
                     for i in range(n):
                         place = np.uint64(at[i] + offset + bins[i])
-                        flat[place] += weights[row + i] if weighted else 1
+                        out[place] += weights[row + i] if weighted else 1
 
             # The bins of categories.
-            for j in range(len(words)):
+            for j in range(len(categories)):
                 offset = offsets[len(features) + j]
                 for i in range(n):
-                    value = codes[chunk, words[j], begin + i]
-                    k = word_bins.shape[1] - 1
+                    value = codes[chunk, categories[j], begin + i]
+                    k = category_bins.shape[1] - 1
                     if value == value:
                         k = int(value)
-                    nearest = word_bins[j, k]
+                    nearest = category_bins[j, k]
                     if nearest != NO_BIN:
-                        flat[at[i] + offset + nearest] += weights[row + i] if weighted else 1
+                        out[at[i] + offset + nearest] += weights[row + i] if weighted else 1
 
             # Rows outside of the ranges of numbers: most rows are inside, and few are zero.
             for j in range(len(numbers)):
@@ -262,7 +262,7 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                         if values[i] == 0.0:
                             start = starts[row + i] if grouped else 0
                             weight = weights[row + i] if weighted else 1
-                            flat[start + offset + 2 * n_limits] += weight
+                            out[start + offset + 2 * n_limits] += weight
                 for k in range(n_limits):
                     if k:
                         low = limits[j, k]
@@ -280,10 +280,10 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                             if value < low or value > high:
                                 start = starts[row + i] if grouped else 0
                                 weight = weights[row + i] if weighted else 1
-                                flat[start + offset + k + n_limits * (value > high)] += weight
+                                out[start + offset + k + n_limits * (value > high)] += weight
                     else:
-                        flat[offset + k] += n_below
-                        flat[offset + n_limits + k] += n_above
+                        out[offset + k] += n_below
+                        out[offset + n_limits + k] += n_above
 
             # What is missing, and words that no positive has.
             any_gaps = 0
@@ -303,19 +303,19 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_words, unseen, 
                             incomplete[i] = 1
                             start = starts[row + i] if grouped else 0
                             weight = weights[row + i] if weighted else 1
-                            flat[start + ends[3] + column] += weight
+                            out[start + ends[3] + column] += weight
             if any_gaps:
                 for i in range(n):
                     if incomplete[i]:
                         start = starts[row + i] if grouped else 0
                         weight = weights[row + i] if weighted else 1
-                        flat[start + ends[3] + n_table] += weight
-            for j in range(len(all_words)):
+                        out[start + ends[3] + n_table] += weight
+            for j in range(len(all_categories)):
                 for i in range(n):
-                    if codes[chunk, all_words[j], begin + i] == unseen[j]:
+                    if codes[chunk, all_categories[j], begin + i] == unseen[j]:
                         start = starts[row + i] if grouped else 0
                         weight = weights[row + i] if weighted else 1
-                        flat[start + ends[3] + n_table + 1 + j] += weight
+                        out[start + ends[3] + n_table + 1 + j] += weight
 
 
 SIGNATURE = (

@@ -18,7 +18,7 @@ BEYOND = (1.0, 8.0, 64.0, 512.0)
 N_COLUMNS = 2 * len(BEYOND) + 1
 
 
-class OutsideCounts(NamedTuple):
+class RangeCounts(NamedTuple):
     """Rows outside of the positives' ranges.
 
     Attributes
@@ -39,7 +39,7 @@ class OutsideCounts(NamedTuple):
         return np.stack([self.below, self.above], axis=-2)
 
     @classmethod
-    def of_cells(cls, cells: np.ndarray) -> OutsideCounts:
+    def of_cells(cls, cells: np.ndarray) -> RangeCounts:
         """Read counts of shape (..., n_features * N_COLUMNS)."""
         table = cells.reshape(*cells.shape[:-1], -1, N_COLUMNS)
         n = len(BEYOND)
@@ -88,7 +88,7 @@ def count_outside(
     columns: np.ndarray,
     limits: np.ndarray,
     starts: np.ndarray | None,
-    flat: np.ndarray,
+    out: np.ndarray,
     weights: np.ndarray | None = None,
 ) -> None:
     """Add rows to counts.
@@ -100,8 +100,8 @@ def count_outside(
     limits : ndarray of shape (n_features, 8)
         From `learn_limits`.
     starts : ndarray of int, shape (n_rows,), or None
-        Where the counts of each row's group start in `flat`; None for one group.
-    flat : ndarray of int64
+        Where the counts of each row's group start in `out`; None for one group.
+    out : ndarray of int64
         Counts, which are added to.
     weights : ndarray of int64, shape (n_rows,), optional
         What each row counts, for rows that have a start; 1 by default.
@@ -130,6 +130,6 @@ def count_outside(
         for j, rows in zip(features.tolist(), outside[features] if every else outside, strict=True):
             place = j * N_COLUMNS + k
             if starts is None:
-                flat[place] += np.count_nonzero(rows)
+                out[place] += np.count_nonzero(rows)
             else:
-                add_to(flat, starts[rows] + place, None if weights is None else weights[rows])
+                add_to(out, starts[rows] + place, None if weights is None else weights[rows])

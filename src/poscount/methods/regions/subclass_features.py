@@ -1,6 +1,6 @@
-r"""What kinds of positives say about a sample, on one line: what the sum's calibration learns from.
+r"""What kinds of positives say about a sample: the features that the sum's calibration learns from.
 
-Every kind is counted by a model of its own, whose profile (`region_profile`) has its prevalence
+Every kind is counted by regions of its own, whose features (`features`) have its prevalence
 p_k, the gap between its bound and its ratio, and so on. Without drift, all p_k / share_k are the
 same, with the share of the kind among the positives; the heterogeneity
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.methods.regions.region_profile import DECIMALS, PROFILE
+from poscount.methods.regions.features import DECIMALS, FEATURE_NAMES
 
 # Width of a 95 % interval by the null calibration, in gaps, over that in standard errors.
 ERRORS_PER_GAP = 1.75 / 3.92
@@ -23,7 +23,7 @@ RATIO_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 EVEN = 4.0
 
 _RENAMED = {"prevalence": "plain", "high": "plain_high"}
-KINDS_PROFILE = [
+SUBCLASS_FEATURES = [
     *("prevalence", "high", "kinds", "kinds_ratio", "kinds_low", "kinds_high", "kinds_pat"),
     *("kinds_gap", "common_ratio", "largest_kind", "largest_excess"),
     *(f"kind_ratio_{q:g}" for q in RATIO_QUANTILES),
@@ -32,30 +32,34 @@ KINDS_PROFILE = [
     *("log_sum_over_one_kind", "excess_difference", "log_grown_kinds"),
     *("log_distance_of_grown", "log_core_difference", "log_largest_difference"),
     *("log_core_difference_of_grown", "log_separation"),
-    *(_RENAMED.get(name, name) for name in PROFILE),
+    *(_RENAMED.get(name, name) for name in FEATURE_NAMES),
 ]
 
 
-def profile_kinds(
-    plain: np.ndarray, of_kinds: np.ndarray, sizes: np.ndarray, separation: float, told: bool
+def subclass_features(
+    plain: np.ndarray,
+    of_kinds: np.ndarray,
+    sizes: np.ndarray,
+    separation: float,
+    named_by_user: bool,
 ) -> np.ndarray:
-    """One line for each sample, with the columns `KINDS_PROFILE`.
+    """Features of each sample: `SUBCLASS_FEATURES`.
 
     Parameters
     ----------
-    plain : ndarray of shape (n_samples, len(PROFILE))
+    plain : ndarray of shape (n_samples, len(FEATURE_NAMES))
         What the regions of all positives together say.
-    of_kinds : ndarray of shape (n_kinds, n_samples, len(PROFILE))
+    of_kinds : ndarray of shape (n_kinds, n_samples, len(FEATURE_NAMES))
         What those of each kind say.
     sizes : ndarray of shape (n_kinds,)
         Positives of each kind.
     separation : float
-        How far apart the kinds are (`poscount.methods.regions.kinds.separation`).
-    told : bool
+        How far apart the kinds are (`poscount.methods.regions.subclasses.separation`).
+    named_by_user : bool
         Whether the caller has named the kinds.
     """
     p, ratio, gap, high, low, pat, difference, null = (
-        of_kinds[..., PROFILE.index(name)]
+        of_kinds[..., FEATURE_NAMES.index(name)]
         for name in (
             *("prevalence", "ratio", "gap", "high", "region_low", "pat"),
             *("core_difference", "null_ratio"),
@@ -65,11 +69,11 @@ def profile_kinds(
     gap, high, low = np.nan_to_num(gap, nan=1.0), np.nan_to_num(high, nan=1.0), np.nan_to_num(low)
     shares = (sizes / sizes.sum())[:, np.newaxis]
     one_kind, core, largest = (
-        plain[:, PROFILE.index(name)]
+        plain[:, FEATURE_NAMES.index(name)]
         for name in ("prevalence", "core_difference", "largest_difference")
     )
     excess = p - shares * one_kind
-    distance = of_kinds[..., PROFILE.index("mean_distance")]
+    distance = of_kinds[..., FEATURE_NAMES.index("mean_distance")]
     ratios = p / shares
     common, heterogeneity = _heterogeneity(p, gap, shares)
     total = np.minimum(p.sum(axis=0), 1)
@@ -87,7 +91,7 @@ def profile_kinds(
         *np.quantile(ratios, RATIO_QUANTILES, axis=0),
         *(np.log1p(heterogeneity), np.full(n, np.log(len(sizes)))),
         *(np.full(n, np.log(size)) for size in (sizes.min(), np.median(sizes))),
-        *(np.median(difference, axis=0), np.median(null, axis=0), np.full(n, float(told))),
+        *(np.median(difference, axis=0), np.median(null, axis=0), np.full(n, float(named_by_user))),
         np.log(np.maximum(total, 0.005) / np.maximum(one_kind, 0.005)).clip(-2, 4),
         ((total - one_kind) / np.maximum(together, 0.01)).clip(-3, 10),
         np.log1p((ratios > 2 * np.maximum(one_kind, 0.001)).sum(axis=0)),

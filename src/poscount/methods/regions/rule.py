@@ -22,33 +22,35 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from poscount.checks.few_positives import FEWEST_POSITIVES
-from poscount.methods.regions.region_kernel import kernel
-from poscount.methods.regions.region_layout import (
+from poscount.methods.regions.features import RegionFeatures
+from poscount.methods.regions.layout import (
     CORE,
     LARGEST_SHARE,
     SMALLEST_SHARE,
     CutNames,
     RegionLayout,
 )
-from poscount.methods.regions.region_profile import RegionProfile
+from poscount.methods.regions.rule_kernels import kernel
 from poscount.seeds import stream
 
 BANDWIDTH = 0.7
 N_PAIRS = 10
 LARGEST_NULL_RATIO = 1.2
 SMALLEST_CURVATURE = 0.05
-# A word is gone if the sample has less than so much of what it would have if all were positives,
+# A category has vanished if the sample has less than so much of what it would have if all were positives,
 # and so many of the positives have it.
 HARDLY, FREQUENT = 0.05, 0.1
 
 
-class Decision(NamedTuple):
+@dataclass(frozen=True)
+class RegionEstimates:
     """What the regions say about each sample.
 
     Attributes
@@ -63,6 +65,10 @@ class Decision(NamedTuple):
         Weight of each region.
     bounds : tuple of three ndarrays of shape (n_samples, n_regions)
         Ratio, lower and upper bound of each region.
+    null_ratio : ndarray
+        The ratio in samples of positives alone.
+    exponent : int
+        Of the correction by it.
     """
 
     ratio: np.ndarray
@@ -73,6 +79,23 @@ class Decision(NamedTuple):
     region_high: np.ndarray
     weights: np.ndarray
     bounds: tuple[np.ndarray, np.ndarray, np.ndarray]
+    null_ratio: np.ndarray | float = 1.0
+    exponent: int = 2
+
+    @functools.cached_property
+    def prevalence(self) -> np.ndarray:
+        """The ratio, stretched so that samples of positives alone give 1.
+
+        The smaller the ratio, the smaller the effect of choosing among many regions, and the less
+        it is stretched.
+        """
+        near_one = np.minimum(1, self.ratio / self.null_ratio) ** self.exponent
+        return np.minimum(1, self.ratio * (1 + (1 / self.null_ratio - 1) * near_one))
+
+    @functools.cached_property
+    def gap(self) -> np.ndarray:
+        """How far the smallest upper bound is above the ratio."""
+        return np.maximum(self.region_high - self.ratio, 0)
 
 
 def bounds(
@@ -132,7 +155,7 @@ def decide(
     in_positives: np.ndarray,
     n_labeled: int,
     noise: np.ndarray | float = 0.0,
-) -> Decision:
+) -> RegionEstimates:
     """Find the smallest bound and the weighted ratio near it; parameters as in `bounds`."""
     of_regions = bounds(in_sample, n_unlabeled, in_positives, n_labeled, noise)
     ratios, lower, upper = of_regions
@@ -149,7 +172,7 @@ def decide(
         in_sample, n_unlabeled, in_positives / n_labeled, upper, high, width
     )
     together = np.maximum(of_sample.sum(axis=1) / of_positives.sum(axis=1), 0)
-    return Decision(together, region, share, ratio, low, high, weights, of_regions)
+    return RegionEstimates(together, region, share, ratio, low, high, weights, of_regions)
 
 
 def _weigh(
@@ -191,36 +214,10 @@ class RegionCounts(NamedTuple):
     n_rows: np.ndarray
     noise: np.ndarray | None = None
 
-    def of_samples(self, chosen: slice) -> RegionCounts:
-        """Those of some of the samples."""
-        noise = None if self.noise is None else self.noise[chosen]
-        return RegionCounts(self.in_cuts[chosen], self.n_rows[chosen], noise)
-
-
-class RegionEstimates(NamedTuple):
-    """What the rule finds, for each sample.
-
-    Attributes
-    ----------
-    prevalence : ndarray
-    null_ratio : ndarray
-        The ratio in samples of positives alone.
-    gap : ndarray
-        How far the smallest upper bound is above the ratio.
-    decision : Decision
-        What the regions say.
-    """
-
-    prevalence: np.ndarray
-    null_ratio: np.ndarray
-    gap: np.ndarray
-    decision: Decision
-
-    def without_regions(self) -> RegionEstimates:
-        """The same without what is said about every region, which takes memory."""
-        nothing = np.empty((len(self.gap), 0))
-        decision = self.decision._replace(weights=nothing, bounds=(nothing, nothing, nothing))
-        return self._replace(decision=decision)
+    @property
+    def marginal_counts(self) -> np.ndarray:
+        """Rows in every cut at any score, of shape (n_samples, n_cuts)."""
+        return self.in_cuts[..., 0, 1:]
 
 
 class RegionBounds(NamedTuple):
@@ -246,7 +243,7 @@ class RegionBounds(NamedTuple):
     high: float
 
 
-class Regions:
+class RegionRule:
     """The regions of a set of positives, and the rule from counts in them to prevalences.
 
     Parameters
@@ -293,42 +290,31 @@ class Regions:
         self.in_positives = self._positives_in_cuts.ravel()[self.indices]
         self._nulls: dict[int, float] = {}
 
-    def with_learned_score(self, bins: np.ndarray, exponent: int) -> Regions:
+    def with_learned_score(self, bins: np.ndarray, exponent: int) -> RegionRule:
         """Add the cuts of a learned score, in which the positives have these bins."""
         layout = dataclasses.replace(self.layout, learned=True)
         binned = np.column_stack([self.binned, bins])
-        return Regions(layout, binned, self.names, self.seed, exponent)
+        return RegionRule(layout, binned, self.names, self.seed, exponent)
 
     @property
     def enough_positives(self) -> bool:
         """Whether there are enough positives, and regions, for the rule."""
         return len(self.binned) >= FEWEST_POSITIVES and len(self.indices) >= 2
 
-    def read_tables(self, tables: np.ndarray, n_rows: np.ndarray) -> RegionCounts:
-        """Rows in the regions, from tables of counts of shape (n_samples, cells, columns)."""
-        return RegionCounts(self.layout.in_cuts(tables), n_rows)
-
     def count_rows(self, binned: np.ndarray) -> RegionCounts:
         """Rows in the regions, from the score cell and the bins of every row of one sample."""
         table = self.layout.tabulate(binned[:, 0], binned[:, 1:])
-        return self.read_tables(table[np.newaxis], np.array([len(binned)]))
+        return RegionCounts(self.layout.in_cuts(table[np.newaxis]), np.array([len(binned)]))
 
-    def find(self, counts: RegionCounts) -> RegionEstimates:
-        """Prevalences of samples from their counts."""
+    def estimate(self, counts: RegionCounts) -> RegionEstimates:
+        """What the regions say about samples, from their counts."""
         n_rows = counts.n_rows[:, np.newaxis]
         # C order, so that a group gets the bits that it gets alone.
         used = np.ascontiguousarray(self._used(counts.in_cuts))
-        decision = decide(
-            used, n_rows, self.in_positives, len(self.binned), self._used_noise(counts)
-        )
+        found = decide(used, n_rows, self.in_positives, len(self.binned), self._used_noise(counts))
         sizes, which = np.unique(counts.n_rows, return_inverse=True)
         null = np.array([self.null_ratio(grid_point(n)) for n in sizes.tolist()])[which]
-        return RegionEstimates(
-            calibrated(decision.ratio, null, self.exponent),
-            null,
-            np.maximum(decision.region_high - decision.ratio, 0),
-            decision,
-        )
+        return dataclasses.replace(found, null_ratio=null, exponent=self.exponent)
 
     def ratios(self, counts: RegionCounts, weights: np.ndarray) -> np.ndarray:
         """Weighted ratio of each sample, with weights given by the caller."""
@@ -348,17 +334,17 @@ class Regions:
         """
         values = self.layout.values(self.indices, weights)
         columns = self.layout.offsets + self.binned[:, 1:]
-        carried = values[self.binned[:, :1], columns].sum(axis=1)
-        return float(carried.var() / carried.mean() ** 2)
+        row_weight = values[self.binned[:, :1], columns].sum(axis=1)
+        return float(row_weight.var() / row_weight.mean() ** 2)
 
-    def words(self, region: int) -> str:
+    def describe(self, region: int) -> str:
         """Describe a region, given by its place in `indices`."""
-        return self.layout.words(int(self.indices[region]), self.names)
+        return self.layout.describe(int(self.indices[region]), self.names)
 
     @functools.cached_property
-    def profile(self) -> RegionProfile:
+    def features(self) -> RegionFeatures:
         """Sums up what the regions say about a sample."""
-        return RegionProfile(self.layout, self.indices, self.in_positives, len(self.binned))
+        return RegionFeatures(self.layout, self.indices, self.in_positives, len(self.binned))
 
     @functools.cached_property
     def _core_cuts(self) -> np.ndarray:
@@ -374,7 +360,7 @@ class Regions:
         return [
             (
                 features[self.layout.partition_of_cuts[cut]],
-                self.layout.cut_in_words(cut, self.names),
+                self.layout.describe_cut(cut, self.names),
             )
             for cut in self._core_cuts.tolist()
         ]
@@ -408,13 +394,13 @@ class Regions:
         of_samples, of_positives = in_cuts[:, 0, cuts], self._positives_in_cuts[0, cuts]
         return of_samples.reshape(len(in_cuts), *shape), of_positives.reshape(shape)
 
-    def absent_words(self, counts: RegionCounts) -> np.ndarray:
-        """Largest share of the positives with one word that hardly a row of a sample has.
+    def vanished_categories(self, counts: RegionCounts) -> np.ndarray:
+        """Largest share of the positives with one category that hardly a row of a sample has.
 
         Returns
         -------
         ndarray of shape (n_samples, n_categories)
-            0 where samples have all words that a tenth of the positives have.
+            0 where samples have all categories that a tenth of the positives have.
         """
         layout = self.layout
         cuts = layout.value_cuts[len(layout.gapped) :]
@@ -427,9 +413,10 @@ class Regions:
             found[:, j] = np.where(gone, shares, 0.0)[:, column == j].max(axis=1, initial=0.0)
         return found
 
-    def in_whole_cuts(self, in_cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of samples, and positives, in every cut at any score."""
-        return in_cuts[..., 0, 1:], self._positives_in_cuts[0, 1:]
+    @property
+    def marginal_positives(self) -> np.ndarray:
+        """Positives in every cut at any score, as `RegionCounts.marginal_counts` of samples."""
+        return self._positives_in_cuts[0, 1:]
 
     def _used(self, of_cuts: np.ndarray) -> np.ndarray:
         return of_cuts.reshape(len(of_cuts), -1)[:, self.indices]
@@ -459,8 +446,8 @@ class Regions:
         # At least half a row in and half a row out, so that every region has a ratio and a spread.
         in_positives = np.clip(counted[:N_PAIRS], 0.5, n_labeled - 0.5)
         n_rows = np.full((N_PAIRS, 1), n_unlabeled)
-        decision = decide(counted[N_PAIRS:], n_rows, in_positives, n_labeled)
-        return float(np.minimum(decision.ratio, LARGEST_NULL_RATIO).mean())
+        found = decide(counted[N_PAIRS:], n_rows, in_positives, n_labeled)
+        return float(np.minimum(found.ratio, LARGEST_NULL_RATIO).mean())
 
 
 def _redraw(n_rows: int, n_drawn: int, generator: np.random.Generator) -> np.ndarray:
@@ -481,16 +468,6 @@ def grid_point(n_unlabeled: int) -> int:
     [0, 2, 3, 20, 20, 20]
     """
     return round(2 * math.log2(n_unlabeled))
-
-
-def calibrated(ratio: np.ndarray, null: np.ndarray, exponent: int) -> np.ndarray:
-    """Prevalence from the ratio: stretched so that samples of positives alone give 1.
-
-    The smaller the ratio, the smaller the effect of choosing among many regions, and the less it is
-    stretched.
-    """
-    near_one = np.minimum(1, ratio / null) ** exponent
-    return np.minimum(1, ratio * (1 + (1 / null - 1) * near_one))
 
 
 def interval_from_gap(

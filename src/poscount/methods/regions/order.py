@@ -19,7 +19,7 @@ DECIMALS = 9
 FARTHEST = 1000.0
 
 
-class OwnOrder:
+class CanonicalOrder:
     """The order of the positives' columns, and a key by which any rows can be ordered.
 
     The key of a row is the fractional part of a weighted sum of its standardised values. It is
@@ -40,8 +40,8 @@ class OwnOrder:
     Examples
     --------
     >>> positives = np.random.default_rng(0).normal(size=(5, 2))
-    >>> order = OwnOrder(positives, seed=0)
-    >>> backwards = OwnOrder(positives[::-1, ::-1], seed=0)
+    >>> order = CanonicalOrder(positives, seed=0)
+    >>> backwards = CanonicalOrder(positives[::-1, ::-1], seed=0)
     >>> bool((order.keys(positives) == backwards.keys(positives[:, ::-1])).all())
     True
     """

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from poscount import compiling
-from poscount.methods.regions import tally_kernel
-from poscount.methods.regions.tally_numpy import NumpyTally, add_joint, bins_of
-from poscount.methods.regions.tally_plan import TallyPlan, TallyTarget
+from poscount.methods.regions import counting_kernel
+from poscount.methods.regions.counting_numpy import NumpyCounting, add_joint, bins_of
+from poscount.methods.regions.counting_plan import CountingPlan, CountingTarget
 from poscount.scorers import Mahalanobis
 from poscount.scorers.products import STACK_NUMBERS, Multiplier, put_rows, stacks
 
@@ -17,7 +17,7 @@ from poscount.scorers.products import STACK_NUMBERS, Multiplier, put_rows, stack
 COST_OF_GROUPS = 4
 
 
-class _Tally(Protocol):
+class _Counting(Protocol):
     """A way of counting."""
 
     def add(
@@ -27,18 +27,18 @@ class _Tally(Protocol):
     def finish(self) -> None: ...
 
 
-class RegionTally:
+class RegionCounting:
     """Counts rows by score cell and bin, and what lies outside; finds the bins of single rows.
 
     Parameters
     ----------
-    plan : TallyPlan
+    plan : CountingPlan
     scorer : Mahalanobis
     directions : ndarray of shape (n_design_columns, n_clusters)
         By which rows are multiplied to find the nearest cluster.
     """
 
-    def __init__(self, plan: TallyPlan, scorer: Mahalanobis, directions: np.ndarray) -> None:
+    def __init__(self, plan: CountingPlan, scorer: Mahalanobis, directions: np.ndarray) -> None:
         self.plan = plan
         self.scorer = scorer
         self.directions = directions
@@ -48,7 +48,7 @@ class RegionTally:
         block: np.ndarray,
         starts: np.ndarray | None,
         weights: np.ndarray | None,
-        flat: np.ndarray,
+        out: np.ndarray,
     ) -> np.ndarray:
         """Add the rows of a block to counts.
 
@@ -57,10 +57,10 @@ class RegionTally:
         block : ndarray of shape (n_rows, n_table_columns)
             Codes.
         starts : ndarray of int64, shape (n_rows,), or None
-            Where the counts of each row's group start in `flat`; None for one group.
+            Where the counts of each row's group start in `out`; None for one group.
         weights : ndarray of int64, shape (n_rows,), or None
             What each row counts; 1 if None.
-        flat : ndarray of int64
+        out : ndarray of int64
             Counts, which are added to.
 
         Returns
@@ -68,14 +68,14 @@ class RegionTally:
         ndarray of int64, shape (n_rows,)
             PAT cell of each row.
         """
-        places = np.empty(len(block), np.int64)
+        row_cells = np.empty(len(block), np.int64)
         work = block.size * (1 if starts is None and weights is None else COST_OF_GROUPS)
-        way = CompiledTally if compiling.worth_compiling(work) else NumpyTally
+        way = CompiledCounting if compiling.worth_compiling(work) else NumpyCounting
         design = self.plan.columns.design(block)
         # Only numbers without gaps are scored as they are.
         complete = design is block
-        target = TallyTarget(starts, weights, flat, places, complete)
-        tally: _Tally = way(self.plan, target)
+        target = CountingTarget(starts, weights, out, row_cells, complete)
+        counting: _Counting = way(self.plan, target)
         score_stack = self.scorer.stack_scorer()
         multiply = Multiplier(self.directions)
         memory = None
@@ -90,9 +90,9 @@ class RegionTally:
                 if not complete:
                     put_rows(block[rows], codes)
                 scores = score_stack(stack, centred)
-                tally.add(rows, codes, scores, multiply(centred))
-        tally.finish()
-        return places
+                counting.add(rows, codes, scores, multiply(centred))
+        counting.finish()
+        return row_cells
 
     def bins(self, block: np.ndarray) -> np.ndarray:
         """Bins of rows in all partitions: uint8, shape (n_partitions, n_rows)."""
@@ -112,22 +112,22 @@ class RegionTally:
         return np.concatenate(found, axis=1)
 
 
-class CompiledTally:
-    """As `NumpyTally`, in machine code."""
+class CompiledCounting:
+    """As `NumpyCounting`, in machine code."""
 
-    def __init__(self, plan: TallyPlan, target: TallyTarget) -> None:
+    def __init__(self, plan: CountingPlan, target: CountingTarget) -> None:
         self._kernel = compiling.compiled(
-            tally_kernel.tally, tally_kernel.SIGNATURE, tally_kernel.INTEGERS
+            counting_kernel.count_stack, counting_kernel.SIGNATURE, counting_kernel.INTEGERS
         )
         self._target = target
         # joblib may have mapped a model's arrays, which are then not writable, and the kernel is
         # compiled for those that are.
         self._of_plan = tuple(
             np.require(value, requirements="W") if isinstance(value, np.ndarray) else value
-            for value in plan[: TallyPlan._fields.index("columns")]
+            for value in plan[: CountingPlan._fields.index("columns")]
         )
         kinds = (np.int64, np.int64, np.int64, np.float64, np.uint8)
-        self._work = tuple(np.empty(tally_kernel.AT_ONCE, kind) for kind in kinds)
+        self._work = tuple(np.empty(counting_kernel.AT_ONCE, kind) for kind in kinds)
         self._plan = plan
         self._joined = target.complete and target.starts is None and target.weights is None
         n_cells = [n for _, n in plan.together] if self._joined else []
@@ -139,22 +139,22 @@ class CompiledTally:
 
     def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:
         """Count the rows of a stack."""
-        starts, weights, flat, all_places, complete = self._target
-        places = all_places[rows]
+        starts, weights, out, all_places, complete = self._target
+        row_cells = all_places[rows]
         self._kernel(
             codes,
-            len(places),
+            len(row_cells),
             scores,
             nearness,
             # Whatever is not used has to be of the right type.
-            places if starts is None else starts[rows],
+            row_cells if starts is None else starts[rows],
             starts is not None,
-            places if weights is None else weights[rows],
+            row_cells if weights is None else weights[rows],
             weights is not None,
             complete,
             *self._of_plan,
-            flat,
-            places,
+            out,
+            row_cells,
             *(self._joined, self._together, self._joint_starts, self._joint, self._between),
             *self._work,
         )
@@ -162,6 +162,6 @@ class CompiledTally:
     def finish(self) -> None:
         """Add what was counted together to the counts of each partition."""
         if self._joined:
-            plan, flat = self._plan, self._target.flat
-            add_joint(plan, np.split(self._joint, self._joint_starts[1:-1]), flat)
-            np.add.at(flat, plan.ends[0] + plan.pat_cells, self._between)
+            plan, out = self._plan, self._target.out
+            add_joint(plan, np.split(self._joint, self._joint_starts[1:-1]), out)
+            np.add.at(out, plan.ends[0] + plan.pat_cells, self._between)

@@ -1,0 +1,149 @@
+"""Quantifiers that count rows in regions: what they have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from poscount.base import constraints
+from poscount.base.counting import CountingQuantifier
+from poscount.calibration.calibration import Calibration
+from poscount.counts.counts import Counts
+from poscount.data.rows import InputSupport
+from poscount.methods.regions.layout import CLUSTERINGS, N_SCORE_CELLS
+from poscount.methods.regions.part import RegionPart
+from poscount.methods.regions.targets import TargetRegions
+from poscount.methods.regions.view import PartView
+from poscount.storage import container
+from poscount.storage.schema import Field, Part, require, same_learned
+
+
+class RegionQuantifier(CountingQuantifier):
+    """Counts rows in the regions of one or several parts, and combines what the parts say.
+
+    A subclass learns the parts (`_learn`), lists them (`_counters`) and turns their counts into
+    estimates (`_estimate`).
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
+        "calibration": [str, Calibration],
+        "n_jobs": constraints.N_JOBS,
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    # So many samples and their regions stay in the cache.
+    _groups_at_once = 128
+    # PAT's first cell is below the core.
+    _first_core_cell = 1
+
+    confidence: float
+    calibration: str | Calibration
+
+    @property
+    @abstractmethod
+    def _counters(self) -> Sequence[RegionPart | TargetRegions]:
+        """What counts rows, in the order of the cells."""
+
+    def _input_support(self) -> InputSupport:
+        return super()._input_support()._replace(sparse=True, wide=True)
+
+    def _content_hash(self) -> str:
+        """Hash of the parts, and of how rows become blocks of numbers."""
+        names = getattr(self, "feature_names_in_", np.array([], dtype=object))
+        meta = {
+            "method": type(self).__name__,
+            "features": names.tolist(),
+            "parts": [counter.hash_ for counter in self._counters],
+            **self.columns_.described(),
+        }
+        arrays = {}
+        if hasattr(self, "projection_"):
+            arrays = {
+                "dimension": self.projection_.dimension_,
+                "weight": self.projection_.weight_,
+                "centre": self.projection_.location_,
+            }
+        return container.digest(meta, arrays)
+
+    @property
+    def _n_cells(self) -> int:
+        return sum(counter.n_cells for counter in self._counters)
+
+    def _count_block(
+        self,
+        counted: np.ndarray,
+        block: Any,
+        groups: np.ndarray | None,
+        weights: np.ndarray | None,
+    ) -> np.ndarray:
+        first_cell, score_cells = 0, []
+        for counter in self._counters:
+            score_cells.append(counter.count_into(counted, first_cell, block, groups, weights))
+            first_cell += counter.n_cells
+        return score_cells[0]
+
+    def _split(self, cells: np.ndarray) -> list[np.ndarray]:
+        """Cells of each counter, of shape (n_samples, n_cells)."""
+        ends = np.cumsum([counter.n_cells for counter in self._counters])
+        return np.split(cells, ends[:-1], axis=1)
+
+    def _score_cells(self, cells: np.ndarray) -> np.ndarray:
+        return self._counters[0].score_cells(cells)
+
+
+class PositivesQuantifier(RegionQuantifier):
+    """A region quantifier with a part for the positives of one target.
+
+    Attributes
+    ----------
+    part_ : RegionPart
+        What was learned of the positives.
+    """
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {"part_": Part("RegionPart")}
+
+    part_: RegionPart
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless the part is of the model's own columns."""
+        super().check_learned()
+        same = same_learned(self.part_.columns_, self.model_columns)
+        require(same, "its regions are of other columns.")
+
+    def _learn_part(self, codes: np.ndarray) -> None:
+        projected = hasattr(self, "projection_")
+        self.part_ = RegionPart().fit_codes(
+            codes, self.model_columns, self.seed_, projected=projected
+        )
+        self.n_labeled_ = self.part_.n_labeled_
+
+    def _view(self, *counts: Counts) -> PartView:
+        """What the regions of the positives say about samples, from their counts."""
+        cells, n_rows = self._rows_of(*counts)
+        return self.part_.view(cells[:, : self.part_.n_cells], n_rows)
+
+    def _scores(self, block: Any) -> np.ndarray:
+        return self.part_.scores(block)
+
+    @property
+    def _posterior_shares(self) -> np.ndarray:
+        cells = _joint_cell(self.part_.binned_)
+        return np.bincount(cells, minlength=N_SCORE_CELLS * CLUSTERINGS[-1]) / len(cells)
+
+    def _posterior_cells(self, block: Any) -> np.ndarray:
+        return _joint_cell(self.part_.place(block))
+
+    def _posterior_rows(self, cells: np.ndarray) -> np.ndarray:
+        # The last columns are those of the last clustering.
+        tables = self.part_.tables(cells)
+        return tables[:, :, -CLUSTERINGS[-1] :].reshape(len(cells), -1)
+
+
+def _joint_cell(binned: np.ndarray) -> np.ndarray:
+    """Score cell and cluster, of four, in one number."""
+    return binned[:, 0].astype(np.intp) * CLUSTERINGS[-1] + binned[:, -1]

@@ -1,0 +1,349 @@
+"""SubclassRCQ: kinds of positives whose shares may change, counted one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from poscount.calibration.calibration import Calibration
+from poscount.calibration.files import chosen_calibrations
+from poscount.checks import Evidence, batch_warnings
+from poscount.counts.counts import Counts
+from poscount.data.rows import Rows
+from poscount.errors import InputError
+from poscount.methods.regions.estimate import estimate_part, null_estimates
+from poscount.methods.regions.features import FEATURE_NAMES
+from poscount.methods.regions.part import RegionPart
+from poscount.methods.regions.quantifier import PositivesQuantifier
+from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES, subclass_features
+from poscount.methods.regions.subclasses import (
+    Subclasses,
+    clustered_subclasses,
+    separation,
+    take_column,
+)
+from poscount.methods.regions.view import PartView
+from poscount.results.estimates import Estimates
+from poscount.storage import container
+from poscount.storage.schema import (
+    Field,
+    ListOf,
+    MayLack,
+    Number,
+    OrNone,
+    Part,
+    Text,
+    require,
+    same_learned,
+)
+
+__all__ = ["SubclassRCQ"]
+
+# Warnings of the positives as one kind that the sum makes anew, and those that it answers: a kind
+# that has become more frequent is no longer a reason to doubt.
+_REPLACED = ("wide-interval", "unlike-experience", "core-differs", "pat-disagrees")
+
+
+class SubclassRCQ(PositivesQuantifier):
+    """RCQ for positives of several kinds, whose shares may change between positives and sample.
+
+    Seasons, stages, sites: if a kind is more frequent in the sample than among the labelled
+    positives, `RCQ` is misled. Here each kind is counted by regions of its own, and the prevalence
+    is a calibrated sum over kinds. It assumes that nothing else looks like any of the kinds: a sum
+    cannot tell a kind that has become frequent from a look-alike.
+
+    Parameters
+    ----------
+    subclasses : int, "auto" or str, default="auto"
+        A number of kinds, which are then found as clusters; "auto" for as many as there are
+        positives for; or the name of the column of the positives that names the kind of each,
+        which then is no feature.
+    confidence : float, default=0.95
+        Level of the interval.
+    calibration : {"experience", "null"}, path or Calibration, default="experience"
+        As in `RCQ`; that of the sum over kinds has been learned from tasks with and without drift.
+    n_jobs : int, optional
+        Number of threads for counting; -1 uses all cores. The result does not depend on it.
+    random_state : int, RandomState, Generator or None
+        Seed of everything random.
+
+    Attributes
+    ----------
+    part_ : RegionPart
+        What was learned of all positives together.
+    subclass_parts_ : list of RegionPart
+        What was learned of each kind; empty if the positives are counted as one kind.
+    subclass_names_ : list of str
+        Names of the kinds; "kind 1", the one with most positives, and so on for clusters.
+    separation_ : float
+        How far apart the kinds are (`poscount.methods.regions.subclasses.separation`).
+    calibration_, sum_calibration_ : Calibration or None
+        The calibrations of one kind, and of the sum over kinds.
+    seed_ : int
+        Seed of everything random.
+    n_labeled_ : int
+        Number of positives.
+
+    Notes
+    -----
+    `details` are those of `RCQ`, and `kinds`, a list with the `name` of each kind, its number of
+    `positives`, and its `prevalence`, `low` and `high`; `one_kind`, the prevalence if all positives
+    are counted as one kind; and `heterogeneity`, which is about 1 if the kinds have the same shares
+    in the sample as among the positives, and larger if they do not
+    (`poscount.methods.regions.subclass_features`). The prevalences of the kinds add up to the
+    prevalence. Counting takes as much longer as there are kinds, up to 12 with "auto". With fewer
+    than 80 positives "auto" counts them as one kind.
+
+    Examples
+    --------
+    Half of the positives are around 0, half around 3, but all those in the sample around 0:
+
+    >>> import numpy as np
+    >>> from poscount import SubclassRCQ
+    >>> rng = np.random.default_rng(0)
+    >>> def around(centre, n):
+    ...     return rng.normal(size=(n, 3)) + centre
+    >>> positives = np.vstack([around(0, 250), around(3, 250)])
+    >>> sample = np.vstack([around(0, 400), around(9, 600)])
+    >>> answer = SubclassRCQ(2, random_state=0).fit(positives).quantify(sample)
+    >>> one, other = (kind["prevalence"] for kind in answer.details["kinds"])
+    >>> 0.4 in answer.interval, bool(min(one, other) < 0.05)
+    (True, True)
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        **PositivesQuantifier._parameter_constraints,
+        "subclasses": [Integral, str],
+    }
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "subclass_parts_": ListOf(Part("RegionPart")),
+        "subclass_names_": ListOf(Text(), distinct=True),
+        "separation_": MayLack(Number()),
+        "calibration_": OrNone(Part("Calibration")),
+        "sum_calibration_": OrNone(Part("Calibration")),
+    }
+
+    calibration_: Calibration | None
+    sum_calibration_: Calibration | None
+
+    def __init__(
+        self,
+        subclasses: int | str = "auto",
+        *,
+        confidence: float = 0.95,
+        calibration: str | Calibration = "experience",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.subclasses = subclasses
+        self.confidence = confidence
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless every kind has a name and regions of the model's own columns."""
+        super().check_learned()
+        n_parts = len(self.subclass_parts_)
+        require(len(self.subclass_names_) == max(n_parts, 1), "a kind of positives has no name.")
+        require(
+            n_parts != 1 and hasattr(self, "separation_") == bool(n_parts), "a kind is missing."
+        )
+        for part in self.subclass_parts_:
+            same = same_learned(part.columns_, self.model_columns) and part.rule.enough_positives
+            require(same, "a kind is not one of its own.")
+        if self.calibration_ is not None:
+            self.calibration_.check_for("RCQ", FEATURE_NAMES)
+        if self.sum_calibration_ is not None:
+            self.sum_calibration_.check_for("RCQ-kinds", SUBCLASS_FEATURES)
+
+    @property
+    def _column(self) -> str | None:
+        """The column of the positives that names kinds, if there is one."""
+        named = isinstance(self.subclasses, str) and self.subclasses != "auto"
+        return str(self.subclasses) if named else None
+
+    def _split_labels(
+        self, positives: Any, features: Sequence[str] | None
+    ) -> tuple[Any, Sequence[str] | None]:
+        self._named_by_user: Subclasses | None = None
+        if self._column is not None:
+            taken = take_column(positives, features, self._column, "kind", "subclasses")
+            positives, features, self._named_by_user = taken
+        return positives, features
+
+    def _learn(self, rows: Rows) -> None:
+        codes = np.asarray(rows.to_array(), np.float64)
+        self._learn_part(codes)
+        both = chosen_calibrations(self.calibration, "RCQ", "RCQ-kinds")
+        self.calibration_, self.sum_calibration_ = both
+        design = np.ascontiguousarray(self.model_columns.design(codes))
+        found = self._named_by_user or clustered_subclasses(design, self.subclasses, self.seed_)
+        self._learn_subclasses(codes, design, found)
+        self.hash_ = container.digest(
+            {"all": self._content_hash(), "names": self.subclass_names_}, {}
+        )
+
+    def _learn_subclasses(self, codes: np.ndarray, design: np.ndarray, found: Subclasses) -> None:
+        self.__dict__.pop("separation_", None)
+        self.subclass_names_, self.subclass_parts_ = found.names, []
+        if len(found.names) == 1:
+            return
+        parts = []
+        for k, name in enumerate(found.names):
+            chosen = found.codes == k
+            part = self._part_of(codes[chosen]) if np.ptp(design[chosen], axis=0).any() else None
+            if part is not None and part.rule.enough_positives:
+                parts.append(part)
+            elif self.subclasses == "auto":
+                self.subclass_names_ = ["all"]
+                return
+            else:
+                raise InputError(
+                    f"The {np.count_nonzero(chosen)} positives of {name} are too much alike to be "
+                    "counted as a kind of their own: put them together with another kind.",
+                    option="subclasses",
+                )
+        self.subclass_parts_ = parts
+        self.separation_ = separation(design, found.codes, self.seed_)
+
+    def _part_of(self, codes: np.ndarray) -> RegionPart:
+        projected = hasattr(self, "projection_")
+        return RegionPart().fit_codes(codes, self.model_columns, self.seed_, projected=projected)
+
+    @property
+    def _counters(self) -> Sequence[RegionPart]:
+        return [self.part_, *self.subclass_parts_]
+
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int) -> Estimates:
+        views = self._views(cells, n_rows)
+        as_one = estimate_part(views[0], self.calibration_, self.confidence)
+        if not self.subclass_parts_:
+            return self._of_one_kind(as_one)
+        features = self._sum_features(views)
+        total, unfamiliar = self._sum_estimates(features)
+        of_kinds = [self._kind_estimates(view) for view in views[1:]]
+        column = SUBCLASS_FEATURES.index
+        assert total.high is not None  # by either calibration
+        evidence = Evidence(
+            len(n_rows),
+            n_labeled=self.n_labeled_,
+            low=total.low,
+            high=total.high,
+            level=self.confidence,
+            gap=features[:, column("kinds_gap")],
+            unlike_training=unfamiliar,
+        )
+        bound = np.minimum(1.0, features[:, column("kinds_high")])
+        details = {
+            **as_one.details,
+            **total.details,
+            "bound": np.maximum(total.value, bound),
+            "one_kind": as_one.value,
+            "heterogeneity": np.expm1(features[:, column("log_heterogeneity")]),
+            "kinds": lambda i: self._shares_of_kinds(of_kinds, i, float(total.value[i])),
+        }
+        kept = as_one.warnings.without(_REPLACED)  # type: ignore[union-attr]
+        return replace(total, details=details, warnings=batch_warnings(evidence) + kept)
+
+    def _views(self, cells: np.ndarray, n_rows: np.ndarray) -> list[PartView]:
+        pairs = zip(self._counters, self._split(cells), strict=True)
+        return [part.view(of_part, n_rows) for part, of_part in pairs]
+
+    def _sum_features(self, views: Sequence[PartView]) -> np.ndarray:
+        """What the sum's calibration looks at, a line for each sample."""
+        plain, *of_kinds = (view.features for view in views)
+        sizes = np.array([part.n_labeled_ for part in self.subclass_parts_])
+        named = self._column is not None
+        return subclass_features(plain, np.array(of_kinds), sizes, self.separation_, named)
+
+    def _features(self, *counts: Counts) -> np.ndarray:
+        """What the sum's calibration looks at, from the counts of samples."""
+        return self._sum_features(self._views(*self._rows_of(*counts)))
+
+    def _sum_estimates(self, features: np.ndarray) -> tuple[Estimates, np.ndarray]:
+        """Estimates for all kinds together, and which samples are unlike all training.
+
+        Whatever was trained, intervals reach up to the sum over kinds, which is right if kinds have
+        drifted: no sample rules that out.
+        """
+        p, total, ratio, gap = (
+            features[:, SUBCLASS_FEATURES.index(name)]
+            for name in ("prevalence", "kinds", "kinds_ratio", "kinds_gap")
+        )
+        if self.sum_calibration_ is None:
+            found, unfamiliar = (
+                null_estimates(p, ratio, gap, self.confidence),
+                np.zeros(len(p), bool),
+            )
+        else:
+            found, unfamiliar = self.sum_calibration_.estimate(
+                features, SUBCLASS_FEATURES, self.confidence
+            )
+        assert found.high is not None  # by either calibration
+        return replace(found, high=np.maximum(found.high, total)), unfamiliar
+
+    def _kind_estimates(self, view: PartView) -> Estimates:
+        """Estimates for one kind by itself, from its features, which are rounded."""
+        p, ratio, gap = (
+            view.features[:, FEATURE_NAMES.index(name)] for name in ("prevalence", "ratio", "gap")
+        )
+        null = null_estimates(p, ratio, gap, self.confidence)
+        if self.calibration_ is None:
+            return null
+        trained, unfamiliar = self.calibration_.estimate(
+            view.features, FEATURE_NAMES, self.confidence
+        )
+        return trained.widened_by(null, below=unfamiliar)
+
+    def _of_one_kind(self, estimates: Estimates) -> Estimates:
+        def kinds_of(i: int) -> list[dict[str, Any]]:
+            interval = estimates.interval(i)
+            assert interval is not None  # RCQ always has one
+            return [
+                {
+                    "name": self.subclass_names_[0],
+                    "positives": self.n_labeled_,
+                    "prevalence": float(estimates.value[i]),
+                    "low": interval.low,
+                    "high": interval.high,
+                }
+            ]
+
+        return replace(estimates, details={**estimates.details, "kinds": kinds_of})
+
+    def _shares_of_kinds(
+        self, of_kinds: Sequence[Estimates], i: int, total: float
+    ) -> list[dict[str, Any]]:
+        """Shares of all kinds in sample `i`, which add up to `total`.
+
+        What each kind's own regions say is stretched, because the sum knows better: the regions of
+        neighbouring kinds count some rows twice. Ends stay where they are, unless the share would
+        be outside.
+        """
+        sizes = [part.n_labeled_ for part in self.subclass_parts_]
+        ends = [kind.interval(i) for kind in of_kinds]
+        values = np.array([kind.value[i] for kind in of_kinds])
+        if not values.any():
+            values = np.array([end.high for end in ends if end])
+        if not values.any():
+            values = np.array(sizes, float)
+        values = np.minimum(values * (total / values.sum()), total)
+        return [
+            {
+                "name": name,
+                "positives": int(size),
+                "prevalence": float(value),
+                "low": min(end.low, float(value)),
+                "high": max(end.high, float(value)),
+            }
+            for name, size, value, end in zip(
+                self.subclass_names_, sizes, values, ends, strict=True
+            )
+            if end is not None  # which it never is
+        ]

@@ -1,0 +1,159 @@
+"""What the regions of one part say about samples: everything that follows from their counts, once."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poscount.checks import (
+    ColumnEvidence,
+    Evidence,
+    PositiveColumns,
+    UnknownValues,
+    column_evidence,
+)
+from poscount.checks.columns import has_a_scale
+from poscount.checks.core_differs import core_difference
+from poscount.checks.overlap import core_excess
+from poscount.methods.pat import tail_ratios
+from poscount.methods.regions.layout import PAT_SHARES
+from poscount.methods.regions.rule import RegionBounds, RegionCounts, RegionEstimates, RegionRule
+
+if TYPE_CHECKING:
+    from poscount.methods.regions.part import RegionPart, SideCounts
+
+
+class PartView:
+    """Samples as one part sees them; each thing is computed when it is first asked for.
+
+    Parameters
+    ----------
+    part : RegionPart
+    rule : RegionRule
+        That of the part, or one that has more regions.
+    counts : RegionCounts
+        Rows of the samples in these regions.
+    side : SideCounts
+        What else was counted of them.
+    more_features : ndarray of shape (n_samples, n_more), optional
+        What a calibration looks at besides the features of the regions.
+    """
+
+    def __init__(
+        self,
+        part: RegionPart,
+        rule: RegionRule,
+        counts: RegionCounts,
+        side: SideCounts,
+        more_features: np.ndarray | None = None,
+    ) -> None:
+        self.part = part
+        self.rule = rule
+        self.counts = counts
+        self.side = side
+        self.more_features = more_features
+
+    def __len__(self) -> int:
+        return len(self.counts.n_rows)
+
+    def with_counts(self, counts: RegionCounts) -> PartView:
+        """The same samples with other rows in the regions."""
+        return PartView(self.part, self.rule, counts, self.side, self.more_features)
+
+    @functools.cached_property
+    def found(self) -> RegionEstimates:
+        """Ratios, bounds and the uncalibrated prevalence."""
+        return self.rule.estimate(self.counts)
+
+    def most_informative_regions(self, n_regions: int = 15) -> list[RegionBounds]:
+        """The regions with the smallest bounds for the first sample, smallest first.
+
+        Empty if there are too few positives for regions.
+        """
+        if not self.rule.enough_positives:
+            return []
+        ratio, low, high = (values[0] for values in self.found.bounds)
+        share = self.rule.in_positives / self.part.n_labeled_
+        return [
+            RegionBounds(
+                self.rule.describe(i),
+                float(share[i]),
+                float(ratio[i]),
+                float(low[i]),
+                float(high[i]),
+            )
+            for i in np.argsort(high, kind="stable")[:n_regions].tolist()
+        ]
+
+    @functools.cached_property
+    def pat_curve(self) -> np.ndarray:
+        """PAT's ratio at each of its thresholds, of shape (n_samples, 51)."""
+        return tail_ratios(self.side.pat_cells, PAT_SHARES)
+
+    @functools.cached_property
+    def pat(self) -> np.ndarray:
+        """PAT's estimate with the same score, before its cap at 1."""
+        return np.median(self.pat_curve, axis=-1)
+
+    @functools.cached_property
+    def core_excess(self) -> np.ndarray:
+        """How overfull the core of the positives is (`poscount.checks.overlap`)."""
+        return core_excess(self.pat, self.part.n_labeled_, self.counts.n_rows)
+
+    @functools.cached_property
+    def core_difference(self) -> np.ndarray:
+        """How differently the cores of samples and positives are spread."""
+        rule = self.rule
+        return core_difference(*rule.core(self.counts.in_cuts), *rule.core_of_positives)
+
+    @functools.cached_property
+    def features(self) -> np.ndarray:
+        """What a calibration looks at, a line for each sample."""
+        of_regions = self.rule.features.of_view(self)
+        if self.more_features is None:
+            return of_regions
+        return np.column_stack([of_regions, self.more_features])
+
+    @functools.cached_property
+    def evidence(self) -> Evidence:
+        """What the checks see of the samples before their prevalences are known."""
+        part, missing = self.part, self.side.missing
+        absent = np.zeros(missing.missing.shape)
+        absent[:, part.categories_] = self.rule.vanished_categories(self.counts)
+        known = Evidence(
+            len(self),
+            n_labeled=part.n_labeled_,
+            feature_names=part.columns_.design_names,
+            unknown_values=UnknownValues(part.columns_, *missing, self.counts.n_rows, absent),
+            core_share=self.rule.core_shares(self.counts),
+        )
+        return known if part.projected_ else known.having(columns=self._columns())
+
+    def _columns(self) -> ColumnEvidence:
+        part, n_labeled = self.part, self.part.n_labeled_
+        # Derived numbers have no units that could be wrong. They are the last numbers, and the
+        # design matrix begins with the numbers.
+        n = len(part.range_limits_) - part.n_derived_
+        given = part.features_ < n
+        cut = part.features_[given]
+        below, positives_below = (
+            values[..., given, :] for values in self.rule.below(self.counts.in_cuts)
+        )
+        share, zeros = positives_below / n_labeled, part.zeros_[:n] / n_labeled
+        varying = np.ones(n, bool)
+        varying[part.scorer_.constant_[part.scorer_.constant_ < n]] = False
+        judged = varying & has_a_scale(share, cut, zeros)
+        # The limits that are nearest, below and above.
+        ranges = part.range_limits_[:n, [0, part.range_limits_.shape[1] // 2]]
+        signs = np.sign(part.scorer_.location_[cut])
+        positives = PositiveColumns(ranges, zeros, varying, judged, cut, share, signs)
+        in_ranges = self.side.ranges
+        return column_evidence(
+            positives,
+            in_ranges.farther[:, :n],
+            in_ranges.zeros[:, :n],
+            below,
+            self.counts.n_rows,
+        )

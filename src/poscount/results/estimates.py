@@ -1,0 +1,110 @@
+"""What a rule says about samples, before prevalences are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from poscount.results.prevalence import Interval
+from poscount.results.verdict import AnswerWarning
+
+
+class SampleWarnings(Protocol):
+    """Warnings of several samples (`poscount.checks.BatchWarnings`)."""
+
+    def __getitem__(self, i: int, /) -> tuple[AnswerWarning, ...]:
+        """Warnings of one sample."""
+
+    def grades(self, likely_error: np.ndarray | None) -> np.ndarray:
+        """Grades of the verdicts of all samples."""
+
+    def codes(self) -> np.ndarray:
+        """Codes of the warnings of all samples, with spaces between them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimates:
+    """What a rule says about samples: columns with an entry for each of them.
+
+    Attributes
+    ----------
+    value : ndarray of shape (n_samples,)
+        Prevalences, in [0, 1].
+    low, high : ndarray of shape (n_samples,), optional
+        Ends of their intervals; None for a method without.
+    level : float
+        Of the intervals.
+    details : mapping of str to sequence or callable
+        Intermediate results of the method: a column, or a function from the place of a sample to
+        its entry, for what takes long to make and is seldom asked for.
+    warnings : SampleWarnings
+        Reasons to doubt them.
+    """
+
+    value: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    level: float = 0.95
+    details: Mapping[str, Any] = field(default_factory=dict)
+    warnings: SampleWarnings | Sequence[tuple[AnswerWarning, ...]] = ()
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def interval(self, i: int) -> Interval | None:
+        """Interval of sample `i`."""
+        if self.low is None or self.high is None:
+            return None
+        return Interval(float(self.low[i]), float(self.high[i]), self.level)
+
+    def details_of(self, i: int) -> dict[str, Any]:
+        """Details of sample `i`."""
+        return {name: _entry(column, i) for name, column in self.details.items()}
+
+    def warnings_of(self, i: int) -> tuple[AnswerWarning, ...]:
+        """Warnings of sample `i`."""
+        return self.warnings[i] if self.warnings else ()
+
+    def widened_by(self, other: Estimates, *, below: np.ndarray) -> Estimates:
+        """The same with intervals that reach as high as those of others; as low only `below`.
+
+        Parameters
+        ----------
+        other : Estimates
+            Of the same samples.
+        below : ndarray of bool, shape (n_samples,)
+            Whose intervals also reach as low.
+        """
+        assert self.low is not None
+        assert self.high is not None
+        assert other.low is not None
+        assert other.high is not None
+        low = np.where(below, np.minimum(self.low, other.low), self.low)
+        return replace(self, low=low, high=np.maximum(self.high, other.high))
+
+    @property
+    def likely_error(self) -> np.ndarray | None:
+        """What the verdict is made of; None if the method does not predict it."""
+        known = self.details.get("likely_error")
+        return known if isinstance(known, np.ndarray) else None
+
+
+def single_estimate(value: float, details: Mapping[str, Any]) -> Estimates:
+    """What a rule says about one sample.
+
+    Examples
+    --------
+    >>> single_estimate(0.25, {"ratio": 0.2}).details_of(0)
+    {'ratio': 0.2}
+    """
+    columns = {name: [entry] for name, entry in details.items()}
+    return Estimates(value=np.array([value]), details=columns)
+
+
+def _entry(column: Any, i: int) -> Any:
+    if callable(column):
+        return column(i)
+    return column[i].item() if isinstance(column, np.ndarray) and column.ndim == 1 else column[i]
