@@ -27,6 +27,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
 
 import poscount
+import poscount.results.prevalence
 from answer_calls import (
     SEED,
     alarms,
@@ -641,7 +642,7 @@ def formulas() -> Answers:
         "prevalence_from_label_frequency",
         "prevalence_from_joint_prior",
     ):
-        yield name, [getattr(poscount, name)(x, 100, 700) for x in (0.05, 0.3, 1.0)]
+        yield name, [getattr(poscount.results.prevalence, name)(x, 100, 700) for x in (0.05, 0.3, 1.0)]
 
 
 def the_example() -> Answers:

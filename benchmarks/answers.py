@@ -29,7 +29,9 @@ from poscount import Prevalence
 
 # Keys of `details`, codes and other single words that have changed since the file of answers was
 # written: old to new.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {"unchecked": "skipped"}
+# Keys of what is said in sentences, which are not compared.
+SENTENCES = ("advice",)
 # How the names of answers begin that may differ from the file, such as "weighted: ".
 MAY_DIFFER: tuple[str, ...] = ()
 HASH = ": hash"
@@ -100,7 +102,7 @@ def differences(old: dict[str, Any], new: dict[str, Any], tolerance: float) -> I
 
 def _differences(old: Any, new: Any, tolerance: float, place: str) -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
-        old = {RENAMED.get(key, key): value for key, value in old.items()}
+        old = {RENAMED.get(key, key): value for key, value in old.items() if key not in SENTENCES}
         for key in sorted({*old, *new}):
             if key not in old or key not in new:
                 yield f"{place} {key}: only in the {'old' if key in old else 'new'}"

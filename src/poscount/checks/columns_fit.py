@@ -35,7 +35,7 @@ class _Excess(NamedTuple):
 
 
 def _excess(evidence: Evidence) -> _Excess:
-    columns, estimate = evidence.columns, evidence.estimate + evidence.gap
+    columns, estimate = evidence.columns, evidence.estimate + evidence.region_gap
     bounds = columns.by_columns, columns.by_all_but_two, columns.by_one_end
     return _Excess(*(bound - estimate for bound in bounds))
 

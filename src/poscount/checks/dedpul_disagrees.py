@@ -16,7 +16,7 @@ FEWEST_POSITIVES, FEWEST_ROWS = 60, 200
 
 def _units(evidence: Evidence) -> float:
     """DEDPUL's distance from RCQ, in RCQ's gaps."""
-    gap = max(float(evidence.gap[0]), SMALLEST_GAP)
+    gap = max(float(evidence.region_gap[0]), SMALLEST_GAP)
     return (evidence.dedpul - float(evidence.estimate[0])) / gap
 
 

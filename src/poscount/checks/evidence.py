@@ -73,11 +73,13 @@ class Evidence:
     level : float
         Of the intervals.
     gap : ndarray
-        How far the smallest upper bound is above the ratio that RCQ's estimate comes from.
+        How far the smallest upper bound is above the ratio, of an estimate that comes from regions.
     core_excess : ndarray
         How overfull the core of the positives is (`poscount.checks.overlap`).
     estimate, pat : ndarray
         RCQ's prevalence, and PAT's with the same score, before its cap at 1.
+    region_gap : ndarray
+        The gap of RCQ's regions, whatever the method of the estimate is.
     core_difference : ndarray
         How differently the cores of sample and positives are spread
         (`poscount.checks.core_differs`).
@@ -124,6 +126,7 @@ class Evidence:
     core_excess: np.ndarray
     estimate: np.ndarray
     pat: np.ndarray
+    region_gap: np.ndarray
     core_difference: np.ndarray
     core_dof: float
     disagreement: np.ndarray

@@ -59,7 +59,7 @@ def _sentence_about_zeros(evidence: Evidence, i: int) -> str:
 
 MISSING_CODE = Check(
     code="missing-code",
-    statistic=lambda evidence: evidence.columns.filled,
+    statistic=lambda evidence: np.abs(evidence.columns.filled),
     severity=_severity,
     sentence=_sentence,
     advice="Check whether it stands for a missing value; if so, remove these rows, or fill in "

@@ -166,9 +166,10 @@ def _add_regions(known: _Known, answer: Prevalence, view: RegionalView | None) -
             "estimate": np.array([float(view.answer)]),
             "core_dof": view.model.part_.core_dof_,
             "core_share": seen.core_share,
+            "region_gap": np.array([details["gap"]]),
             **{
                 name: np.array([details[name]])
-                for name in ("pat", "gap", "core_difference", "disagreement", "core_excess")
+                for name in ("pat", "core_difference", "disagreement", "core_excess")
             },
         }
         known.add("columns", lambda: seen.columns)
@@ -183,7 +184,7 @@ def _names(model: Quantifier) -> list[str]:
 
 def _scorer(model: Quantifier, known: _Known) -> Mahalanobis:
     # The model's own, because RCQ's shrunk covariance hides repeated columns.
-    own = getattr(model, "scorer_", None)
+    own = getattr(model.part_ if isinstance(model, PositivesQuantifier) else model, "scorer_", None)
     if isinstance(own, Mahalanobis):
         return own
     if "view" in known.missing:

@@ -54,6 +54,7 @@ def estimate_part(
         core_excess=view.core_excess,
         estimate=estimates.value,
         pat=view.pat,
+        region_gap=gap,
         core_difference=view.core_difference,
         core_dof=view.part.core_dof_,
         disagreement=disagreement,
