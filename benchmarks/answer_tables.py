@@ -38,7 +38,8 @@ def arrays() -> Iterator[tuple[str, Any, Any]]:
     yield "overlap", rows[:300], np.vstack([rows[300:450], others[:350]])
     # Drawn after all the others, whose rows must not change.
     copies = near(60)
-    yield "copies", np.vstack([copies, copies, near(30)]), np.vstack([copies, near(140, 5.0)])
+    sample = np.vstack([copies[:20], near(60), near(140, 5.0)])
+    yield "copies", np.vstack([copies, copies, near(30)]), sample
     gaps = [near(160), np.vstack([near(90), near(110, 7.0)])]
     for block, share in zip(gaps, (0.05, 0.3), strict=True):
         block[rng.random(block.shape) < share] = np.nan
