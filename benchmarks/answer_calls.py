@@ -202,12 +202,27 @@ def likely(model: Any, frame: Any, top: int, **options: Any) -> Any:
     return {name: found[name].to_list() for name in ("probability", "source_row")}
 
 
-def training_lines(name: str, n_tasks: int) -> Any:
-    """What a calibration learns from: lines about tasks whose truth is known."""
-    from poscount.experience.bank import make_bank, read_bank
+def calibration_of(name: str) -> Any:
+    """A calibration that comes with poscount, as an object."""
+    from poscount.calibration.files import shipped
 
+    return shipped(name)
+
+
+def training_lines(name: str, families: Mapping[str, int], n_of_table: int) -> Any:
+    """What a calibration learns from: lines about tasks whose truth is known.
+
+    Tasks are drawn from synthetic families, so many of each, and from a table.
+    """
+    from poscount.experience.bank import make_bank, read_bank
+    from poscount.experience.sources import bundled
+
+    table = bundled("wine")
+    if name == "RCQ":
+        table = table._replace(as_table=True)
+    plan = [*families.items(), *([(table, n_of_table)] if n_of_table else [])]
     with tempfile.TemporaryDirectory() as folder:
-        found = read_bank(make_bank(Path(folder), name, [("mixture", n_tasks)]))
+        found = read_bank(make_bank(Path(folder), name, plan))
     return {"columns": found.columns, "lines": found.lines, "truth": found.truth}
 
 

@@ -49,7 +49,6 @@ def arrays() -> Iterator[tuple[str, Any, Any]]:
 
 NUMBERS = ["length", "mass"]
 WORDS = [*NUMBERS, "colour", "striped"]
-GAPS = ["length", "eyes", "note"]
 ALL = [*WORDS, "eyes", "note"]
 CENTRES = {
     "rain": [0.0, 0.0],
@@ -126,3 +125,51 @@ def weeks(seed: int, shares: Sequence[float], n: int = 150) -> pd.DataFrame:
         if p > 0
     ]
     return pd.concat(found, ignore_index=True)
+
+
+def with_something_wrong() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Names, positives and samples, each with a reason to doubt the answer but for the first."""
+    rng = np.random.default_rng(23)
+    centre = np.array([10.0, -20.0, 300.0, 5.0, 0.5, 40.0])
+    scale = np.array([1.0, 2.0, 30.0, 0.2, 0.05, 5.0])
+    mixing = rng.normal(size=(6, 6)) / 2 + np.eye(6)
+    mixing /= np.sqrt((mixing**2).sum(axis=0))
+
+    def near(n: int) -> np.ndarray:
+        return centre + scale * (rng.normal(size=(n, 6)) @ mixing)
+
+    away = scale * np.array([4.0, -3.0, 3.0, -3.0, -3.5, -4.0])
+    positives = near(200)
+
+    def sample() -> np.ndarray:
+        return np.vstack([near(210), near(90) + away])
+
+    yield "nothing wrong", positives, sample()
+    for title, change in (("larger", [1, 1, 1000, 1, 1, 1]), ("smaller", [0.001, 1, 1, 1, 1, 1])):
+        yield f"{title} units", positives, sample() * change
+    yield "exchanged columns", positives, sample()[:, [2, 1, 0, 3, 4, 5]]
+    for title, code, share in (("codes", -999.0, 0.05), ("zeros", 0.0, 0.05)):
+        rows = sample()
+        rows[rng.random(rows.shape) < share] = code
+        yield title, positives, rows
+    rows = sample()
+    rows[rng.random(len(rows)) < 0.3, 3] = -999.0
+    yield "codes in a column", positives, rows
+    yield "shuffled columns", positives, rng.permuted(near(300), axis=0)
+    yield "shifted columns", positives, near(300) + scale
+    standard = (near(300) - centre) / scale
+    standard[:, 1], standard[:, 4] = 1.5 + standard[:, 4] / 9, -1.5 + standard[:, 1] / 9
+    yield "two columns contradict", positives, centre + scale * standard
+    yield "nothing like positives", positives, near(300) + 2 * away
+    rows = sample()
+    rows[:, 2] = 7.0
+    yield "lost column", positives, rows
+    yield "repeated rows", positives, np.vstack([rows := sample(), rows])
+    yield "positives in the sample", positives, np.vstack([positives[:80], sample()])
+    yield "repeated positives", np.repeat(positives[:40], 5, axis=0), sample()
+    coarse = [np.round((rows[:, :1] - centre[0]) / 3) for rows in (positives, sample())]
+    yield "tied scores", *coarse
+    sums = [np.column_stack([rows, rows[:, :2].sum(axis=1)]) for rows in (positives, sample())]
+    yield "repeated columns", *sums
+    half = positives[positives[:, 0] < centre[0]]
+    yield "half of the positives", half, sample()
