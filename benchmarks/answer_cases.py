@@ -93,7 +93,7 @@ def told_by(name: str, model: Any, sample: Any) -> Answers:
     yield name, answer
     if not can_count(model):
         return
-    yield from as_loaded(name, model, sample)
+    yield f"{name}: hash", model_hash(model)
     n = sample.shape[0]
     parts = [model.count(sample[: n // 3]), model.count(sample[n // 3 :])]
     yield f"{name}: counts", counted(sum(parts))
@@ -102,13 +102,13 @@ def told_by(name: str, model: Any, sample: Any) -> Answers:
         yield f"{name}: posterior", model.posterior(sample)[::7]
 
 
-def as_loaded(name: str, model: Any, sample: Any) -> Answers:
-    """Hash of a model, and what it says after it was saved and loaded."""
+def told_by_loaded(name: str, model: Any, sample: Any) -> Answers:
+    """The same, and what the model says after it was saved and loaded."""
+    yield from told_by(name, model, sample)
     again = loaded_again(model)
     yield f"{name}: loaded", again.quantify(sample)
-    for title, each in ((name, model), (f"{name}: loaded", again)):
-        if model_hash(each) is not None:
-            yield f"{title}: hash", model_hash(each)
+    if can_count(again):
+        yield f"{name}: loaded: hash", model_hash(again)
 
 
 def counted(counts: Any) -> Any:
@@ -163,12 +163,11 @@ def every_method_on_arrays() -> Answers:
             if isinstance(model, str):
                 yield f"{title}: {name}", model
                 continue
-            yield from told_by(f"{title}: {name}", model, sample)
+            asked = told_by_loaded if title in ("separate", "few positives") else told_by
+            yield from asked(f"{title}: {name}", model, sample)
             if name in ("pat", "rcq") or (name == "odin" and title in ("separate", "overlap")):
                 more = {"positives": positives, "reference": sample[::2]}
                 yield f"{title}: {name}: diagnosis", diagnosis(model, sample, **more)
-            elif title == "separate":
-                yield from as_loaded(f"{title}: {name}", model, sample)
 
 
 def every_method_on_tables() -> Answers:
@@ -179,12 +178,11 @@ def every_method_on_tables() -> Answers:
     for title, features in (("words", WORDS), ("table", ALL)):
         for name in methods():
             model = method(name).fit(positives, features=features)
-            yield from told_by(f"{title}: {name}", model, sample)
+            asked = told_by_loaded if title == "table" else told_by
+            yield from asked(f"{title}: {name}", model, sample)
             if can_count(model):
                 more = {"positives": positives, "reference": sample[::2]}
                 yield f"{title}: {name}: diagnosis", diagnosis(model, sample, **more)
-            elif title == "table":
-                yield from as_loaded(f"{title}: {name}", model, sample)
     # Other kinds of frames, and another order of columns, are the same model.
     for name in ("pat", "rcq", "extice"):
         turned = pa.table(positives[ALL[::-1]])
@@ -204,7 +202,9 @@ def settings_of_methods() -> Answers:
             model = method(name, confidence=level).fit(positives)
             yield f"level {level}: {name}", model.quantify(sample)
     for name in ("rcq", "trcq"):
-        yield from told_by(f"null: {name}", method(name, calibration="null").fit(positives), sample)
+        yield from told_by_loaded(
+            f"null: {name}", method(name, calibration="null").fit(positives), sample
+        )
     own = {name: calibration_of(name) for name in ("RCQ", "RCQ-kinds", "RCQ-other")}
     for title, model in (
         ("rcq", rcq(calibration=own["RCQ"]).fit(positives)),
@@ -317,7 +317,7 @@ def kinds_of_positives() -> Answers:
     names = {"rain": "z", "dry": "a", "cool": "m"}
     renamed = tables["many"].assign(kind=tables["many"]["kind"].map(names))
     model = with_subclasses("kind").fit(renamed, features=[*NUMBERS, "kind"])
-    yield from told_by("kinds: other names", model, sample)
+    yield from told_by_loaded("kinds: other names", model, sample)
     none = sample[~sample["kind"].isin(["rain", "dry", "cool"])]
     yield "kinds: no positives", model.quantify(none)
 
@@ -340,18 +340,18 @@ def known_negatives() -> Answers:
         yield f"negatives: level {level}", model.quantify(sample)
     blocks = [table[NUMBERS].to_numpy() for table in (positives, known["zebra"], sample)]
     model = fit_with_negatives(*blocks[:2])
-    yield from told_by("negatives: arrays", model, blocks[2])
+    yield from told_by_loaded("negatives: arrays", model, blocks[2])
 
 
 def targets_together() -> Answers:
     labeled, sample = targets(), mixed_sample()
     for calibration in ("experience", "null"):
         model = several_targets(calibration=calibration).fit(labeled, features=NUMBERS)
-        yield from told_by(f"targets: {calibration}", model, sample)
+        yield from told_by_loaded(f"targets: {calibration}", model, sample)
     turned = several_targets().fit(dict(reversed(labeled.items())), features=NUMBERS)
     yield from told_by("targets: turned", turned, sample)
     pair = {name: labeled[name] for name in ("rain", "ant")}
-    yield from told_by("targets: two", several_targets().fit(pair, features=NUMBERS), sample)
+    yield from told_by_loaded("targets: two", several_targets().fit(pair, features=NUMBERS), sample)
     few = several_targets().fit(targets(25), features=NUMBERS)
     yield from told_by("targets: few", few, sample)
     other_names = dict(zip(("a", "Z", "10"), labeled.values(), strict=True))
@@ -372,7 +372,7 @@ def tables_of_every_kind() -> Answers:
     """Words and gaps in what RCQ has besides one kind of positives."""
     sample = mixed_sample()
     for name, model in of_every_kind(*ALL).items():
-        yield from told_by(f"all columns: {name}", model, sample)
+        yield from told_by_loaded(f"all columns: {name}", model, sample)
         yield (
             f"all columns: {name}: empty values",
             model.quantify(sample.assign(colour="violet", eyes=np.nan, note=None)),
@@ -447,7 +447,7 @@ def wide_and_sparse() -> Answers:
             if isinstance(model, str):
                 yield f"{title} and projected: {name}", model
             else:
-                yield from told_by(f"{title} and projected: {name}", model, sample)
+                yield from told_by_loaded(f"{title} and projected: {name}", model, sample)
 
 
 def changes() -> Answers:

@@ -160,7 +160,7 @@ def test_the_page_tells_the_way_that_is_drawn_and_a_row_takes_it(tmp_path, monke
     positives, trap, _ = load_example("pyarrow")
     pq.write_table(positives, "positives.parquet")
     pq.write_table(trap, "trap.parquet")
-    command = house._command_line(str(tmp_path))
+    command = house._command_line()
     with house._Walk() as walk:
         command()
     entered = {Path(file).parts[0].removesuffix(".py") for file, _ in walk.calls}

@@ -7,8 +7,10 @@ from sklearn.ensemble import IsolationForest
 from sklearn.pipeline import make_pipeline
 from sklearn.random_projection import GaussianRandomProjection
 
+from import_walk import SOURCE
 from poscount import PAT
 from poscount.seeds import own_global_generator, seed_of, seed_scorer
+from stream_names import StreamNames
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -67,3 +69,65 @@ def test_seeds_are_drawn_from_all_of_32_bits(random_state):
     bits = (seeds[:, np.newaxis] >> np.arange(32)) & 1
     assert (np.abs(bits.sum(axis=0) - 200) < 50).all()
     assert seeds.max() < 2**32
+
+
+# What is computed is {}: numbers, and the names of data sets and of what the paper samples.
+STREAMS = [
+    "audit",
+    "bootstrap {}",
+    "calibration {}",
+    "clusters",
+    "diagnose copies",
+    "diagnose positives",
+    "diagnose sample",
+    "estimate",
+    "features",
+    "folds",
+    "global",
+    "interval",
+    "kinds",
+    "learned score",
+    "limit",
+    "median",
+    "member {}",
+    "own order",
+    "projection",
+    "row codes",
+    "scorer",
+    "some rows",
+    "subsample",
+    "vowels-network",
+    "{}",
+    "{} {}",
+    "{} {} groups",
+    "{}/folds",
+    "{}/positives",
+    "{}/{}",
+]
+
+
+def test_no_random_stream_has_another_name():
+    """A name is part of the seed: renaming one changes answers."""
+    files = [*SOURCE.rglob("*.py"), *(SOURCE.parents[1] / "research").rglob("*.py")]
+    assert StreamNames(files).found() == STREAMS
+
+
+def test_names_of_streams_are_followed(tmp_path):
+    source = """
+PREFIX = "a"
+def draw(seed, name, kind="x"):
+    return stream(seed, f"{name} of {PREFIX}")
+def more(seed):
+    stream(seed, "plain")
+    rng.stream(seed)
+    stream(seed, f"number {seed}")
+    draw(seed, "first")
+    draw(seed, name="second")
+    [draw(seed, word) for word, _ in (("third", 1), ("fourth", 2))]
+def computed(seed, stem):
+    stem = f"{stem}/more"
+    stream(seed, stem)
+"""
+    (tmp_path / "source.py").write_text(source)
+    expected = ["first of a", "fourth of a", "number {}", "plain", "second of a", "third of a"]
+    assert StreamNames([tmp_path / "source.py"]).found() == [*expected, "{}"]
