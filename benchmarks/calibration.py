@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from poscount.methods.regions.region_estimator import null_answers
 
 from fresh_families import FAMILIES as FRESH
 from fresh_families import FIRST_ROUND, SECOND_ROUND
@@ -39,7 +40,6 @@ from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
 from poscount.calibration.calibration import Calibration, as_features
 from poscount.datasets import load, overlaps
 from poscount.experiments import protocols
-from poscount.methods.regions.region_estimator import null_answers
 from poscount.methods.regions.rule import interval_from_gap
 from poscount.results.verdict import LIMITS as LIMITS_OF_GRADES
 from poscount.results.verdict import verdict
@@ -341,7 +341,7 @@ def lines_of(
 ) -> tuple[np.ndarray, list[float]]:
     samples = list(draw_samples(task, rng, limits))
     model = RCQ(calibration="null", random_state=0).fit(task.labeled)
-    if not model.regions.enough_positives:
+    if not model.part_.rule.enough_positives:
         return np.empty((0, len(banks.COLUMNS["RCQ"]))), []
     lines = model.profile(*(model.count(sample.rows) for sample in samples))
     return lines, [sample.prevalence for sample in samples]

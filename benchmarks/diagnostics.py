@@ -20,10 +20,11 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import paper_data  # noqa: F401 (it says where the data are)
-from poscount import RCQ, Diagnosis, diagnose
+from poscount import RCQ, diagnose
 from poscount.checks.finding import SEVERITIES
 from poscount.checks.second_sample import ADVICE
 from poscount.datasets import load
+from poscount.diagnostics.assumption_report import Diagnosis
 from poscount.experiments.protocols import Place, draw
 from poscount.seeds import stream
 from rcq_warnings import spoilt, spread_and_half

@@ -50,21 +50,10 @@ import hostile_files
 import hostile_models
 import poscount
 from hostile_files import Case
-from poscount import (
-    BBE,
-    PAT,
-    RCQ,
-    TRCQ,
-    Counts,
-    ExTIcE,
-    Minimum,
-    MultiRCQ,
-    ODIn,
-    TargetShares,
-    workflows,
-)
+from poscount import BBE, PAT, RCQ, TRCQ, Counts, ExTIcE, Minimum, MultiRCQ, ODIn, workflows
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.errors import InputError
+from poscount.results.target_shares import TargetShares
 
 MOST_MB, MOST_SECONDS, MOST_WAITING = 500, 5.0, 120
 # In one process.

@@ -18,13 +18,13 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from poscount.methods.regions.region_counter import PAT_SHARES
 
 from poscount import RCQ, datasets
 from poscount.datasets import overlaps
 from poscount.experiments import protocols
 from poscount.methods.pat import tail_ratios
 from poscount.methods.regions import regions
-from poscount.methods.regions.region_counter import PAT_SHARES
 from poscount.methods.regions.layout import BANDS, FEATURE_QUANTILES
 from poscount.methods.regions.rule import RegionCounts, Regions
 
@@ -138,7 +138,7 @@ def answers(model: RCQ, counts: RegionCounts, wanted: list[str]) -> dict[str, np
         enter = RULES[name]
         with enter(), np.errstate(all="ignore"):
             found[name] = fresh(model).find(counts).prevalence
-    band, cut = np.divmod(model.regions.indices, model.regions.layout.cuts.shape[1])
+    band, cut = np.divmod(model.part_.rule.indices, model.part_.rule.layout.cuts.shape[1])
     for name in [name for name in REGIONS if name in wanted]:
         kept, some = REGIONS[name](band, cut, model.cuts_.size), fresh(model)
         some.indices, some.in_positives = some.indices[kept], some.in_positives[kept]
@@ -149,7 +149,7 @@ def answers(model: RCQ, counts: RegionCounts, wanted: list[str]) -> dict[str, np
 
 def fresh(model: RCQ) -> Regions:
     """The regions of a model without the calibrations that it keeps."""
-    own = model.regions
+    own = model.part_.rule
     return Regions(own.layout, own.binned, own.thresholds, own.names, own.seed)
 
 

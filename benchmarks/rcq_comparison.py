@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 
 from poscount import RCQ
-from poscount.diagnostics import compare_samples
+from poscount.diagnostics.two_samples import compare_samples
 
 N_PAIRS = 40
 PREVALENCES = [(0.6, 0.3), (0.3, 0.3), (0.9, 0.2), (0.1, 0.05)]

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from poscount import Counts, GroupedCounts, Prevalence
+from poscount import Counts, Prevalence
+from poscount.counts.counts import GroupedCounts
 
 # Of one answer, what another way to the same counts may not change, and its name and sample aside.
 PARTS = (

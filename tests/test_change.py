@@ -12,12 +12,13 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from answers import assert_same_answer
-from poscount import BBE, PAT, RCQ, GroupedCounts, InputError, ODIn, trend, workflows
-from poscount.change.shared_regions import shared_regions, variance_between
+from poscount import BBE, PAT, RCQ, InputError, ODIn, trend, workflows
 from poscount.change.comparisons import adjusted, difference_interval, p_values, score_interval
 from poscount.change.line import fit_line
+from poscount.change.shared_regions import shared_regions, variance_between
 from poscount.change.time_axis import time_axis
 from poscount.cli.app import app
+from poscount.counts.counts import GroupedCounts
 from poscount.plotting import TrendDisplay
 
 N_ROWS = 400

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from poscount import PAT, RCQ, AnswerWarning, Prevalence
+from poscount import PAT, RCQ, Prevalence
 from poscount.cli.output import of_results
 from poscount.cli.tables import bars, print_table
 from poscount.datasets import example_path, load_example
+from poscount.results.verdict import AnswerWarning
 from poscount.workflows import Result
 from terminal import seen_on_a_terminal
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from test_checks import halves, separate
 
 from answers import assert_same_answer
 from poscount import PAT, RCQ
-from poscount.diagnostics import compare_samples
-from test_checks import halves, separate
+from poscount.diagnostics.two_samples import compare_samples
 
 
 def overlapping(rng, n):

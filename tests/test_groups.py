@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import norm
 
 from answers import assert_same_answer
-from poscount import PAT, GroupedCounts, InputError, ODIn
-from poscount.counts.counts import Skipped
+from poscount import PAT, InputError, ODIn
+from poscount.counts.counts import GroupedCounts, Skipped
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 

@@ -9,20 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from poscount import (
-    RCQ,
-    AnswerWarning,
-    GroupAnswers,
-    Interval,
-    MultiRCQ,
-    Prevalence,
-    TargetShares,
-    audit,
-    settle,
-    trend,
-)
+from poscount import RCQ, Interval, MultiRCQ, Prevalence, audit, settle, trend
+from poscount.results.groups import GroupAnswers
 from poscount.results.notebook import MOST_ROWS as MOST_HTML_ROWS
 from poscount.results.tables import MOST_NAMED, MOST_ROWS, named_warnings
+from poscount.results.target_shares import TargetShares
+from poscount.results.verdict import AnswerWarning
 
 HOSTILE = "<script>alert('1')</script>\x1b[31m\u202e&amp;"
 

@@ -13,16 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answers import assert_same_answer
-from poscount import (
-    AnswerWarning,
-    Interval,
-    Prevalence,
+from poscount import Interval, Prevalence
+from poscount.results.prevalence import (
+    as_columns,
     joint_prior,
     label_frequency,
     prevalence_from_joint_prior,
     prevalence_from_label_frequency,
 )
-from poscount.results.prevalence import as_columns
+from poscount.results.verdict import AnswerWarning
 
 shares = st.floats(0, 1)
 sizes = st.integers(1, 10**9)

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from test_checks import halves
 
 from poscount import PAT, RCQ
 from poscount.methods.regions.rule import bounds
-from test_checks import halves
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -50,7 +50,7 @@ def test_the_first_region_decided(model, sample):
     assert [r.high for r in regions] == sorted(r.high for r in regions)
     every = model.most_informative_regions(model.count(sample), 10**6)
     assert every[:15] == regions
-    assert len(every) == len(model.regions.indices)
+    assert len(every) == len(model.part_.rule.indices)
 
 
 def test_regions_by_a_plain_count(model, learned, sample):

@@ -13,7 +13,7 @@ from scipy import stats
 
 from poscount import BBE, PAT, RCQ, ChangeDetector, InputError
 from poscount.change import detector as detector_module
-from poscount.change.shared_regions import SharedRegions, Ratios
+from poscount.change.shared_regions import Ratios, SharedRegions
 from poscount.cli import change, main
 from test_change import frame
 

@@ -19,12 +19,12 @@ from poscount import (
     Counts,
     ExTIcE,
     FileError,
-    GroupedCounts,
     InputError,
     Minimum,
     ODIn,
     compare_samples,
 )
+from poscount.counts.counts import GroupedCounts
 from poscount.counts.weights import LARGEST, UNITS, WeightSums, add_weights, effective, row_weights
 from poscount.storage import container
 

@@ -12,7 +12,8 @@ low, and the prevalence too high.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from poscount import EN, label_frequency
+from poscount import EN
+from poscount.results.prevalence import label_frequency
 
 rng = np.random.default_rng(0)
 positives = rng.normal(size=(300, 2))

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from poscount.methods.regions.region_counter import EDGE_QUANTILES
 
 from plain import region_counting
 from poscount import PAT, RCQ, Interval, Mahalanobis
@@ -28,7 +29,6 @@ from poscount.checks import (
 )
 from poscount.checks.core_differs import core_difference, core_dof
 from poscount.methods import pat as pat_module
-from poscount.methods.regions.region_counter import EDGE_QUANTILES
 
 N_LABELED, N_UNLABELED = 300, 600
 

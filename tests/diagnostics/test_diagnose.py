@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from poscount.checks.unseen_words import UNSEEN_WORDS
 from scipy import sparse
 from sklearn.ensemble import IsolationForest
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
+from test_checks import halves, separate
 
 import poscount
 from answers import assert_same_answer
 from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
 from poscount.checks import REPORT
 from poscount.checks.copies import copies, row_codes
-from poscount.checks.unseen_words import UNSEEN_WORDS
 from poscount.data.rows import InputSupport, Rows
 from poscount.diagnostics.evidence import MOST_ROWS
-from test_checks import halves, separate
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -75,9 +75,9 @@ def test_of_clean_data_nothing_is_said(model, learned, clean):
     diagnosis = diagnose(model.fit(learned), clean, positives=learned, reference=reference)
     assert diagnosis.severity == "ok"
     assert_same_answer(diagnosis.prevalence, model.quantify(clean))
-    assert len(diagnosis.findings) + len(diagnosis.unchecked) == len(REPORT)
+    assert len(diagnosis.findings) + len(diagnosis.skipped) == len(REPORT)
     assert len({finding.code for finding in diagnosis.findings}) == len(diagnosis.findings)
-    reasons = {u.code: u.reason for u in diagnosis.unchecked if u.code != "tied-scores"}
+    reasons = {u.code: u.reason for u in diagnosis.skipped if u.code != "tied-scores"}
     assert reasons == {"unseen-words": "No column holds words."}
 
 
@@ -169,7 +169,7 @@ def test_few_positives(n, learned, clean):
     diagnosis = diagnose(RCQ(random_state=0).fit(learned[:n]), clean)
     expected = "warning" if n < 20 else "notice" if n < 60 else "ok"
     assert severity(diagnosis, "few-positives") == expected
-    unchecked = {u.code for u in diagnosis.unchecked}
+    unchecked = {u.code for u in diagnosis.skipped}
     assert ("core-differs" in unchecked) == (n < 20)
 
 
@@ -278,11 +278,11 @@ def test_tied_scores(learned, clean):
 
 def test_what_a_model_does_not_keep_is_not_checked(learned, clean):
     diagnosis = diagnose(PAT(random_state=0).fit(learned), clean)
-    unchecked = {u.code: u for u in diagnosis.unchecked}
+    unchecked = {u.code: u for u in diagnosis.skipped}
     options = {code: u.option for code, u in unchecked.items()}
     assert options["dedpul-disagrees"] == options["core-differs"] == "positives"
     assert options["second-sample"] == "reference"
-    assert not any("=" in u.reason or "--" in u.reason for u in diagnosis.unchecked)
+    assert not any("=" in u.reason or "--" in u.reason for u in diagnosis.skipped)
     assert str(unchecked["second-sample"]).endswith("a different prevalence. Pass reference=.")
     assert "Pass positives=." in str(diagnosis).partition("NOT CHECKED")[2]
     in_other_words = diagnosis.told(lambda u: f"Add --{u.option}." if u.option else "")
@@ -303,14 +303,14 @@ def test_what_a_model_does_not_keep_is_not_checked(learned, clean):
 )
 def test_every_kind_of_model(model, learned, clean):
     diagnosis = diagnose(model.fit(learned), clean, positives=learned)
-    assert not {"core-differs", "dedpul-disagrees"} & {u.code for u in diagnosis.unchecked}
+    assert not {"core-differs", "dedpul-disagrees"} & {u.code for u in diagnosis.skipped}
     assert diagnosis.severity == "ok"
 
 
 def test_a_transductive_model_knows_its_positives(learned, clean):
     diagnosis = diagnose(DEDPUL(random_state=0).fit(learned), clean)
     assert severity(diagnosis, "core-differs") == "ok"
-    assert {u.code for u in diagnosis.unchecked} == {
+    assert {u.code for u in diagnosis.skipped} == {
         "wide-interval",
         "second-sample",
         "tied-scores",
@@ -340,7 +340,7 @@ def test_words_and_gaps_are_looked_at(learned, clean):
 def test_dedpul_is_not_asked_about_little(rcq, learned, clean):
     some = clean[:: len(clean) // 150]
     found = diagnose(rcq, some, positives=learned)
-    reasons = {u.code: u.reason for u in found.unchecked}
+    reasons = {u.code: u.reason for u in found.skipped}
     assert reasons["dedpul-disagrees"] == "It needs at least 60 positives and 200 rows."
 
 
@@ -349,7 +349,7 @@ def test_rows_that_are_not_numbers(learned, clean):
     holes[3, 1] = np.nan
     model = PAT(make_pipeline(SimpleImputer(), OneClassSVM()), random_state=0).fit(learned)
     found = diagnose(model, holes, positives=learned)
-    assert "missing values" in {u.code: u.reason for u in found.unchecked}["duplicate-rows"]
+    assert "missing values" in {u.code: u.reason for u in found.skipped}["duplicate-rows"]
     found = diagnose(model, clean, positives=learned)
     assert severity(found, "duplicate-rows") == "ok"
     thin = PAT(OneClassSVM(), random_state=0).fit(sparse.csr_array(learned))
@@ -541,7 +541,7 @@ def test_the_documentation_has_the_measured_rates(rcq, learned, clean):
 
 def test_a_report_of_few_checks_says_so_first(learned, clean, rcq):
     odin = diagnose(ODIn(random_state=0).fit(learned), clean)
-    n_checks = len(odin.findings) + len(odin.unchecked)
+    n_checks = len(odin.findings) + len(odin.skipped)
     assert odin.summary.startswith(f"Only {len(odin.findings)} of {n_checks} checks could be made")
     full = diagnose(rcq, clean, positives=learned)
     assert not full.summary.startswith("Only")

@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-from poscount.methods.regions.ranges import N_COLUMNS
 from poscount.methods.regions.layout import (
     CLUSTERINGS,
     N_BINS,
     N_SCORE_CELLS,
     SCORE_QUANTILES,
 )
+from poscount.methods.regions.ranges import N_COLUMNS
 
 # PAT's quantiles, and the two that are below them; quantiles at which score cells begin.
 EDGES = [0.05, 0.1, *(q / 100 for q in range(25, 76))]

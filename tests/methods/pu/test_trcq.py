@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from poscount.methods.pu.learning_rows import LearningRows
 
 import poscount
 from plain import region_counting
 from poscount import BBE, DEDPUL, RCQ, TRCQ
-from poscount.methods.pu.learning_rows import LearningRows
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.methods.pu.trcq import MOST_ROWS, _ranks, learned_bins
-from poscount.methods.regions.order import CanonicalOrder
 from poscount.methods.regions.layout import region_layout
+from poscount.methods.regions.order import CanonicalOrder
 from poscount.methods.regions.rule import Regions
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")

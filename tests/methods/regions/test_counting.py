@@ -77,10 +77,10 @@ def test_counts_are_those_of_rows_one_by_one(request, kind, grouped, weighted):
     n = len(rows)
     codes = rng.integers(0, 5, n) if grouped else None
     weights = rng.integers(0, 2**30, n) if weighted else None
-    found = model._count(rows, codes, 5 if grouped else 1, weights)
+    found = model._count_rows(rows, codes, 5 if grouped else 1, weights)
     expected = plain.count(
         model,
-        np.asarray(rows.whole(), float),
+        np.asarray(rows.to_array(), float),
         np.zeros(n, int) if codes is None else codes,
         np.ones(n, int) if weights is None else weights,
         5 if grouped else 1,

@@ -14,14 +14,14 @@ from scipy import sparse
 
 import poscount
 from answers import assert_same_answer
-from poscount import RCQ, FileError, InputError, MultiRCQ, TargetShares
+from poscount import RCQ, FileError, InputError, MultiRCQ
 from poscount.calibration.files import shipped
 from poscount.datasets.make_example import FEATURES, record
 from poscount.methods.regions.discriminant import Discriminant
-from poscount.methods.regions.target_features import TARGET_FEATURES, OTHER_FEATURES
 from poscount.methods.regions.rule import bounds
 from poscount.methods.regions.target_estimates import combined
-from poscount.results.target_shares import exact_shares
+from poscount.methods.regions.target_features import OTHER_FEATURES, TARGET_FEATURES
+from poscount.results.target_shares import TargetShares, exact_shares
 from poscount.training import bank
 from poscount.training.several_groups import draw_groups, draw_groups_samples, draw_shares
 from poscount.training.sources import Source

@@ -74,7 +74,7 @@ def test_groups_and_features_that_are_not_cut():
     sample = RNG.normal(size=(500, 60))
     sample[::7] *= 100
     groups = np.arange(500) % 3
-    cells = model._count(model._sample(sample), groups, 3)
+    cells = model._count_rows(model._sample(sample), groups, 3)
     for i in range(3):
         assert (cells[i] == model.count(sample[groups == i]).cells).all()
     assert (counted(model, sample).outside.above[0, :, 0] > 20).all()

@@ -15,14 +15,13 @@ from hypothesis.extra import numpy as hnp
 import poscount
 from plain import region_counting
 from poscount import PAT, RCQ, Mahalanobis
-from poscount.diagnostics import compare_samples
-from poscount.methods.regions import rcq as rcq_module
+from poscount.diagnostics.two_samples import compare_samples
+from poscount.base import counting as counting_module
 from poscount.methods.regions.k_means import k_means
-from poscount.methods.regions.region_counter import place_cuts
 from poscount.methods.regions.layout import CutNames, region_layout
+from poscount.methods.regions.partition import place_cuts
 from poscount.methods.regions.rule import (
     bounds,
-    calibrated,
     decide,
     grid_point,
     interval_from_gap,
@@ -88,7 +87,7 @@ TASKS = {
 def test_agrees_with_the_plain_one(task):
     positives, sample = region_counting.in_own_order(*TASKS[task], seed=3)
     model = RCQ(random_state=3).fit(positives)
-    regions = model.regions
+    regions = model.part_.rule
     p, bound, in_positives, in_sample, region = region_counting.quantify(positives, sample, seed=3)
     assert regions.in_positives.tolist() == in_positives
     tables, _ = model.split_cells(model.count(sample).cells[np.newaxis])
@@ -542,7 +541,7 @@ def test_few_positives(n, sample, draw):
 
 def test_no_region_holds_a_fair_share(positives, sample):
     model = RCQ(random_state=0).fit(positives)
-    model.regions.indices = model.regions.indices[:0]
+    model.part_.rule.indices = model.part_.rule.indices[:0]
     (caution, *_) = model.quantify(sample).warnings
     assert caution.code == "few-positives-for-rcq"
     assert "no region" in caution.sentence

@@ -14,9 +14,9 @@ from poscount import RCQ
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.cli import main
 from poscount.errors import FileError, InputError
-from poscount.methods.regions.subclasses import clustered_kinds, find_kinds, how_many
-from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES, profile_kinds
 from poscount.methods.regions.features import FEATURE_NAMES
+from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES, profile_kinds
+from poscount.methods.regions.subclasses import clustered_kinds, find_kinds, how_many
 from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task
 from poscount.training.blending import fit_blend, with_blend
 from poscount.training.drifting_kinds import allocate, draw_kinds
