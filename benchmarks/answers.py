@@ -22,7 +22,8 @@ import pyarrow as pa
 from sklearn.ensemble import IsolationForest
 
 from poscount import PAT, RCQ, compare_samples, diagnose, estimate_contamination, registry
-from poscount.datasets import load, load_example
+from poscount.example import load_example
+from research.datasets import load
 from poscount.prevalence import Prevalence
 
 # Names in `details` that have changed since the file of answers was written: old to new.

@@ -39,9 +39,9 @@ import numpy as np
 from calibration import STRONG_OVERLAP, LeftOut, print_rows, separation
 from poscount import RCQ
 from poscount.calibration.calibration import Calibration
-from poscount.datasets import data_directory
+from research.datasets import data_directory
 from poscount.experience.bank import LIMITS, as_given, draw_task, read_bank
-from poscount.experience.plan import OTHER_LABELS, sources
+from research.shipped_calibrations import OTHER_LABELS, sources
 from poscount.experience.sources import Source, bundled, read_table
 from poscount.experience.tasks import Task
 from poscount.prevalence import Prevalence

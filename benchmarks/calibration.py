@@ -37,14 +37,14 @@ from fresh_families import FAMILIES as FRESH
 from fresh_families import FIRST_ROUND, SECOND_ROUND
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
 from poscount.calibration.calibration import Calibration, as_features
-from poscount.datasets import load, overlaps
+from research.datasets import load, overlaps
 from poscount.experience import bank as banks
 from poscount.experience import learning
 from poscount.experience.bank import LIMITS, Bank, as_given, draw_task, read_bank
-from poscount.experience.plan import sources
+from research.shipped_calibrations import sources
 from poscount.experience.sources import Source
 from poscount.experience.tasks import Limits, Task, draw_samples
-from poscount.experiments import protocols
+from research.experiments import protocols
 from poscount.reusable.region_estimator import null_answers
 from poscount.reusable.regions import interval_from_gap
 from poscount.seeds import stream

@@ -20,7 +20,7 @@ import matplotlib as mpl
 import calibration
 from poscount.calibration import files
 from poscount.experience import bank as banks
-from poscount.experience.plan import shipped_plan
+from research.shipped_calibrations import shipped_plan
 
 mpl.use("Agg")
 sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "images"))

@@ -36,7 +36,7 @@ import pandas as pd
 
 from poscount import PAT, RCQ, Counts, Prevalence
 from poscount.change import ChangeDetector, Trend, trend
-from poscount.datasets import load
+from research.datasets import load
 
 SETS = ("A", "C", "L", "P", "R", "W", "q-g", "vowels")
 FILES = {

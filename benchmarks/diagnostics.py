@@ -23,8 +23,8 @@ import paper_data  # noqa: F401 (it says where the data are)
 from poscount import RCQ, Diagnosis, diagnose
 from poscount.checks.finding import SEVERITIES
 from poscount.checks.second_sample import ADVICE
-from poscount.datasets import load
-from poscount.experiments.protocols import Place, draw
+from research.datasets import load
+from research.experiments.protocols import Place, draw
 from poscount.seeds import stream
 from rcq_warnings import spoilt, spread_and_half
 

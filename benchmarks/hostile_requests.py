@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from poscount.datasets import example_path
+from poscount.example import example_path
 
 SECONDS = 30.0
 POSITIVES = example_path("positives.csv").read_bytes()

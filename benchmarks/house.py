@@ -116,7 +116,7 @@ def walks() -> None:
     """Walk the three ways; each is run once before, so that imports and caches do not count."""
     import pyarrow.parquet
 
-    from poscount.datasets import load_example
+    from poscount.example import load_example
 
     positives, trap, _ = load_example("pyarrow")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -146,7 +146,7 @@ def _command_line(folder: str) -> Callable[[], None]:
 
 def _page(folder: str) -> Callable[[], None]:
     """What the page's workers do with an uploaded file of each kind and one press of a button."""
-    from poscount.datasets import load_example
+    from poscount.example import load_example
     from poscount.web.limits import Limits
     from poscount.web.tasks import EstimateTask, InspectTask, SentFile
     from poscount.web.worker import run
@@ -182,9 +182,9 @@ def _page(folder: str) -> Callable[[], None]:
 
 
 def _evaluation() -> Callable[[], None]:
-    from poscount.datasets import load
-    from poscount.experiments import methods, protocols
-    from poscount.experiments.runner import Unit, evaluate
+    from research.datasets import load
+    from research.experiments import methods, protocols
+    from research.experiments.runner import Unit, evaluate
 
     dataset = load("overlap-half")
     place = next(protocols.places("1", dataset, 1))

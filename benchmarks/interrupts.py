@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from poscount.cli import main
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.output_files import PREFIX
 
 COMMANDS = {

@@ -18,7 +18,7 @@ import numpy as np
 
 import paper_data
 from poscount import PE, AlphaMax, PenL1
-from poscount.datasets import load
+from research.datasets import load
 from poscount.seeds import stream
 from poscount.transductive import alphamax, pen_l1
 from poscount.transductive.classifier_scores import out_of_fold_scores

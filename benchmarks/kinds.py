@@ -36,12 +36,12 @@ import pandas as pd
 from calibration import PAPER, LeftOut, print_rows
 from poscount import PAT, RCQ, Mahalanobis, Prevalence
 from poscount.calibration.calibration import Calibration
-from poscount.datasets import load
+from research.datasets import load
 from poscount.experience.bank import read_bank
 from poscount.experience.drifting_kinds import allocate
-from poscount.experience.plan import sources
+from research.shipped_calibrations import sources
 from poscount.experience.sources import Source
-from poscount.experiments import protocols as paper
+from research.experiments import protocols as paper
 from poscount.seeds import stream
 
 FEWEST = 20

@@ -21,7 +21,7 @@ import numpy as np
 
 import paper_data
 from poscount import KM1
-from poscount.datasets import load
+from research.datasets import load
 
 FIELDS = ["dataset", "lam_max", "repetition", "fold", "truth", "KM1", "KM2", "seconds"]
 METHODS = ("KM1", "KM2")

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from poscount import registry
-from poscount.datasets import example_path
+from poscount.example import example_path
 from serve_process import ServeProcess, serve_process
 
 POSITIVES = example_path("positives.csv").read_bytes()

@@ -18,7 +18,7 @@ import time
 
 from playwright.sync_api import sync_playwright
 
-from poscount.datasets import example_path
+from poscount.example import example_path
 
 POSCOUNT = (sys.executable, "-m", "poscount")
 FILES = (str(example_path("positives.csv")), str(example_path("trap.csv.gz")))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.datasets import load
+from research.datasets import load
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 if (SHARED / "data").is_dir():

@@ -42,7 +42,7 @@ from calibration import PAPER, LeftOut
 from paper_data import PAPER_SETS, Task, experiment_1
 from poscount import registry
 from poscount.experience.bank import make_bank, read_bank
-from poscount.experience.plan import shipped_plan
+from research.shipped_calibrations import shipped_plan
 from poscount.prevalence import prevalence_from_joint_prior
 
 N_FOLDS, N_PREVALENCES = 5, 11

@@ -19,9 +19,10 @@ from unittest import mock
 
 import numpy as np
 
-from poscount import RCQ, datasets
-from poscount.datasets import overlaps
-from poscount.experiments import protocols
+from poscount import RCQ
+from research import datasets
+from research.datasets import overlaps
+from research.experiments import protocols
 from poscount.reusable import regions
 from poscount.reusable.pat import tail_ratios
 from poscount.reusable.region_counter import PAT_SHARES

@@ -1,9 +1,9 @@
-"""RCQ and TRCQ beside the other methods, from results files of `poscount reproduce`.
+"""RCQ and TRCQ beside the other methods, from results files of `python -m research reproduce`.
 
 OTHERS="pat extice minimum bbe dedpul"
-poscount reproduce 1 --datasets overlap-cluster overlap-inside overlap-heavy-tails \
+python -m research reproduce 1 --datasets overlap-cluster overlap-inside overlap-heavy-tails \
     overlap-50-features overlap-one-of-25 overlap-half --methods $OTHERS rcq -o rcq.sqlite
-poscount reproduce 1 --datasets P:positive=0 P:positive=1 ... --methods $OTHERS rcq \
+python -m research reproduce 1 --datasets P:positive=0 P:positive=1 ... --methods $OTHERS rcq \
     --repetitions 1 -o rcq.sqlite
 python benchmarks/rcq_against_others.py rcq.sqlite --datasets overlap-
 python benchmarks/rcq_against_others.py rcq.sqlite --datasets P: L: A: vowels: --tasks

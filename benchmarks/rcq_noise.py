@@ -12,8 +12,9 @@ import argparse
 
 import numpy as np
 
-from poscount import RCQ, datasets
-from poscount.experiments import protocols
+from poscount import RCQ
+from research import datasets
+from research.experiments import protocols
 
 SIDES = {"none": (0, 0), "positives": (1, 0), "sample": (0, 1), "both": (1, 1)}
 NOISE = 1e-9

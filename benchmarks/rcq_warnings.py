@@ -19,8 +19,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from poscount import RCQ
-from poscount.datasets import DataSet, load
-from poscount.experiments.protocols import Place, draw
+from research.datasets import DataSet, load
+from research.experiments.protocols import Place, draw
 from poscount.seeds import stream
 
 SETS = ["A", "C", "L", "P", "R", "W", "vowels", "q-g"]

@@ -13,9 +13,9 @@ import sys
 
 import numpy as np
 
-from poscount.experiments import published
-from poscount.experiments.methods import column_of, in_order, label_of
-from poscount.experiments.report import frames
+from research import published
+from research.experiments.methods import column_of, in_order, label_of
+from research.report import frames
 
 
 def main() -> None:

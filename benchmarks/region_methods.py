@@ -17,7 +17,7 @@ import numpy as np
 
 import paper_data
 from poscount import registry
-from poscount.datasets import load
+from research.datasets import load
 from poscount.transductive import region_search
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))

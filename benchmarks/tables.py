@@ -33,10 +33,10 @@ import pyarrow.parquet
 
 from calibration import LEVELS, LeftOut, print_rows
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
-from poscount.datasets import data_directory
+from research.datasets import data_directory
 from poscount.engines import count
 from poscount.experience.bank import read_bank
-from poscount.experience.plan import OTHER_LABELS
+from research.shipped_calibrations import OTHER_LABELS
 from poscount.prevalence import Prevalence
 from poscount.seeds import stream
 

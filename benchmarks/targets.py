@@ -36,7 +36,7 @@ from calibration import LEVELS, LeftOut, print_rows
 from poscount import RCQ, MultiRCQ
 from poscount.calibration.calibration import Calibration
 from poscount.experience.bank import Bank, read_bank
-from poscount.experience.plan import sources
+from research.shipped_calibrations import sources
 from poscount.experience.sources import Source
 from poscount.seeds import stream
 

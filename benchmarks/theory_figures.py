@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import cross_val_predict, train_test_split
 
-from poscount import datasets
+from research import datasets
 from poscount.plotting.display import BLUE, ORANGE, pyplot
 from poscount.seeds import stream
 from poscount.theory import classify_and_count_error, pat_error_mean, pat_error_variance

@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from poscount import PAT, RCQ, Prevalence
-from poscount.datasets import load
+from research.datasets import load
 
 DATASETS = ("A", "C", "L", "P", "R", "W", "q-g", "vowels")
 PREVALENCES = (0.1, 0.3, 0.5, 0.7, 0.9)

@@ -53,7 +53,7 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from poscount import PAT, RCQ, TRCQ, InputError, Mahalanobis
-from poscount.datasets import load
+from research.datasets import load
 from poscount.projection import learn_projection
 from poscount.seeds import stream
 from wide_candidates import CANDIDATES, Block, Project, shipped

@@ -3,7 +3,7 @@
 import duckdb
 
 from poscount import PAT
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.engines import count
 
 

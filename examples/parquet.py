@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from poscount import PAT
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.engines import count
 
 

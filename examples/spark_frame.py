@@ -8,7 +8,7 @@ import pyarrow.parquet
 from pyspark.sql import SparkSession
 
 from poscount import PAT
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.engines import count
 
 

@@ -1,7 +1,7 @@
 """Follow a stream: the prevalence in the last 2,000 insects, anew after every 500."""
 
 from poscount import PAT
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.engines import windows
 
 

@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from poscount.datasets import load_example
+from poscount.example import load_example
 
 ROOT = Path(__file__).parents[1]
-# The report is written by `poscount report`, and has no code.
+# The report is written by `python -m research report`, and has no code.
 PAGES = [
     ROOT / "README.md",
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "report.md"),

@@ -14,7 +14,7 @@ import pytest
 from poscount import PAT, RCQ, Caution, Prevalence
 from poscount.cli.output import of_results
 from poscount.cli.tables import bars, print_table
-from poscount.datasets import example_path, load_example
+from poscount.example import example_path, load_example
 from poscount.workflows import Result
 from terminal import seen_on_a_terminal
 

@@ -15,7 +15,7 @@ from poscount import workflows
 from poscount.cli import main
 from poscount.cli.app import app
 from poscount.cli.words import flag
-from poscount.datasets import example_path
+from poscount.example import example_path
 from poscount.errors import InputError
 from poscount.workflows import CsvFormat
 

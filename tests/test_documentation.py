@@ -13,7 +13,8 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 import poscount
-from poscount import datasets, engines, experiments, plotting
+from poscount import engines, plotting
+from research import datasets, experiments
 
 sys.path.append(str(Path(__file__).parents[1] / "docs" / "_extensions"))
 import gallery_by_use

@@ -9,7 +9,7 @@ import pytest
 
 import poscount
 from poscount import Counts, container
-from poscount.datasets import load_example
+from poscount.example import load_example
 
 ROOT = Path(__file__).parents[1]
 EARLIER = ROOT / "tests" / "earlier"

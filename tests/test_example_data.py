@@ -10,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from poscount.datasets import Example, example, example_path, load_example, make_example
+from poscount.example import Example, example_path, load_example
+from research.datasets import example, make_example
 
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
 NAMES = ("positives.csv", "trap.csv.gz", "truth.csv")
@@ -92,7 +93,7 @@ def test_positives_in_the_trap_are_like_the_labelled_ones():
 
 def test_generator_reproduces_the_committed_files(tmp_path):
     subprocess.run(
-        [sys.executable, "-m", "poscount.datasets.make_example", str(tmp_path)], check=True
+        [sys.executable, "-m", "poscount.example.simulate", str(tmp_path)], check=True
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == list(NAMES)
     for name in NAMES:

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from poscount.cli import main
-from poscount.datasets import example_path
+from poscount.example import example_path
 from poscount.errors import InputError
 from poscount.output_files import PREFIX, check_output, replacing, write_whole
 

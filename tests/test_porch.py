@@ -19,7 +19,7 @@ from packaging.version import Version
 
 import poscount
 from import_walk import edges, parsed, source_files
-from poscount.datasets import load_example
+from poscount.example import load_example
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 sys.path.append(str(Path(__file__).parents[1] / "docs" / "images"))

@@ -52,11 +52,10 @@ ROOMS = [
     "change",
     "plotting",
     "files",
-    "datasets",
+    "example",
     "engines",
     "diagnostics",
     "workflows",
-    "experiments",
     "experience",
     "interop",
     "web",
@@ -68,9 +67,8 @@ FRONT_ENDS = {"cli", "web"}
 OPEN_TO_FRONT_ENDS = {
     *(
         "workflows",
-        "experiments",
         "experience",
-        "datasets",
+        "example",
         "theory",
         "registry",
         "errors",

@@ -16,7 +16,7 @@ import poscount
 from answers import assert_same_answer
 from poscount import RCQ, FileError, InputError, MultiRCQ, TargetShares
 from poscount.calibration.files import shipped
-from poscount.datasets.make_example import FEATURES, record
+from poscount.example.simulate import FEATURES, record
 from poscount.experience import bank
 from poscount.experience.several_groups import draw_groups, draw_groups_samples, draw_shares
 from poscount.experience.sources import Source

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import poscount
-from poscount.datasets import example_path
+from poscount.example import example_path
 from poscount.errors import InputError
 from poscount.files import reading
 from poscount.web.limits import Limits

@@ -4,14 +4,14 @@ Which methods differ?
 
 Average ranks of the methods in the paper's Experiment #1, over the six data sets that everybody
 can get, from its published table. Methods under one bar cannot be told apart by Nemenyi's test.
-Runs of your own are drawn the same way by ``poscount report``.
+Runs of your own are drawn the same way by ``python -m research report``.
 """
 
 import pandas as pd
 
-from poscount.experiments.published import DATASETS, MAIN_COLUMNS, tables
-from poscount.experiments.report.significance import LEVEL, rank
-from poscount.plotting import CriticalDifferenceDisplay
+from research.published import DATASETS, MAIN_COLUMNS, tables
+from research.report.significance import LEVEL, rank
+from research.report.displays import CriticalDifferenceDisplay
 
 cells = tables()
 errors = pd.DataFrame(

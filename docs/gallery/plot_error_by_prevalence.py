@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.ensemble import IsolationForest
 
 from poscount import PAT, RCQ
-from poscount.experiments import artificial_prevalences
-from poscount.plotting import Curve, CurvesDisplay
+from research.experiments import artificial_prevalences
+from research.report.displays import Curve, CurvesDisplay
 
 rng = np.random.default_rng(0)
 positives = rng.normal(size=(400, 4))

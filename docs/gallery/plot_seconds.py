@@ -9,8 +9,8 @@ count; the others look at the positives and the sample together, every time.
 import time
 
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ, TIcE
-from poscount.datasets import load_example
-from poscount.plotting import DotsDisplay
+from poscount.example import load_example
+from research.report.displays import DotsDisplay
 
 positives, trap, truth = load_example()
 nights = dict(list(trap.groupby("night"))[:4])

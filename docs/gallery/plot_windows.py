@@ -9,7 +9,7 @@ The recordings of nine nights as one stream, in batches of 500. A window of 1,00
 import matplotlib.pyplot as plt
 
 from poscount import RCQ
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.engines import windows
 from poscount.plotting import PrevalenceDisplay
 
