@@ -44,11 +44,14 @@ BEYOND_CORE = (
     "tests/web_server.py",
 )
 
-# Their examples need a library that this machine may not have.
 collect_ignore = [
-    f"src/poscount/interop/{library}.py"
-    for library in ("mlquantify", "quapy")
-    if find_spec(library) is None
+    "research/tuning",  # scripts without tests or examples
+    # Their examples need a library that this machine may not have.
+    *(
+        f"src/poscount/interop/{library}.py"
+        for library in ("mlquantify", "quapy")
+        if find_spec(library) is None
+    ),
 ]
 
 

@@ -23,8 +23,8 @@ from poscount.experience.bank import make_bank, read_bank
 from poscount.experience.learning import as_trees
 from poscount.experience.sources import Source, read_table
 from poscount.experience.tasks import Limits, draw_mixture, draw_real, draw_samples
-from research.experiments import methods
 from poscount.seeds import stream
+from research.experiments import methods
 
 LEVELS = (0.5, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 

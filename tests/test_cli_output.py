@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -154,14 +153,11 @@ def commands(model, tmp_path):
         "trend": ("trend", model, TRAP, "--by", "night"),
         "plan": ("plan", "--error", "0.02"),
         "show": ("show", model),
-        "datasets": ("datasets", "list"),
         "settle": ("settle", model, TRAP, labelled),
     }
 
 
-@pytest.mark.parametrize(
-    "name", ["quantify", "estimate", "trend", "plan", "show", "datasets", "settle"]
-)
+@pytest.mark.parametrize("name", ["quantify", "estimate", "trend", "plan", "show", "settle"])
 def test_output_is_what_format_prints(poscount_, refused, model, tmp_path, name):
     command = commands(model, tmp_path)[name]
     if name == "settle":
@@ -235,26 +231,3 @@ def test_a_watch_adds_to_its_file(poscount_, refused, model, tmp_path):
     assert "use .csv or .jsonl." in refused(*command, "-o", tmp_path / "x.json")
     (tmp_path / "null.csv").symlink_to("/dev/null")
     assert "this is a device" in refused(*command, "-o", tmp_path / "null.csv")
-
-
-# Experiments
-
-
-def test_reproduce_and_report_print_the_table(poscount_, tmp_path, monkeypatch):
-    pytest.importorskip("statsmodels")
-    monkeypatch.chdir(tmp_path)
-    outcome = poscount_(
-        *("reproduce", "1", "--datasets", "overlap-half", "--methods", "pat", "odin"),
-        *("--repetitions", "1", "--n-jobs", "1"),
-    )
-    assert outcome.status == 0, outcome.err
-    title, head, *_ = outcome.out.partition("models fitted in this run.\n")[2].splitlines()
-    assert title == "#1: mean absolute error (* the best)"
-    assert head.split()[:2] == ["method", "overlap-half"]
-    table = csv.reader(Path("poscount-report/csv/errors-1.csv").read_text().splitlines())
-    next(table)
-    for method, error, *_ in table:
-        line = next(line for line in outcome.out.splitlines() if line.startswith(f"{method} "))
-        assert line.split()[1].rstrip("*") == f"{float(error):.2f}"
-    again = poscount_("report", "poscount-results.sqlite").out
-    assert head in again.splitlines()

@@ -1,13 +1,13 @@
 """What an earlier version answered and wrote: answers have not changed, and its files are read."""
 
 import gzip
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
 import poscount
+from benchmarks.regression import answers
 from poscount import Counts, container
 from poscount.example import load_example
 
@@ -19,15 +19,6 @@ PREVALENCES = json.loads((EARLIER / "prevalences.json").read_text(encoding="utf-
 @pytest.fixture(scope="module")
 def trap():
     return load_example("pyarrow").trap
-
-
-@pytest.fixture(scope="module")
-def answers():
-    """The benchmark that wrote the answers."""
-    place = importlib.util.spec_from_file_location("earlier", ROOT / "benchmarks" / "answers.py")
-    module = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
-    return module
 
 
 def test_every_model_file_is_compared():
@@ -69,7 +60,7 @@ def test_models_that_have_counted_less_must_be_fitted_again(tmp_path):
         poscount.load(tmp_path / "rcq.poscount")
 
 
-def test_all_answers_are_as_before(answers):
+def test_all_answers_are_as_before():
     with gzip.open(EARLIER / "answers.json.gz") as file:
         earlier = json.load(file)
     found = answers.answers()

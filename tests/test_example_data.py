@@ -92,9 +92,7 @@ def test_positives_in_the_trap_are_like_the_labelled_ones():
 
 
 def test_generator_reproduces_the_committed_files(tmp_path):
-    subprocess.run(
-        [sys.executable, "-m", "poscount.example.simulate", str(tmp_path)], check=True
-    )
+    subprocess.run([sys.executable, "-m", "poscount.example.simulate", str(tmp_path)], check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == list(NAMES)
     for name in NAMES:
         assert content(tmp_path / name) == content(example_path(name))

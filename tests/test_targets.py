@@ -2,8 +2,6 @@
 
 import copy
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +12,7 @@ from scipy import sparse
 
 import poscount
 from answers import assert_same_answer
+from benchmarks.robustness import hostile_models
 from poscount import RCQ, FileError, InputError, MultiRCQ, TargetShares
 from poscount.calibration.files import shipped
 from poscount.example.simulate import FEATURES, record
@@ -26,9 +25,6 @@ from poscount.reusable.groups_profile import GROUP_PROFILE, OTHER_PROFILE
 from poscount.reusable.regions import bounds
 from poscount.reusable.shares_of_groups import combined
 from poscount.target_shares import exact_shares
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
-import hostile_models
 
 SPECIES = {
     "aegypti": "Aedes aegypti female",

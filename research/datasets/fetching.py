@@ -9,6 +9,7 @@ import http.client
 import io
 import json
 import tempfile
+import urllib.error
 import urllib.request
 import zipfile
 import zlib
@@ -130,7 +131,9 @@ def _opened(address: str) -> Any:
     request = urllib.request.Request(address, headers={"User-Agent": _AGENT})
     try:
         return urllib.request.urlopen(request, timeout=TIMEOUT)
-    except OSError as error:  # also what urllib raises for 404 and the like
+    except OSError as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
         raise InputError(
             f"it cannot be downloaded ({error}). A file that you already have can be put into the "
             "data directory by hand.",

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from research.datasets.dataset import Content
 from poscount.seeds import stream
+from research.datasets.dataset import Content
 
 POSITIVE = "positive"
 _OVERLAPPING, _SEPARATE = "overlapping", "separate"

@@ -5,10 +5,11 @@ cannot always be fetched. Here such a network is learned again, so that rows are
 speakers overlap far more than those of Japanese Vowels do, because most dependences between the
 features are lost: some speakers look like a part of speaker 1.
 
-The network, chosen on Experiment #1 alone (`benchmarks/vowels_network.py`): ten bins of equal width
-for each feature; the speaker is a parent of every feature, and so is one other feature, along the
-tree with the most mutual information given the speaker (Friedman, Geiger and Goldszmidt, "Bayesian
-Network Classifiers", 1997); its tables are counts of rows plus 0.5. A value is uniform in its bin.
+The network, chosen on Experiment #1 alone (`research/tuning/vowels_network.py`): ten bins of equal
+width for each feature; the speaker is a parent of every feature, and so is one other feature, along
+the tree with the most mutual information given the speaker (Friedman, Geiger and Goldszmidt,
+"Bayesian Network Classifiers", 1997); its tables are counts of rows plus 0.5. A value is uniform in
+its bin.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poscount.seeds import RandomState, seed_of, stream
 from research.datasets.catalog import CATALOG
 from research.datasets.dataset import Content, DataSet
 from research.datasets.directory import data_directory, read_stored
-from poscount.seeds import RandomState, seed_of, stream
 
 NAME = "vowels-network"
 _ENTRY = CATALOG[NAME]

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from poscount import registry
-from research.datasets import CATALOG
 from poscount.rows import InputSupport, Rows
 from poscount.scorers import fit_scorer, score
+from research.datasets import CATALOG
 
 
 class Method(NamedTuple):
@@ -43,7 +43,7 @@ class Method(NamedTuple):
     answer: str | None = None
 
 
-# The mean of what the authors' solver left at lam = 1: see benchmarks/km_solver.py.
+# The mean of what the authors' solver left at lam = 1: see research/tuning/km_solver.py.
 _KM_PUBLISHED = "km1:lam_max=8.0,slack=0.00017"
 
 _NAMED = {

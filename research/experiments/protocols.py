@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from research.datasets import DataSet
 from poscount.errors import InputError
 from poscount.seeds import seed_of, stream
+from research.datasets import DataSet
 
 N_FOLDS = 5
 N_POINTS = 11  # prevalences 0, 0.1, ..., 1

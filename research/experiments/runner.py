@@ -5,8 +5,6 @@ A unit of work is one model at one place: it is fitted once and asked for all sa
 
 from __future__ import annotations
 
-import functools
-import os
 import time
 import warnings
 from collections import Counter, defaultdict
@@ -17,14 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from poscount.seeds import stream
 from research import datasets
-from research.datasets import DataSet, data_directory
-from research.datasets.directory import VARIABLE
+from research.datasets import DataSet
 from research.experiments import methods, protocols
 from research.experiments.methods import Method
 from research.experiments.protocols import Place, Sample
 from research.experiments.store import Evaluation, Store
-from poscount.seeds import stream
 
 
 class RunProgress(NamedTuple):
@@ -250,23 +247,10 @@ def _finished(
         for unit in units:
             yield _timed(loaded[unit.place.dataset], unit, seed)
         return
-    directory = str(data_directory())
+    # joblib lets the workers share the arrays of a data set.
     yield from Parallel(n_jobs=workers, return_as="generator_unordered")(
-        delayed(_in_worker)(unit, seed, loaded[unit.place.dataset].sha256, directory)
-        for unit in units
+        delayed(_timed)(loaded[unit.place.dataset], unit, seed) for unit in units
     )
-
-
-def _in_worker(unit: Unit, seed: int, sha256: str, directory: str) -> _Finished:
-    # joblib keeps its workers, and one may be older than the caller's settings.
-    os.environ[VARIABLE] = directory
-    return _timed(_load(unit.place.dataset, sha256), unit, seed)
-
-
-@functools.lru_cache(maxsize=16)
-def _load(name: str, sha256: str) -> DataSet:
-    """Load a data set; the checksum tells a changed one from the one in memory."""
-    return datasets.load(name)
 
 
 def _timed(dataset: DataSet, unit: Unit, seed: int) -> _Finished:

@@ -13,10 +13,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from research.datasets import DataSet
 from poscount.errors import InputError
-from research.experiments.protocols import N_POINTS, Place
 from poscount.output_files import check_output, is_standard_output
+from research.datasets import DataSet
+from research.experiments.protocols import N_POINTS, Place
 
 FORMAT = "poscount experiments 1"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -111,16 +111,12 @@ class Store:
         if is_standard_output(path):
             raise InputError("a database cannot be written to standard output.", file=str(path))
         check_output(path)
-        is_new = not self.path.exists()
         with self._sentences():
             self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
             try:
                 self._prepare(seed)
             except BaseException:
                 self._connection.close()
-                # SQLite leaves an empty file where it could write nothing.
-                if is_new and self.path.exists() and self.path.stat().st_size == 0:
-                    self.path.unlink()
                 raise
 
     def _prepare(self, seed: int) -> None:

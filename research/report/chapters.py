@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from poscount.plotting.display import COLOURS
 from research.experiments.methods import column_of, in_order, label_of
 from research.published import datasets_in_order
 from research.report import frames
-from research.report.paper_comparison import paper_chapter
+from research.report.displays import Curve, CurvesDisplay, DotsDisplay
 from research.report.document import Chapter, Picture, ReportTable, TableCell, span
 from research.report.experiment_chapter import experiment_chapter
 from research.report.frames import Curves, StoredRuns, table_label
-from research.report.displays import Curve, CurvesDisplay, DotsDisplay
-from poscount.plotting.display import COLOURS
+from research.report.paper_comparison import paper_chapter
 
 _MAE = "mean absolute error (points)"
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pandas as pd
 
+from poscount.plotting.display import COLOURS
 from research.experiments.methods import column_of, in_order, label_of
 from research.experiments.protocols import PROTOCOLS
 from research.published import MAIN_COLUMNS, datasets_in_order
 from research.report import significance
+from research.report.displays import CriticalDifferenceDisplay, Curve, CurvesDisplay
 from research.report.document import Chapter, Picture, ReportTable, TableCell, span
 from research.report.frames import QUANTILES, by_point, table_label
 from research.report.significance import LEVEL, Ranking
-from research.report.displays import CriticalDifferenceDisplay, Curve, CurvesDisplay
-from poscount.plotting.display import COLOURS
 
 _SD = (
     "Mean absolute error in points; in brackets the standard deviation at one prevalence, "

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from research.published import N_NEGATIVES
 from research.experiments.store import read_about
+from research.published import N_NEGATIVES
 
 # Experiment #3 gives three tables: which share of the negative sub-classes is no worse.
 QUANTILES = {"3a": 0.5, "3b": 0.75, "3c": 1.0}

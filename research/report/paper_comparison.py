@@ -29,7 +29,7 @@ def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
     errors, times : DataFrame
         From `research.report.frames.errors` and `seconds`.
     """
-    compared = beside_errors(errors)
+    compared = compare_errors(errors)
     limit = f"max({POINTS:g} point, {100 * SHARE:g} %)"
     chapter = Chapter(
         "Beside the paper",
@@ -53,13 +53,13 @@ def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
             *_rank_tables(compared),
             _cell_table(compared),
         ]
-    seconds = beside_seconds(times)
+    seconds = compare_seconds(times)
     if not seconds.empty:
         chapter.items.append(_seconds_table(seconds))
     return chapter
 
 
-def beside_errors(errors: pd.DataFrame) -> pd.DataFrame:
+def compare_errors(errors: pd.DataFrame) -> pd.DataFrame:
     """Every error that the paper also has, with the difference; ours measured as the authors did.
 
     Parameters
@@ -112,7 +112,7 @@ def agreement(compared: pd.DataFrame, table: str, columns: tuple[str, ...] = ())
     Parameters
     ----------
     compared : DataFrame
-        From `beside_errors`.
+        From `compare_errors`.
     table : str
         Experiment, or 3a, 3b, 3c.
     columns : tuple of str
@@ -138,7 +138,7 @@ def agreement(compared: pd.DataFrame, table: str, columns: tuple[str, ...] = ())
     return Agreement(frame, datasets, rho)
 
 
-def beside_seconds(times: pd.DataFrame) -> pd.DataFrame:
+def compare_seconds(times: pd.DataFrame) -> pd.DataFrame:
     """Our seconds of Experiment #4 beside the paper's, which come from another machine.
 
     Parameters

@@ -1,12 +1,7 @@
-"""Data sets by name: the paper's, the user's own, and what is said when one cannot be used."""
+"""Data sets by name: the paper's, files of one's own, and what is said when one cannot be used."""
 
-import csv
 import gzip
-import io
-import json
-import os
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,35 +14,18 @@ import typer.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research import datasets
-from poscount.cli.datasets import app
-from research.datasets import CATALOG, load, overlaps, register, unregister
-from research.datasets.dataset import checksum
-from research.datasets.directory import data_directory
 from poscount.errors import InputError
-
-CSV = "a,night,b,species\n1,mon,0.5,x\n2,tue,1.5,y\n3,tue,-1,z\n4,mon,2e1,x\n"
-
-
-@pytest.fixture
-def own_file(tmp_path):
-    path = tmp_path / "own.csv"
-    path.write_text(CSV)
-    return path
-
-
-def add(path, name="own", **changes):
-    options = {"label": "species", "positive": "x", "drop": ["night"], **changes}
-    return register(name, path, **options)
-
+from research.__main__ import app
+from research.datasets import CATALOG, data_directory, load, overlaps
+from research.datasets.dataset import checksum
 
 # The paper's
 
 
 def test_the_catalog_has_the_paper_s_ten_and_three_stand_ins():
-    letters = [name for name in datasets.names() if len(name) == 1]
+    letters = [name for name in CATALOG if len(name) == 1]
     assert "".join(sorted(letters)) == "ABCHILNPRW"
-    assert set(datasets.names()) - set(letters) == {"vowels", "vowels-network", "q-g"}
+    assert set(CATALOG) - set(letters) == {"vowels", "vowels-network", "q-g"}
     for entry in CATALOG.values():
         assert entry.title
         assert entry.licence
@@ -124,9 +102,8 @@ def test_insects_v2_says_what_its_owners_ask(data_home):
     assert "fetch" not in str(caught.value)
 
 
-def test_an_unknown_name_lists_the_known(data_home, own_file):
-    add(own_file)
-    with pytest.raises(ValueError, match=r"no data set 'X'.* A, B, C.*overlap-half.*own"):
+def test_an_unknown_name_lists_the_known():
+    with pytest.raises(ValueError, match=r"'X' is neither a data set \(A, B, C.*half\) nor a file"):
         load("X")
 
 
@@ -181,138 +158,52 @@ def test_any_change_changes_the_checksum(rows, data):
     assert of(changed) != before
 
 
-# The user's own
+# A file of one's own
 
 
-def test_a_registered_file_is_loaded_by_its_name(data_home, own_file):
-    add(own_file)
-    data = load("own")
+def test_a_file_is_loaded_by_its_path(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("a,b,class\n1,0.5,x\n2,1.5,y\n3,-1,z\n4,2e1,x\n")
+    data = load(f"{path}:positive=x")
     assert data.feature_names == ("a", "b")
     assert data.features.tolist() == [[1, 0.5], [2, 1.5], [3, -1], [4, 20]]
     assert data.labels.tolist() == ["x", "y", "z", "x"]
     assert data.is_positive.tolist() == [True, False, False, True]
     assert data.negatives == ("y", "z")
-    assert load("own:positive=y").negatives == ("x", "z")
-    unregister("own")
-    with pytest.raises(ValueError, match="no data set 'own'"):
-        load("own")
-    with pytest.raises(ValueError, match="registered as 'own'; registered are: none"):
-        unregister("own")
-    assert own_file.read_text() == CSV
+    assert data.key == f"{path}:positive=x"
+    assert load(f"{path}:positive=y").negatives == ("x", "z")
+    with pytest.raises(ValueError, match=r"Say which class of .*own.csv is positive"):
+        load(str(path))
 
 
-def test_chosen_negatives_leave_other_classes_out(data_home, own_file):
-    data = add(own_file, negatives=["z"])
-    assert data.labels.tolist() == ["x", "z", "x"]
-    assert load("own").features.tolist() == data.features.tolist()
-    assert load("own:positive=z").negatives == ("x", "y")
-
-
-@pytest.mark.parametrize("kind", ["text", "dictionary", "int", "bool"])
-def test_parquet_with_every_kind_of_class(kind, data_home, tmp_path):
-    classes = {"text": ["x", "y"], "dictionary": ["x", "y"], "int": [1, 0], "bool": [True, False]}
-    column = pa.array(classes[kind])
-    table = pa.table(
-        {
-            "f": pa.array([1, 2], pa.int8()),
-            "g": pa.array([True, False]),
-            "c": column.dictionary_encode() if kind == "dictionary" else column,
-        }
-    )
+@pytest.mark.parametrize("classes", [["x", "y"], [1, 0], [True, False]])
+def test_parquet_with_every_kind_of_class(classes, tmp_path):
     path = tmp_path / "own.parquet"
-    pa.parquet.write_table(table, path)
-    positive = {"text": "x", "dictionary": "x", "int": "1", "bool": "true"}[kind]
-    register("own", path, label="c", positive=positive)
-    assert load("own").is_positive.tolist() == [True, False]
-    assert load("own").features.tolist() == [[1, 1], [2, 0]]
+    pa.parquet.write_table(pa.table({"f": [1, 2], "g": [True, False], "class": classes}), path)
+    data = load(f"{path}:positive={pa.array(classes).cast('string')[0]}")
+    assert data.is_positive.tolist() == [True, False]
+    assert data.features.tolist() == [[1, 1], [2, 0]]
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("text", "sentence"),
     [
-        ({"label": "kind"}, "column 'kind': the file has no such column; its columns are 'a', "),
-        ({"drop": ["nigth"]}, "column 'nigth': the file has no such column"),
-        ({"positive": "w"}, "no row has the class 'w'; the classes are x, y, z."),
-        ({"negatives": ["y", "w"]}, "no row has the class 'w'"),
-        ({"negatives": ["y", "x"]}, "the class 'x' cannot be both positive and negative"),
-        ({"drop": []}, "column 'night', row 1: 'mon' is not a number"),
-        ({"drop": ["a", "b", "night"]}, "no features besides the label"),
-        ({"name": "L"}, "'L' is the name of a data set of the catalog"),
-        ({"name": "letter"}, "'letter' is the name of a data set of the catalog"),
-        ({"name": "overlap-half"}, "the name of a data set of the catalog"),
-        ({"name": "a:b"}, "'a:b' cannot be the name of a data set"),
-        ({"name": ""}, "'' cannot be the name of a data set"),
+        ("a,kind\n1,x\n2,y\n", "column 'class': the file has no such column"),
+        ("class\nx\ny\n", "no features besides the class"),
+        ("a,class\n1,u\n2,y\n", "no row has the class 'x'; the classes are u, y."),
+        ("a,class\n1,x\nmon,y\n", "column 'a', row 2: 'mon' is not a number"),
+        ("a,class\n1,x\n,y\n", "column 'a', row 2: missing"),
+        ("a,class\n1,x\ninf,y\n", "column 'a', row 2: missing, NaN or infinite"),
+        ("a,class\n1,x\n2,\n", "column 'class', row 2: the class is missing"),
+        ("a,class\n1,x\n2,x\n", "all rows have the class 'x': at least one negative"),
     ],
 )
-def test_what_cannot_be_registered(change, sentence, data_home, own_file):
-    with pytest.raises(ValueError, match=re.escape(sentence)) as caught:
-        add(own_file, **change)
-    assert "\n" not in str(caught.value)
-    assert not (data_home / "registered.json").exists()
-
-
-def test_a_text_is_no_list_of_names(data_home, own_file):
-    with pytest.raises(TypeError, match="drop must be a list of names, not the text 'night'"):
-        add(own_file, drop="night")
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("a,species\n1,x\n,y\n", "column 'a', row 2: missing"),
-        ("a,species\n1,x\nnan,y\n", "column 'a', row 2: missing, NaN"),
-        ("a,species\n1,x\ninf,y\n", "column 'a', row 2: missing, NaN or infinite"),
-        ("a,species\n1,x\n2,\n", "column 'species', row 2: the class is missing"),
-        ("a,species\n1,x\n2,x\n", "all rows have the class 'x': at least one negative"),
-    ],
-)
-def test_values_that_cannot_be_used(text, place, data_home, tmp_path):
+def test_files_that_cannot_be_used(text, sentence, tmp_path):
     path = tmp_path / "bad.csv"
     path.write_text(text)
-    with pytest.raises(InputError, match=re.escape(place)):
-        register("bad", path, label="species", positive="x")
-
-
-def test_parquet_columns_that_cannot_be_used(data_home, tmp_path):
-    path = tmp_path / "bad.parquet"
-    pa.parquet.write_table(pa.table({"f": [1.0, 2.0], "t": ["u", "v"], "c": [0.5, 1.5]}), path)
-    with pytest.raises(InputError, match="column 't': it holds string, not numbers") as caught:
-        register("bad", path, label="c", positive="0.5", drop=["f"])
-    assert (caught.value.option, caught.value.value) == ("drop", ["f", "t"])
-    with pytest.raises(InputError, match="column 'c': it holds double; classes must be text"):
-        register("bad", path, label="c", positive="0.5", drop=["t"])
-
-
-def test_a_file_that_has_changed_or_gone(data_home, own_file):
-    add(own_file)
-    own_file.write_text(CSV.replace("0.5", "0.50"))
-    load("own")  # the same values
-    own_file.write_text(CSV.replace("0.5", "0.6"))
-    with pytest.raises(InputError, match=r"changed since it was registered as 'own'.*datasets add"):
-        load("own")
-    add(own_file)
-    assert load("own").features[0, 1] == 0.6
-    own_file.write_text(CSV.replace("0.5", "nan"))
-    with pytest.raises(InputError, match="row 1: missing, NaN or infinite") as caught:
-        load("own")
-    assert caught.value.option is None  # its columns were chosen when it was registered
-    own_file.unlink()
-    with pytest.raises(InputError, match="no longer there; register it again"):
-        load("own")
-
-
-def test_a_damaged_list_is_one_sentence(data_home):
-    for text in ("{", "[]", '{"own": {"path": 1}}', '{"own": 3}'):
-        (data_home / "registered.json").write_text(text)
-        with pytest.raises(ValueError, match=r"registered.json is damaged .*register your data"):
-            load("own")
-
-
-def test_a_relative_path_is_found_from_elsewhere(data_home, own_file, monkeypatch):
-    monkeypatch.chdir(own_file.parent)
-    add(own_file.name)
-    monkeypatch.chdir("/")
-    assert len(load("own").labels) == 4
+    with pytest.raises(InputError, match=re.escape(sentence)) as caught:
+        load(f"{path}:positive=x")
+    assert "\n" not in str(caught.value)
 
 
 # The directory
@@ -339,44 +230,9 @@ def test_the_default_directory(platform, variables, place, monkeypatch):
     assert data_directory() == Path(place)
 
 
-# The command line; in a process of its own where that matters
-
-
-def poscount(*arguments, home):
-    command = [sys.executable, "-m", "poscount", "datasets", *map(str, arguments)]
-    environment = {**os.environ, "POSCOUNT_DATA": str(home)}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-
-
-def test_add_list_remove(data_home, own_file):
-    options = ("--label", "species", "--positive", "x", "--drop", "night", "--negatives", "y, z")
-    added = poscount("add", own_file, "--name", "own", *options, home=data_home)
-    assert added.returncode == 0, added.stderr
-    assert "4 rows, 2 features, 2 of class x" in added.stdout
-    # What another process has registered this one loads.
-    assert load("own").negatives == ("y", "z")
-    run = typer.testing.CliRunner().invoke
-    rows = {row["name"]: row for row in json.loads(run(app, ["list", "--format", "json"]).stdout)}
-    assert set(rows) == {*datasets.names(), *overlaps.NAMES, "own"}
-    assert rows["own"]["here"]
-    assert not rows["L"]["here"]
-    assert "without contacting" in rows["N"]["source"]
-    table = run(app, ["list", "--format", "csv"]).stdout
-    assert {row["name"] for row in csv.DictReader(io.StringIO(table))} == set(rows)
-    printed = run(app, ["list"]).stdout.splitlines()
-    assert {line.split()[0] for line in printed[1 : 1 + len(rows)]} == set(rows)
-    assert run(app, ["remove", "own"]).exit_code == 0
-    again = poscount("remove", "own", home=data_home)
-    assert again.returncode == 2
-    sentence = "poscount: No data set is registered as 'own'; registered are: none.\n"
-    assert again.stderr == sentence
-
-
-def test_a_directory_that_cannot_be_written_is_one_sentence(tmp_path, own_file):
-    blocked = tmp_path / "file"
-    blocked.write_text("not a directory")
-    options = ("--name", "own", "--label", "species", "--positive", "x", "--drop", "night")
-    done = poscount("add", own_file, *options, home=blocked / "data")
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert str(blocked) in done.stderr
+def test_the_list(data_home):
+    printed = typer.testing.CliRunner().invoke(app, ["datasets", "list"]).stdout.splitlines()
+    names = [*CATALOG, *overlaps.NAMES]
+    assert [line.split()[0] for line in printed[1 : 1 + len(names)]] == names
+    assert {line.split()[1] for line in printed[1 : 1 + len(CATALOG)]} == {"no"}
+    assert any(line.startswith("N: ") and "without contacting" in line for line in printed)

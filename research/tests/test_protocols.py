@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.datasets import DataSet
 from poscount.errors import InputError
+from research.datasets import DataSet
 from research.experiments import artificial_prevalences, protocols
 from research.experiments.protocols import Place
 

@@ -1,16 +1,15 @@
-"""The report as files: the same tables in three formats, from whole, broken and empty results."""
+"""The report as files: the same tables in two formats, from whole, broken and empty results."""
 
 import csv
 import os
 import re
-import subprocess
 import sys
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from research import published
+from research.__main__ import main
 from research.report import write_report
 from research.report.document import ReportTable, TableCell
 from research.tests.results_file import points, same, threshold_curve, write
@@ -56,7 +55,7 @@ def files(tmp_path_factory):
     path = write(folder / "results.sqlite", made)
     before = path.read_bytes()
     page = write_report(path, folder / "out")
-    assert page == folder / "out" / "report.html"
+    assert page == folder / "out" / "report.md"
     assert path.read_bytes() == before
     return {
         str(file.relative_to(folder / "out")): file.read_bytes()
@@ -70,7 +69,6 @@ def table(files, name):
 
 
 def test_the_files_are_there(files):
-    assert {"report.html", "report.md"} <= set(files)
     names = {
         "errors-1",
         "errors-3a",
@@ -80,10 +78,7 @@ def test_the_files_are_there(files):
         "failures",
     }
     assert {f"csv/{name}.csv" for name in names} <= set(files)
-    # Nobody reads LaTeX: every table is CSV, the short ones are on both pages.
-    assert {name.partition("/")[0] for name in files} == {
-        *("report.html", "report.md", "csv", "figures")
-    }
+    assert {name.partition("/")[0] for name in files} == {"report.md", "csv", "figures"}
     pictures = {
         "critical-difference-1-all",
         "mae-by-prevalence-1-1",
@@ -118,7 +113,6 @@ def test_the_best_of_each_data_set_is_bold(files):
     rows = markdown.split("**#1: mean absolute error**")[1].split("\n\n")[1].splitlines()
     bold = {row.split(" | ")[0]: row.count("**0.00** <sub>") for row in rows if "**" in row}
     assert bold == {"| BFT (oracle)": 4}
-    assert files["report.html"].decode().count("<b>0.00</b> <small>(0.00)</small>") == 4
 
 
 def test_cells_beside_the_paper(files):
@@ -138,32 +132,7 @@ def test_cells_beside_the_paper(files):
     assert {row["explanation"] for row in outside} == {"not explained"}
 
 
-def test_the_page_is_well_formed_and_self_contained(files):
-    text = files["report.html"].decode()
-    page = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>"))
-    pictures = page.findall(".//img")
-    assert len(pictures) == sum(name.startswith("figures/") for name in files)
-    assert all(image.get("src").startswith("data:image/png;base64,") for image in pictures)
-    assert all(image.get("alt") for image in pictures)
-    assert not page.findall(".//script")
-    assert not page.findall(".//link")
-    links = [link.get("href") for link in page.findall(".//a")]
-    anchors = {element.get("id") for element in page.iter()}
-    assert links
-    assert all(link.startswith("#") and link[1:] in anchors for link in links)
-    style = page.find(".//style").text
-    assert "url(" not in style
-    assert "@import" not in style
-    assert "prefers-color-scheme: dark" in style
-    assert page.find(".//meta[@name='viewport']") is not None
-    assert "://" not in re.sub(r'src="data:[^"]*"', "", text)
-
-
 def test_markup_of_users_stays_text(files):
-    page = files["report.html"].decode()
-    assert "<b>&amp;" not in page
-    assert "&lt;b&gt;&amp;&quot;|$_%#\\*[x]" in page
-    assert "it &lt;broke&gt; &amp; stopped" in page
     markdown = files["report.md"].decode()
     assert r'\<b\>&"\|$\_%#\\\*\[x\]' in markdown
     assert not re.search(r"(?<!\\)<b>", markdown)
@@ -199,7 +168,7 @@ def test_the_same_results_give_the_same_report(tmp_path):
 
 def test_an_empty_file_has_a_report(tmp_path):
     path = write(tmp_path / "results.sqlite", {})
-    text = write_report(path, tmp_path / "out").with_suffix(".md").read_text()
+    text = write_report(path, tmp_path / "out").read_text()
     assert "The results file is empty so far" in text
     assert "No method failed." in text
 
@@ -207,7 +176,7 @@ def test_an_empty_file_has_a_report(tmp_path):
 def test_an_interrupted_run_has_a_report(tmp_path):
     # One method and one data set only, and another experiment that has just begun.
     path = write(tmp_path / "results.sqlite", {("1", "W", "pat"): same(2)}, repetitions=1, folds=1)
-    text = write_report(path, tmp_path / "out").with_suffix(".md").read_text()
+    text = write_report(path, tmp_path / "out").read_text()
     assert "| PAT | **2.00** | 1.00 | 1.00 | 1 |" in text
     assert not (tmp_path / "out" / "csv" / "friedman-1.csv").exists()
 
@@ -219,29 +188,29 @@ def test_only_failures_or_only_times_have_a_report(tmp_path, cells):
     write_report(write(tmp_path / "results.sqlite", cells), tmp_path / "out")
 
 
-def run(*arguments):
-    command = [sys.executable, "-m", "poscount", "report", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def test_the_command(tmp_path, monkeypatch, capsys):
+    def run(source):
+        command = ["research", "report", str(source), "-o", str(tmp_path / "out")]
+        monkeypatch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return stop.value.code or 0
 
-
-def test_the_command(tmp_path):
-    path = write(tmp_path / "results.sqlite", {("1", "W", "pat"): same(2)})
-    done = run(path, "-o", tmp_path / "out")
-    assert (done.returncode, done.stderr) == (0, "")
-    table, _, last = done.stdout.rpartition("\n\n")
+    assert run(write(tmp_path / "results.sqlite", {("1", "W", "pat"): same(2)})) == 0
+    table, _, last = capsys.readouterr().out.rpartition("\n\n")
     assert table.startswith("#1: mean absolute error (* the best)")
     assert re.search(r"^PAT +2\.00\*", table, re.MULTILINE)
-    assert last == f"Report: {tmp_path / 'out' / 'report.html'}\n"
+    assert last == f"Report: {tmp_path / 'out' / 'report.md'}\n"
     (tmp_path / "notes.txt").write_text("no database, however long it may be " * 100)
-    for source, sentence in [
-        (tmp_path / "none.sqlite", "There is no such results file"),
-        (tmp_path / "notes.txt", "is not a results file of `python -m research reproduce`"),
+    for name, sentence in [
+        ("none.sqlite", "There is no such results file"),
+        ("notes.txt", "is not a results file of `python -m research reproduce`"),
     ]:
-        done = run(source, "-o", tmp_path / "out")
-        assert done.returncode == 2
-        assert sentence in done.stderr
-        assert str(source) in done.stderr
-        assert len(done.stderr.splitlines()) == 1
+        assert run(tmp_path / name) == 2
+        error = capsys.readouterr().err
+        assert sentence in error
+        assert str(tmp_path / name) in error
+        assert len(error.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from research import published
-from research.report import beside_paper, frames, significance
+from research.report import frames, paper_comparison, significance
 from research.tests.results_file import points, same, threshold_curve, write
 
 
@@ -137,7 +137,7 @@ def test_intervals_and_seconds(path):
     assert held["width"].to_dict() == pytest.approx({"pat": 5, "odin": 2})
     (times,) = frames.seconds(evaluations).to_dict("records")
     assert times == {"dataset": "A", "method": "pat", "fit": 0.5, "quantify": 11 * 0.25}
-    theirs = beside_paper.beside_seconds(frames.seconds(evaluations)).set_index("part")
+    theirs = paper_comparison.compare_seconds(frames.seconds(evaluations)).set_index("part")
     assert theirs["published"].to_dict() == {"quantify": 0.67, "fit and quantify": 1.03}
     assert theirs["seconds"].to_dict() == {"quantify": 2.75, "fit and quantify": 3.25}
 
@@ -239,10 +239,10 @@ def paper_file(path, shift=0.0):
 
 def test_the_paper_s_numbers_agree_with_the_paper(path):
     frame = frames.errors(frames.read(paper_file(path)).evaluations)
-    compared = beside_paper.beside_errors(frame)
+    compared = paper_comparison.compare_errors(frame)
     assert len(compared) == 4 * 6
     assert compared["within"].all()
-    agreed = beside_paper.agreement(compared, "1")
+    agreed = paper_comparison.agreement(compared, "1")
     assert agreed.spearman == pytest.approx(1)
     assert agreed.datasets == list(published.DATASETS)
     assert list(agreed.ranks.index[:2]) == ["pat", "extice"]
@@ -256,10 +256,10 @@ def test_a_stand_in_is_beside_the_data_set_it_stands_in_for(path):
     write(path, made, repetitions=1, folds=1)
     evaluations = frames.read(path).evaluations
     errors = frames.errors(evaluations)
-    compared = beside_paper.beside_errors(errors)
+    compared = paper_comparison.compare_errors(errors)
     assert dict(zip(compared["method"], compared["published"], strict=True)) == cells
-    assert beside_paper.agreement(compared, "1").spearman == pytest.approx(1)
-    chapter = beside_paper.paper_chapter(errors, frames.seconds(evaluations))
+    assert paper_comparison.agreement(compared, "1").spearman == pytest.approx(1)
+    chapter = paper_comparison.paper_chapter(errors, frames.seconds(evaluations))
     assert chapter.text[-1] == "vowels-network stands in for B and is compared with its cells."
     # Of the nine columns that the paper has for B in #1, three were measured.
     assert chapter.items[0].rows[0][1:4] == [9, 3, 3]
@@ -267,7 +267,7 @@ def test_a_stand_in_is_beside_the_data_set_it_stands_in_for(path):
 
 def test_agreement_is_one_point_or_fifteen_percent(path):
     frame = frames.errors(frames.read(paper_file(path, shift=1.2)).evaluations)
-    compared = beside_paper.beside_errors(frame)
+    compared = paper_comparison.compare_errors(frame)
     # 1.2 points are 15 % of 8.
     assert (compared["within"] == (compared["published"] >= 8)).all()
     assert compared["difference"].to_numpy() == pytest.approx(1.2)
@@ -280,5 +280,7 @@ def test_the_reverse_order_has_the_reverse_correlation(path):
         for dataset in ("W", "R")
         for method, column in {"pat": "PAT_M", "tice": "TIcE", "extice": "ExTIcE"}.items()
     }
-    compared = beside_paper.beside_errors(frames.errors(frames.read(write(path, made)).evaluations))
-    assert beside_paper.agreement(compared, "1").spearman == pytest.approx(-1)
+    compared = paper_comparison.compare_errors(
+        frames.errors(frames.read(write(path, made)).evaluations)
+    )
+    assert paper_comparison.agreement(compared, "1").spearman == pytest.approx(-1)

@@ -7,14 +7,12 @@ import sqlite3
 import subprocess
 import sys
 import time
-from unittest import mock
 
 import numpy as np
 import pytest
-from joblib import Parallel, delayed
 
 from poscount import KM1, KM2
-from research.datasets import load, register
+from research.datasets import load
 from research.experiments import Store, protocols, run
 from research.experiments import methods as experiment_methods
 
@@ -25,17 +23,19 @@ RESULTS = (
 )
 
 
+SMALL = "small.csv:positive=yes"
+
+
 @pytest.fixture(autouse=True)
 def small(tmp_path, monkeypatch):
-    """A small data set of our own, registered in a data directory of its own."""
+    """A small data set of our own, in the current folder."""
     rng = np.random.default_rng(0)
     labels = np.repeat(["yes", "no", "never"], [150, 100, 100])
     features = rng.normal(size=(350, 2)) + 3 * (labels != "yes")[:, np.newaxis]
     lines = [f"{a},{b},{label}" for (a, b), label in zip(features, labels, strict=True)]
-    file = tmp_path / "small.csv"
-    file.write_text("\n".join(["a,b,kind", *lines]))
-    monkeypatch.setenv("POSCOUNT_DATA", str(tmp_path / "data"))
-    register("small", file, label="kind", positive="yes")
+    (tmp_path / "small.csv").write_text("\n".join(["a,b,class", *lines]))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # for commands
 
 
 def results(path):
@@ -46,7 +46,7 @@ def results(path):
         connection.close()
 
 
-def finish(path, methods, *, experiments=("4",), datasets=("small",), **options):
+def finish(path, methods, *, experiments=("4",), datasets=(SMALL,), **options):
     with Store(path, seed=0) as store:
         return list(run(store, experiments, datasets, methods, seed=0, **options))
 
@@ -66,7 +66,7 @@ def test_only_what_is_missing_is_run(tmp_path):
 
 def test_more_repetitions_later_are_the_same_as_at_once(tmp_path):
     few_first, at_once = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
-    options = {"experiments": ["3"], "datasets": ["small"]}
+    options = {"experiments": ["3"]}
     finish(few_first, ["pat"], repetitions=1, **options)
     finish(few_first, ["pat", "odin"], repetitions=2, **options)
     finish(at_once, ["odin", "pat"], repetitions=2, **options)
@@ -83,31 +83,10 @@ def test_workers_do_not_matter(tmp_path):
     assert results(one) == results(two)
 
 
-def test_workers_that_are_older_than_the_data_directory(tmp_path):
-    # joblib keeps its workers, and with them the environment that they were started in.
-    with mock.patch.dict(os.environ, {"POSCOUNT_DATA": str(tmp_path / "elsewhere")}):
-        Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(4))
-    assert finish(tmp_path / "results.sqlite", ["pat", "odin"], n_jobs=2)[-1].done == 2
-
-
-def test_a_dask_cluster_gives_the_same(tmp_path):
-    distributed = pytest.importorskip("dask.distributed")
-    here, there = tmp_path / "here.sqlite", tmp_path / "there.sqlite"
-    finish(here, ["pat", "tice"])
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", processes=False
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        finish(there, ["pat", "tice"], client=client)
-    assert results(here) == results(there)
-
-
 def test_methods_of_one_model_are_computed_once_and_agree_with_the_methods_alone(tmp_path):
     path = tmp_path / "results.sqlite"
     assert finish(path, ["km1", "km2"])[0].total == 1
-    dataset = load("small")
+    dataset = load(SMALL)
     (place,) = protocols.places("4", dataset)
     positives, samples = protocols.draw(dataset, place, 0)
     for sample in list(samples)[::5]:
@@ -134,7 +113,7 @@ def test_a_failing_method_is_recorded_and_does_not_stop_the_rest(tmp_path):
     ("options", "sentence"),
     [
         ({"methods": ["patt"]}, "no method 'patt'; the methods are .*pat, "),
-        ({"methods": ["pat"], "datasets": ["Q"]}, "no data set 'Q'; there are A, "),
+        ({"methods": ["pat"], "datasets": ["Q"]}, "'Q' is neither a data set .A, "),
         ({"methods": ["pat"], "experiments": ["7"]}, "no experiment '7'; the experiments are 1, 2"),
         ({"methods": ["pat:q"]}, "'q' is no parameter; write name=value"),
     ],
@@ -154,7 +133,7 @@ def test_names_of_methods():
 
 
 COMMAND = [
-    *(sys.executable, "-m", "poscount", "reproduce", "1", "--datasets", "small"),
+    *(sys.executable, "-m", "research", "reproduce", "1", "--datasets", SMALL),
     *("--methods", "pat", "odin", "--repetitions", "4", "--n-jobs", "2"),
 ]
 

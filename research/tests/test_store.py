@@ -118,10 +118,9 @@ def test_a_read_only_file_is_a_sentence_and_stays_as_it_is(store, path):
 
 # Files may not grow beyond a limit in this process: to SQLite that is a disk that is full.
 FULL_DISK = """
-import resource, signal, sys
+import resource, signal
 from research.experiments.store import Store
-sys.path.insert(0, {tests!r})
-from test_store import rows
+from research.tests.test_store import rows
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Store({path!r}, seed=0) as store:
     store.begin("a command")
@@ -139,8 +138,11 @@ with Store({path!r}, seed=0) as store:
 def test_a_full_disk_leaves_the_file_usable(path):
     pytest.importorskip("resource")
     Store(path, seed=0).close()
-    code = FULL_DISK.format(tests=os.path.dirname(__file__), path=str(path), limit=100_000)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = FULL_DISK.format(path=str(path), limit=100_000)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
     stored, _, sentence = done.stdout.partition(" ")
     assert "the results cannot be read or written there" in sentence
     assert "run again to resume" in sentence

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from poscount import PAT
+from poscount.errors import InputError
 from research.datasets import CATALOG, fetch, load, sample_vowels_network
 from research.datasets.dataset import Content
 from research.datasets.vowels_network import learn
-from poscount.errors import InputError
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Which network stands in for B: candidates compared with the paper on Experiment #1 alone.
 
-POSCOUNT_DATA=... python benchmarks/vowels_network.py    # 12 minutes, one core
+POSCOUNT_DATA=... python -m research.tuning.vowels_network    # 12 minutes, one core
 
 Its tables, and the chosen network on #2 and #3, are in docs/reproduction/vowels-network.md.
 
@@ -31,6 +31,7 @@ Rule, on #1 alone: the distance of a cell is |ours - paper's| / max(1 point, 15 
 
 from __future__ import annotations
 
+import argparse
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -40,13 +41,13 @@ import numpy as np
 from scipy.special import gammaln
 from scipy.stats import entropy
 
+from poscount.seeds import stream
+from research import published
 from research.datasets import DataSet, load
 from research.datasets.vowels_network import tree_of_arcs
 from research.experiments import methods
-from research import published
 from research.experiments.protocols import Place, places
 from research.experiments.runner import Unit, evaluate
-from poscount.seeds import stream
 
 N_ROWS = 120_000
 QUICK = ("pat", "tice", "extice", "bft")
@@ -246,6 +247,7 @@ def head(*names: str) -> None:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     found = {}
     head(*QUICK)
     for pair in product(BINS, STRUCTURES):

@@ -139,9 +139,9 @@ def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) 
     the number of rows.
 
     Coverage and mean width in percentage points, measured on Experiment #1 at 95 %
-    (``benchmarks/bootstrap_coverage.py``: W, P, R and L, 40 replicates, 44 samples for BBE, 24 for
-    DEDPUL). The form was chosen on these data sets, and with so few samples the error of a coverage
-    is 3 to 5 points:
+    (``benchmarks/accuracy/bootstrap_coverage.py``: W, P, R and L, 40 replicates, 44 samples for
+    BBE, 24 for DEDPUL). The form was chosen on these data sets, and with so few samples the error
+    of a coverage is 3 to 5 points:
 
     ========================================  ============  ============
     replicates, interval                      BBE           DEDPUL

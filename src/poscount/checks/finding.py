@@ -60,7 +60,7 @@ class Finding:
         Where the number becomes a warning; None if it never does.
     false_alarm_rate : float
         Share of samples with nothing wrong that got this warning, as measured
-        (``benchmarks/diagnostics.py``).
+        (``benchmarks/accuracy/diagnostics.py``).
     cannot_detect : str
         What the check is blind to.
     plot : callable or None

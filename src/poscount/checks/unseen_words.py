@@ -9,10 +9,10 @@ from poscount.checks.gaps import GapEvidence, ManyGapEvidence
 from poscount.errors import join_names
 from poscount.verdict import CAUTION_SEVERITIES, Severity
 
-# Of rows. Negatives often have words of their own: of the samples of `benchmarks/tables.py four`,
-# in which nothing had changed, a third were warned, and their answers were as good as others. But a
-# sample without any known word was written by other rules; and a word that is gone while others
-# have come may have been renamed.
+# Of rows. Negatives often have words of their own: of the samples of `benchmarks/accuracy/tables.py
+# four`, in which nothing had changed, a third were warned, and their answers were as good as
+# others. But a sample without any known word was written by other rules; and a word that is gone
+# while others have come may have been renamed.
 SMALLEST, HOPELESS = 0.02, 0.95
 FEWEST_ROWS = 3
 # Each word that few positives have lets us expect that another one was missed.

@@ -24,7 +24,7 @@ from poscount.files.remote import is_url
 from poscount.grouping import period_of
 from poscount.rows import BLOCK_ROWS
 
-# With more features, batches are faster than SQL (benchmarks/engines.py push-down).
+# With more features, batches are faster than SQL (benchmarks/speed/engines.py push-down).
 MOST_SQL_FEATURES = 4
 
 # As DOUBLE, values of these types are those that numpy gets.

@@ -53,7 +53,7 @@ def with_negatives(
     The more of the sample's negatives are of known kinds, the more the known ones tell. With the
     share k of them among all negatives, the answer is k^2 times that of all groups together, and
     1 - k^2 times that of the positives by themselves; so are the ends of the interval. (The square
-    was chosen on the tuning sets of `benchmarks/targets_split.md`.)
+    was chosen on the tuning sets of `research/tuning/targets_split.md`.)
 
     Parameters
     ----------

@@ -303,7 +303,7 @@ class RegionEstimator(RegionCounter):
         p = np.minimum(1.0, pat)
         half = half_width(p, self.n_labeled_, n_rows, self.confidence)
         # So few positives bound the prevalence from above only: with a lower end, intervals held in
-        # .65 of 382 samples, without in .94 (`benchmarks/calibration.py few-positives`).
+        # .65 of 382 samples, without in .94 (`benchmarks/accuracy/calibration.py few-positives`).
         low = np.zeros(len(p)) if by_experience else np.maximum(0.0, p - half)
         high = np.minimum(1.0, p + half)
 
