@@ -163,13 +163,12 @@ def list_() -> None:
     rows = []
     for key, entry in CATALOG.items():
         here = "yes" if stored_path(entry, directory).exists() else "no"
-        size = (str(entry.rows), str(entry.n_features))
-        rows.append([key, here, *size, entry.positive, entry.title])
+        rows.append([key, here, entry.rows, entry.n_features, entry.positive, entry.title])
     for name in overlaps.NAMES:
-        size = tuple(map(str, overlaps.generate(name).features.shape))
+        size = overlaps.generate(name).features.shape
         rows.append([name, "yes", *size, overlaps.POSITIVE, overlaps.title(name)])
     heads = ("name", "here", "rows", "features", "positive", "title")
-    print_table(heads, rows, right=("rows", "features"))
+    print_table(heads, [[str(cell) for cell in row] for row in rows], right=("rows", "features"))
     print(f"Files: {directory}.")
     for key, entry in CATALOG.items():
         source = f"{entry.licence}; {entry.verified}." if entry.address else "It is not fetched."

@@ -24,7 +24,6 @@ from poscount.experience.learning import as_trees
 from poscount.experience.sources import Source, read_table
 from poscount.experience.tasks import Limits, draw_mixture, draw_real, draw_samples
 from poscount.seeds import stream
-from research.experiments import methods
 
 LEVELS = (0.5, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 
@@ -439,13 +438,6 @@ def test_a_column_of_another_time_is_named():
     foreign = spoilt("columns_", lambda x: ["strange", *x[1:]])
     with pytest.raises(ValueError, match="'strange', which this poscount does not know"):
         foreign.answer(np.ones((1, len(foreign.columns_))), shipped("RCQ").columns_, 0.95)
-
-
-def test_the_paper_s_data_sets_do_not_judge_themselves():
-    assert methods.make("rcq", 0, "L").calibration == "null"
-    assert methods.make("trcq", 0, "vowels-network").calibration == "null"
-    assert methods.make("rcq", 0, "mine").calibration == "experience"
-    assert methods.make("rcq:calibration=experience", 0, "L").calibration == "experience"
 
 
 def test_a_bank_file_is_checked_as_every_other(tmp_path, quick):

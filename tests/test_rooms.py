@@ -103,6 +103,14 @@ def test_a_room_imports_only_from_rooms_above_it(file):
     assert imported_rooms(parsed(file)) <= allowed
 
 
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_the_package_needs_nothing_of_the_repository_around_it(file):
+    nodes = list(ast.walk(parsed(file)))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    assert not {name.partition(".")[0] for name in names} & {"benchmarks", "research", "tests"}
+
+
 @pytest.mark.parametrize("file", [f for f in FILES if room_of(f) in FRONT_ENDS], ids=str)
 def test_front_ends_come_in_by_the_door(file):
     tree = parsed(file)

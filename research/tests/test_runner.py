@@ -132,6 +132,13 @@ def test_names_of_methods():
     assert (method.gamma, method.held_out, method.random_state) == ("auto", False, 7)
 
 
+def test_the_paper_s_data_sets_do_not_judge_themselves():
+    assert experiment_methods.make("rcq", 0, "L").calibration == "null"
+    assert experiment_methods.make("trcq", 0, "vowels-network").calibration == "null"
+    assert experiment_methods.make("rcq", 0, "mine").calibration == "experience"
+    assert experiment_methods.make("rcq:calibration=experience", 0, "L").calibration == "experience"
+
+
 COMMAND = [
     *(sys.executable, "-m", "research", "reproduce", "1", "--datasets", SMALL),
     *("--methods", "pat", "odin", "--repetitions", "4", "--n-jobs", "2"),
