@@ -13,8 +13,8 @@ from poscount.plotting.display import COLOURS
 from research.experiments.methods import column_of, in_order, label_of
 from research.published import datasets_in_order
 from research.report import frames
-from research.report.displays import Curve, CurvesDisplay, DotsDisplay
 from research.report.document import Chapter, Picture, ReportTable, TableCell, span
+from research.report.drawings import Curve, draw_curves, draw_dots
 from research.report.experiment_chapter import experiment_chapter
 from research.report.frames import Curves, StoredRuns, table_label
 from research.report.paper_comparison import paper_chapter
@@ -123,8 +123,8 @@ def _seconds_picture(times: pd.DataFrame) -> Picture:
         for method, rows in positive.groupby("method")
     }
     title = "Time to quantify eleven samples, #4"
-    display = DotsDisplay.from_numbers(numbers, xlabel="CPU seconds", title=title)
-    return Picture.of(display, "seconds", title)
+    figure = draw_dots(numbers, xlabel="CPU seconds", title=title)
+    return Picture.of(figure, "seconds", title)
 
 
 def _thresholds(curves: list[Curves], errors: pd.DataFrame) -> Chapter:
@@ -182,8 +182,8 @@ def _q_picture(curves: list[Curves], medians: dict[tuple[str, str], float]) -> P
         ]
     title = "PAT: error of each single q (lines) and of the median over q (dotted), #1"
     xlabel = "q, quantile of the positives' scores"
-    display = CurvesDisplay.from_panels(panels, xlabel=xlabel, ylabel=_MAE, title=title)
-    return Picture.of(display, "pat-by-q", title)
+    figure = draw_curves(panels, xlabel=xlabel, ylabel=_MAE, title=title)
+    return Picture.of(figure, "pat-by-q", title)
 
 
 def _threshold_picture(curves: dict[str, Curves]) -> Picture:
@@ -196,8 +196,8 @@ def _threshold_picture(curves: dict[str, Curves]) -> Picture:
     }
     title = "BFT: error by threshold, #1; the oracle takes the lowest point"
     xlabel = "percentile of the training scores"
-    display = CurvesDisplay.from_panels(panels, xlabel=xlabel, ylabel=_MAE, title=title)
-    return Picture.of(display, "bft-by-threshold", title)
+    figure = draw_curves(panels, xlabel=xlabel, ylabel=_MAE, title=title)
+    return Picture.of(figure, "bft-by-threshold", title)
 
 
 def _failures(evaluations: pd.DataFrame) -> Chapter:

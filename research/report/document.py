@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from poscount.output_files import csv_writer
-from poscount.plotting.display import Display, png, pyplot
+from poscount.plotting.display import png, pyplot
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~])")
 
@@ -176,10 +176,10 @@ class Picture(NamedTuple):
     png: bytes
 
     @classmethod
-    def of(cls, display: Display, name: str, title: str) -> Picture:
-        """Draw a display, and close its figure."""
-        picture = cls(name, title, png(display.figure_))
-        pyplot().close(display.figure_)
+    def of(cls, figure: Any, name: str, title: str) -> Picture:
+        """The picture of a figure, which is closed."""
+        picture = cls(name, title, png(figure))
+        pyplot().close(figure)
         return picture
 
 

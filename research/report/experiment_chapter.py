@@ -12,8 +12,8 @@ from research.experiments.methods import column_of, in_order, label_of
 from research.experiments.protocols import PROTOCOLS
 from research.published import MAIN_COLUMNS, datasets_in_order
 from research.report import significance
-from research.report.displays import CriticalDifferenceDisplay, Curve, CurvesDisplay
 from research.report.document import Chapter, Picture, ReportTable, TableCell, span
+from research.report.drawings import Curve, draw_curves, draw_ranks
 from research.report.frames import QUANTILES, by_point, table_label
 from research.report.significance import LEVEL, Ranking
 
@@ -158,14 +158,14 @@ def _tests(
 def _rank_picture(ranking: Ranking, name: str, title: str) -> Picture:
     """Average ranks with the bars of Nemenyi's test."""
     names = {method: label_of(str(method)) for method in ranking.ranks.columns}
-    display = CriticalDifferenceDisplay.from_ranks(
+    figure = draw_ranks(
         ranking.average.rename(names).to_dict(),
         ranking.nemenyi().rename(index=names, columns=names),
         level=LEVEL,
         critical_difference=ranking.critical_difference,
         title=title,
     )
-    return Picture.of(display, name, title)
+    return Picture.of(figure, name, title)
 
 
 def _against_best(
@@ -254,11 +254,11 @@ def _prevalence_pictures(experiment: str, points: pd.DataFrame, order: list[str]
             title = f"{what} by true prevalence, {table_label(experiment)}"
             if len(groups) > 1:
                 title += f", methods {i * most + 1} to {i * most + len(group)} by rank"
-            display = CurvesDisplay.from_panels(
+            figure = draw_curves(
                 panels, xlabel="true share of positives (%)", ylabel=ylabel, title=title
             )
             name = f"{quantity}-by-prevalence-{experiment}-{i + 1}"
-            pictures.append(Picture.of(display, name, title))
+            pictures.append(Picture.of(figure, name, title))
     return pictures
 
 
