@@ -17,7 +17,6 @@ from poscount.calibration.files import read_calibration, shipped, write_calibrat
 from poscount.calibration.trees import DEPTH, N_LEAVES, N_SPLITS, Trees
 from poscount.cli import main
 from poscount.errors import FileError, InputError
-from poscount.experiments import methods
 from poscount.seeds import stream
 from poscount.storage import container
 from poscount.storage import model_files as persistence
@@ -441,13 +440,6 @@ def test_a_column_of_another_time_is_named():
     foreign = spoilt("columns_", lambda x: ["strange", *x[1:]])
     with pytest.raises(ValueError, match="'strange', which this poscount does not know"):
         foreign.answer(np.ones((1, len(foreign.columns_))), shipped("RCQ").columns_, 0.95)
-
-
-def test_the_paper_s_data_sets_do_not_judge_themselves():
-    assert methods.make("rcq", 0, "L").calibration == "null"
-    assert methods.make("trcq", 0, "vowels-network").calibration == "null"
-    assert methods.make("rcq", 0, "mine").calibration == "experience"
-    assert methods.make("rcq:calibration=experience", 0, "L").calibration == "experience"
 
 
 def test_a_bank_file_is_checked_as_every_other(tmp_path, quick):

@@ -7,15 +7,13 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from poscount import PAT, RCQ, Prevalence
+from poscount import PAT, RCQ, Caution, Prevalence
 from poscount.cli.output import of_results
 from poscount.cli.tables import bars, print_table
-from poscount.datasets import example_path, load_example
-from poscount.results.verdict import AnswerWarning
+from poscount.example import example_path, load_example
 from poscount.workflows import Result
 from terminal import seen_on_a_terminal
 
@@ -132,7 +130,7 @@ def test_a_real_terminal_is_never_too_narrow(model, columns):
 
 def test_warnings_name_their_groups(capsys):
     def result(night, value):
-        caution = AnswerWarning("few-rows", f"Only {value} rows.", value)
+        caution = Caution("few-rows", f"Only {value} rows.", value)
         p = Prevalence(0.5, n_labeled=9, n_unlabeled=9, method="PAT", warnings=[caution])
         return Result({"night": night, "trap": "north"}, p)
 
@@ -155,14 +153,11 @@ def commands(model, tmp_path):
         "trend": ("trend", model, TRAP, "--by", "night"),
         "plan": ("plan", "--error", "0.02"),
         "show": ("show", model),
-        "datasets": ("datasets", "list"),
         "settle": ("settle", model, TRAP, labelled),
     }
 
 
-@pytest.mark.parametrize(
-    "name", ["quantify", "estimate", "trend", "plan", "show", "datasets", "settle"]
-)
+@pytest.mark.parametrize("name", ["quantify", "estimate", "trend", "plan", "show", "settle"])
 def test_output_is_what_format_prints(poscount_, refused, model, tmp_path, name):
     command = commands(model, tmp_path)[name]
     if name == "settle":
@@ -236,26 +231,3 @@ def test_a_watch_adds_to_its_file(poscount_, refused, model, tmp_path):
     assert "use .csv or .jsonl." in refused(*command, "-o", tmp_path / "x.json")
     (tmp_path / "null.csv").symlink_to("/dev/null")
     assert "this is a device" in refused(*command, "-o", tmp_path / "null.csv")
-
-
-# Experiments
-
-
-def test_reproduce_and_report_print_the_table(poscount_, tmp_path, monkeypatch):
-    pytest.importorskip("statsmodels")
-    monkeypatch.chdir(tmp_path)
-    outcome = poscount_(
-        *("reproduce", "1", "--datasets", "overlap-half", "--methods", "pat", "odin"),
-        *("--repetitions", "1", "--n-jobs", "1"),
-    )
-    assert outcome.status == 0, outcome.err
-    title, head, *_ = outcome.out.partition("models fitted in this run.\n")[2].splitlines()
-    assert title == "#1: mean absolute error (* the best)"
-    assert head.split()[:2] == ["method", "overlap-half"]
-    table = csv.reader(Path("poscount-report/csv/errors-1.csv").read_text().splitlines())
-    next(table)
-    for method, error, *_ in table:
-        line = next(line for line in outcome.out.splitlines() if line.startswith(f"{method} "))
-        assert line.split()[1].rstrip("*") == f"{float(error):.2f}"
-    again = poscount_("report", "poscount-results.sqlite").out
-    assert head in again.splitlines()

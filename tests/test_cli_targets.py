@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from poscount import RCQ, MultiRCQ, workflows
-from poscount.datasets.make_example import FEATURES, record
+from poscount.example.simulate import FEATURES, record
 from test_cli import TRAP
 
 SPECIES = {

@@ -15,8 +15,8 @@ from poscount import workflows
 from poscount.cli import main
 from poscount.cli.app import app
 from poscount.cli.words import flag
-from poscount.datasets import example_path
 from poscount.errors import InputError
+from poscount.example import example_path
 from poscount.workflows import CsvFormat
 
 POSITIVES = str(example_path("positives.csv"))
@@ -233,8 +233,7 @@ NO_FLAGS = {"limits", "time"}
 
 
 def test_every_option_that_an_error_names_is_one_of_a_command():
-    group = typer.main.get_command(app)
-    commands = [*group.commands.values(), *group.commands["datasets"].commands.values()]
+    commands = typer.main.get_command(app).commands.values()
     flags = {name for command in commands for param in command.params for name in param.opts}
     named = {
         text

@@ -9,7 +9,7 @@ import pytest
 
 import poscount
 from poscount import Counts
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.storage import container
 
 ROOT = Path(__file__).parents[1]

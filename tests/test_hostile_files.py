@@ -1,6 +1,6 @@
 """Files with a correct checksum and hostile content: refused in a sentence, or answered as before.
 
-`benchmarks/hostile.py` tries thousands of them in processes of their own.
+`benchmarks/robustness/hostile.py` tries thousands of them in processes of their own.
 """
 
 import ast
@@ -13,7 +13,6 @@ import os
 import sys
 import textwrap
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,17 +20,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import poscount
+from benchmarks.robustness import hostile, hostile_files, hostile_models
 from poscount import PAT, RCQ, Counts, FileError, InputError, Minimum, registry
 from poscount.calibration.files import read_calibration
 from poscount.cli import main
 from poscount.counts.counts import MOST_ROWS, Skipped
 from poscount.storage import container, schema
 from poscount.storage.archives import open_archive
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
-import hostile
-import hostile_files
-import hostile_models
 
 CLASSES = {
     place: registry._resolve(place)

@@ -12,8 +12,8 @@ import time
 import pytest
 
 from poscount.cli import main
-from poscount.datasets import example_path
 from poscount.errors import InputError
+from poscount.example import example_path
 from poscount.storage.writer import PREFIX, check_output, replacing, write_whole
 
 EXAMPLE = {name: str(example_path(name)) for name in ("positives.csv", "trap.csv.gz")}
@@ -262,8 +262,6 @@ def test_no_command_writes_over_its_inputs(command, files, monkeypatch, capsys):
         ("demo -o x.docx", "x.docx: its extension names no format of pictures"),
         ("quantify m.poscount u.csv --plot -", "-: its extension names no format"),
         ("quantify m.poscount u.csv -o x.xlsx", "x.xlsx: its extension names no format of this"),
-        ("reproduce 1 --datasets W -o /dev/null", "/dev/null: this is a device"),
-        ("reproduce 1 --datasets W -o -", "-: a database cannot be written to standard output"),
     ],
 )
 def test_outputs_are_refused_before_the_work(command, sentence, files, monkeypatch, capsys):
@@ -291,7 +289,6 @@ def test_a_full_disk_leaves_nothing(files, tmp_path):
     for arguments in (
         ["fit", files / "p.csv", "--method", "pat", "-o", "model"],
         ["quantify", files / "m.poscount", files / "u.csv", "--plot", "plot.png"],
-        ["reproduce", "1", "--datasets", "overlap-half", "--methods", "pat", "-o", "store"],
     ):
         done = subprocess.run(
             [sys.executable, "-m", "poscount", *map(str, arguments)],

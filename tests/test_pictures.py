@@ -13,7 +13,7 @@ import made
 import matplotlib.pyplot as plt
 
 from poscount import RCQ
-from poscount.datasets import load_example
+from poscount.example import load_example
 
 IMAGES = made.FOLDER
 # Tested in test_porch.py; and drawn by hand.

@@ -28,11 +28,10 @@ ROOMS = [
     "change",
     "plotting",
     "files",
-    "datasets",
+    "example",
     "engines",
     "diagnostics",
     "workflows",
-    "experiments",
     "training",
     "interop",
     "web",
@@ -43,9 +42,8 @@ ROOMS = [
 FRONT_ENDS = {"cli", "web"}
 OPEN_TO_FRONT_ENDS = {
     "workflows",
-    "experiments",
     "training",
-    "datasets",
+    "example",
     "theory",
     "registry",
     "errors",
@@ -77,6 +75,14 @@ def test_a_room_imports_only_from_rooms_above_it(file):
     room = room_of(file)
     allowed = set(ROOMS[: ROOMS.index(room) + 1])
     assert imported_rooms(parsed(file)) <= allowed
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_the_package_needs_nothing_of_the_repository_around_it(file):
+    nodes = list(ast.walk(parsed(file)))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    assert not {name.partition(".")[0] for name in names} & {"benchmarks", "research", "tests"}
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if room_of(f) in FRONT_ENDS], ids=str)

@@ -23,7 +23,7 @@ import pytest
 import poscount
 from poscount import RCQ, registry
 from poscount.cli import main
-from poscount.datasets import example_path, load_example
+from poscount.example import example_path, load_example
 from poscount.web.tasks import AVAILABLE_METHODS
 
 pytest.importorskip("fastapi")

@@ -12,7 +12,7 @@ import pytest
 import poscount
 from poscount import RCQ
 from poscount.cli import main
-from poscount.datasets import example_path, load_example
+from poscount.example import example_path, load_example
 
 pytest.importorskip("fastapi")
 

@@ -1,15 +1,11 @@
-"""A few hostile requests of each kind; benchmarks/hostile_requests.py sends thousands."""
-
-import sys
-from pathlib import Path
+"""A few hostile requests of each kind; benchmarks/robustness has thousands."""
 
 import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx")
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
-from hostile_requests import Attacker, judge, table
+from benchmarks.robustness.hostile_requests import Attacker, judge, table
 
 
 def test_every_hostile_request_is_answered_with_a_sentence(web):

@@ -15,10 +15,8 @@ import pytest
 pytest.importorskip("fastapi")
 httpx = pytest.importorskip("httpx")
 
+from benchmarks.robustness.serve_process import workers_of  # noqa: E402 (as above)
 from poscount.web.server_directory import PREFIX, ServerDirectory  # noqa: E402 (as above)
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
-from serve_process import workers_of  # noqa: E402 (its place is known only now)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import pytest
 pytest.importorskip("fastapi")
 httpx = pytest.importorskip("httpx")
 
-from poscount.datasets import example_path  # noqa: E402
+from poscount.example import example_path  # noqa: E402
 from poscount.web.fair_queue import Owner  # noqa: E402
 from poscount.web.guard import Hosts  # noqa: E402
 from web_server import served  # noqa: E402 (it needs what may be missing)

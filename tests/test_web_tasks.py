@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import poscount
-from poscount.datasets import example_path
 from poscount.errors import InputError
+from poscount.example import example_path
 from poscount.files import reading
 from poscount.web.limits import Limits
 from poscount.web.refusals import SETTINGS, refusal_of

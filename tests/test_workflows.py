@@ -7,8 +7,8 @@ import pytest
 
 from answers import assert_same_answer
 from poscount import ExTIcE, workflows
-from poscount.datasets import example_path, load_example
 from poscount.errors import InputError
+from poscount.example import example_path, load_example
 from poscount.files import features, reading
 from poscount.workflows import CsvFormat, estimates
 

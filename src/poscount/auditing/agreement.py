@@ -15,8 +15,9 @@ from poscount.results.verdict import AnswerWarning
 
 Agreement = Literal["agree", "unclear", "contradict"]
 
-# In standard deviations of the difference. Chosen on the tuning split of benchmarks/audit.py: with
-# a looser limit, combined intervals fail where the model is a little wrong.
+# In standard deviations of the difference. Chosen on the tuning split of
+# benchmarks/accuracy/audit.py: with a looser limit, combined intervals fail where the model is a
+# little wrong.
 AGREE = 1.0
 CONTRADICT = 1.96
 # Of the difference, by how much the interval is widened for each part that the model has in it.

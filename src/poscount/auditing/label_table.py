@@ -70,7 +70,7 @@ def audit(
     Examples
     --------
     >>> import poscount
-    >>> from poscount.datasets import load_example
+    >>> from poscount.example import load_example
     >>> positives, trap, truth = load_example()
     >>> model = poscount.RCQ(random_state=0).fit(positives)
     >>> to_label = poscount.audit(model, trap, n=50)

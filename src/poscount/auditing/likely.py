@@ -60,7 +60,7 @@ def likely_positives(
     Examples
     --------
     >>> import poscount
-    >>> from poscount.datasets import load_example
+    >>> from poscount.example import load_example
     >>> positives, trap, truth = load_example()
     >>> model = poscount.RCQ(random_state=0).fit(positives)
     >>> poscount.likely_positives(model, trap, top=2)[["probability", "wingbeat_hz", "source_row"]]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from poscount import __version__, registry, workflows
-from poscount.cli import audit, change, datasets, reproduce
+from poscount.cli import audit, change
 from poscount.cli.calibrate import calibrate
 from poscount.cli.fitting import fitted
 from poscount.cli.options import (
@@ -25,7 +25,6 @@ from poscount.cli.options import (
     Format,
     Method,
     ModelFile,
-    MultiValueOption,
     Negatives,
     OnError,
     OnErrorOption,
@@ -72,7 +71,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(datasets.app)
 
 
 @app.callback(invoke_without_command=True)
@@ -92,7 +90,7 @@ def demo(
     ] = "poscount-demo.png",
 ) -> None:
     """Count mosquitoes in nine nights of example data, and compare with the truth."""
-    from poscount.datasets import example_path, load_example
+    from poscount.example import example_path, load_example
 
     workflows.check_picture(output)
     model = workflows.fit(
@@ -443,5 +441,3 @@ app.command()(audit.audit)
 app.command()(audit.settle)
 app.command()(audit.rows)
 app.command()(calibrate)
-app.command()(reproduce.report)
-app.command(cls=MultiValueOption)(reproduce.reproduce)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from poscount import registry
 
@@ -180,23 +179,3 @@ def kinds(text: str | None) -> int | str | None:
 def grouping(values: list[str] | None) -> list[str]:
     """Columns of all --by together; each may name several, separated by commas."""
     return [name for value in values or [] for name in names(value) or []]
-
-
-class MultiValueOption(TyperCommand):
-    """A command whose list options take several values: ``--datasets A C`` for two of them."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Write ``--datasets A C`` as ``--datasets A --datasets C``, then parse as usual."""
-        several = {name for option in self.params if option.multiple for name in option.opts}
-        written: list[str] = []
-        current = None
-        for argument in args:
-            if argument.startswith("-") and argument != "-":
-                current = argument if argument in several else None
-                if current is None:
-                    written.append(argument)
-            elif current is not None:
-                written += [current, argument]
-            else:
-                written.append(argument)
-        return super().parse_args(ctx, written)

@@ -27,7 +27,6 @@ from poscount.data.columns import Columns, looks_like_identifier
 from poscount.data.projection import MOST_COLUMNS, learn_projection
 from poscount.data.rows import InputSupport, Rows, holds_numbers
 from poscount.errors import InputError, ask_about_similar, join_names
-from poscount.storage.schema import require
 
 _NAMES_SHOWN = 20
 # Of zeros and ones that words become; a covariance of more takes seconds.

@@ -24,7 +24,7 @@ from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.features import chosen_columns, model_columns, wanted_columns
 from poscount.files.remote import is_url
 
-# With more features, batches are faster than SQL (benchmarks/engines.py push-down).
+# With more features, batches are faster than SQL (benchmarks/speed/engines.py push-down).
 MOST_SQL_FEATURES = 4
 
 # As DOUBLE, values of these types are those that numpy gets.

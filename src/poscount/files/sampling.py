@@ -105,7 +105,7 @@ def sample_rows_from_files(
     Examples
     --------
     >>> from poscount import PAT
-    >>> from poscount.datasets import example_path, load_example
+    >>> from poscount.example import example_path, load_example
     >>> model = PAT(random_state=0).fit(load_example().positives)
     >>> table, n = sample_rows_from_files(model, [str(example_path("trap.csv.gz"))], 100, seed=0)
     >>> table.num_rows, n

@@ -26,7 +26,7 @@ class TrendDisplay(Display):
     >>> import matplotlib
     >>> matplotlib.use("agg")
     >>> from poscount import PAT, trend
-    >>> from poscount.datasets import load_example
+    >>> from poscount.example import load_example
     >>> positives, trap, _ = load_example()
     >>> found = trend(PAT(random_state=0).fit(positives), trap, "night", smooth=True)
     >>> display = TrendDisplay.from_trend(found)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,27 @@ import poscount
 from poscount.calibration.files import write_calibration
 from poscount.training.bank import make_bank, read_bank
 from poscount.training.learning import learn
-from poscount.training.plan import plan_of_tables, shipped_plan
+from poscount.training.sources import Source, read_table
+
+
+def plan_of_tables(
+    paths: Iterable[str], label: str, n_tasks: int
+) -> Iterator[tuple[Source | str, int]]:
+    """Sources and numbers of tasks of a bank from tables of one's own.
+
+    A quarter as many synthetic tasks are added, for what the tables do not show.
+    """
+    tables = [read_table(path, label) for path in paths]
+    for table in tables:
+        yield table, math.ceil(n_tasks / len(tables))
+    yield "mixture", math.ceil(n_tasks / 4)
 
 
 def make_calibration(
     output: str,
     method: str,
-    tables: Sequence[str],
+    plan: Iterable[tuple[Source | str, int]],
     *,
-    label: str,
-    n_tasks: int,
     folder: str,
     seed: int,
     n_jobs: int | None = None,
@@ -35,12 +47,8 @@ def make_calibration(
         Calibration file to write.
     method : str
         A key of `poscount.training.bank.COLUMNS`.
-    tables : sequence of str
-        Labelled tables; if empty, the sources of the shipped calibration.
-    label : str
-        Column of the tables that is the class.
-    n_tasks : int
-        Tasks to draw from the tables.
+    plan : iterable of tuple
+        Sources, or names of synthetic families, each with its number of tasks: `plan_of_tables`.
     folder : str
         Of the bank.
     seed : int
@@ -52,7 +60,6 @@ def make_calibration(
     dict
         The provenance: what it was made from, and how well it does on sources that were left out.
     """
-    plan = plan_of_tables(tables, label, n_tasks) if tables else shipped_plan(method)
     files = make_bank(Path(folder), method, list(plan), seed, n_jobs, verbose)
     made_by = {"poscount": poscount.__version__, "commit": _commit(), "seed": seed}
     calibration = learn(read_bank(files, method), made_by, n_jobs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from poscount import registry
 from poscount.web.tasks import EstimateTask
 
-# Of the slowest method, rounded up: `benchmarks/load.py --costs` measures all of them.
+# Of the slowest method, rounded up: `benchmarks/robustness/load.py --costs` measures all of them.
 _SECONDS_TO_START = 1.0
 _SECONDS_PER_MILLION_CELLS = 1.5
 _REUSABLE_SECONDS_PER_MILLION_CELLS = 0.3

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from poscount import registry
-from poscount.datasets import example_path
 from poscount.errors import InputError
+from poscount.example import example_path
 from poscount.web.answers import answer_of
 from poscount.web.report import write_report
 from poscount.web.schemas import Download, UsedFile

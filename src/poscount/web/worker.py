@@ -17,8 +17,8 @@ import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
 
 from poscount import registry
-from poscount.datasets import example_path
 from poscount.errors import InputError
+from poscount.example import example_path
 from poscount.web.estimate_work import make_estimate
 from poscount.web.follow_up_work import (
     check_assumptions,

@@ -22,7 +22,7 @@ def describe_columns(model: Quantifier) -> list[ModelColumn]:
     Examples
     --------
     >>> from poscount import PAT
-    >>> from poscount.datasets import load_example
+    >>> from poscount.example import load_example
     >>> model = PAT(random_state=0).fit(load_example("pyarrow").positives)
     >>> describe_columns(model)[0]
     ModelColumn(name='wingbeat_hz', kind='number', done='used as a number')

@@ -137,7 +137,7 @@ def fit(
 
 
 def _unfitted(method: str, options: Mapping[str, Any], *, negatives: bool) -> Quantifier:
-    """The model that a method's name and options ask for, and labelled negatives if there are any."""
+    """The model that a method's name, its options and labelled negatives ask for."""
     parameters = {name: value for name, value in options.items() if value is not None}
     resampling = {
         name: parameters.pop(name)

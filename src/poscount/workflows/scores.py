@@ -81,7 +81,7 @@ def quantify_with_scores(
     Examples
     --------
     >>> from poscount import RCQ
-    >>> from poscount.datasets import example_path, load_example
+    >>> from poscount.example import example_path, load_example
     >>> positives = load_example("pyarrow").positives
     >>> model = RCQ(random_state=0).fit(positives)
     >>> trap = [str(example_path("trap.csv.gz"))]

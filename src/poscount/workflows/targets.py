@@ -50,7 +50,7 @@ def fit_targets(
 
     Examples
     --------
-    >>> from poscount.datasets import example_path
+    >>> from poscount.example import example_path
     >>> path = str(example_path("positives.csv"))
     >>> try:
     ...     fit_targets([path, path], targets=["aegypti", "aegypti"], options={})

@@ -16,7 +16,7 @@ import poscount
 from answers import assert_same_answer
 from poscount import RCQ, FileError, InputError, MultiRCQ
 from poscount.calibration.files import shipped
-from poscount.datasets.make_example import FEATURES, record
+from poscount.example.simulate import FEATURES, record
 from poscount.methods.regions.discriminant import Discriminant
 from poscount.methods.regions.rule import bounds
 from poscount.methods.regions.target_estimates import combined
