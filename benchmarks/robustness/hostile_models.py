@@ -63,7 +63,7 @@ def close_model(tree: Any, **more: Any) -> bytes:
         # In the order of the file, in which arrays are read.
         return {key: packed(value[key]) for key in sorted(value)}
 
-    meta = {"kind": "model", "version": 2, "model": packed(tree), **more}
+    meta = {"kind": "model", "version": 1, "model": packed(tree), **more}
     return pack(meta, {name: np.concatenate(arrays) for name, arrays in parts.items()})
 
 

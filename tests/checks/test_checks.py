@@ -94,14 +94,14 @@ def test_statistics_of_an_answer():
     model = RCQ(random_state=0).fit(positives)
     answer = model.quantify(sample)
     # H by masks over the rows.
-    edge = model.edges_[np.abs(EDGE_QUANTILES - 0.4).argmin()]
-    in_sample = sample[model.scorer_.score_samples(sample) > edge]
-    in_positives = model.binned_[:, 0] >= 4
+    edge = model.part_.edges_[np.abs(EDGE_QUANTILES - 0.4).argmin()]
+    in_sample = sample[model.part_.scorer_.score_samples(sample) > edge]
+    in_positives = model.part_.binned_[:, 0] >= 4
     squares = []
-    for j, thresholds in enumerate(model.cuts_):
+    for j, thresholds in enumerate(model.part_.cuts_):
         for i, threshold in enumerate(thresholds):
             a = (in_sample[:, j] <= threshold).mean()
-            b = (model.binned_[in_positives, 1 + j] <= i).mean()
+            b = (model.part_.binned_[in_positives, 1 + j] <= i).mean()
             n, other = len(in_sample), in_positives.sum()
             m = (a * n + b * other) / (n + other)
             squares.append((a - b) ** 2 / (max(m * (1 - m), 0.02) * (1 / n + 1 / other)))

@@ -176,7 +176,7 @@ def test_repeated_positives(rng):
     assert cautions(found)["repeated-positives"].value == pytest.approx(0.9)
     expected = answer(once, rows)
     assert (float(found), found.interval) == (float(expected), expected.interval)
-    assert (model.n_positives_in_, model.n_labeled_, found.n_labeled) == (400, 40, 40)
+    assert (model.part_.n_positives_in_, model.n_labeled_, found.n_labeled) == (400, 40, 40)
     assert "repeated-positives" not in cautions(expected)
 
 
