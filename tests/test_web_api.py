@@ -273,9 +273,9 @@ def test_downloads_are_the_answer(example, tmp_path):
     told = example.wait(estimate)
     rows = list(csv.DictReader(io.StringIO(example.download(estimate, "result.csv").decode())))
     assert [float(row["prevalence"]) for row in rows] == [
-        e["prevalence"] for e in told["answer"]["results"]
+        e["prevalence"] for e in told["result"]["results"]
     ]
-    assert json.loads(example.download(estimate, "result.json")) == told["answer"]
+    assert json.loads(example.download(estimate, "result.json")) == told["result"]
     assert example.download(estimate, "prevalence.png").startswith(b"\x89PNG")
     assert b"<svg" in example.download(estimate, "prevalence.svg")[:1000]
     path = tmp_path / "aedes.poscount"
@@ -422,7 +422,7 @@ def test_an_error_in_the_data_names_the_file_as_the_client_does(visit):
         "message": sentence,
         "field": "features",
         "choices": [],
-        "mends": [],
+        "fixes": [],
     }
     assert visit.answer(features=["a"])["results"]
 
@@ -497,7 +497,7 @@ def test_sessions_do_not_mix(web, example):
     ]
     for method, path in strangers:
         assert other.http.request(method, path).status_code == 404
-    assert example.wait(estimate)["answer"]
+    assert example.wait(estimate)["result"]
     names = {visit.session for visit in (example, other)}
     assert all(len(name) >= 32 for name in names)
 

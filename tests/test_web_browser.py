@@ -372,9 +372,9 @@ def test_a_button_beside_a_problem_reads_only_its_files_again(wary_page):
     assert page.is_disabled("#estimate")
     look(page)
     # It is also beside the button that does not work because of the problem.
-    page.click("#lacking-mends .mend")
+    page.click("#lacking-fixes .fix")
     page.wait_for_selector("#estimate:enabled")
-    assert page.locator(".mend").count() == 0
+    assert page.locator(".fix").count() == 0
     assert len(used(page)) == 8
     page.click("#estimate")
     assert table(page)["all rows"][3] == "400"
@@ -573,7 +573,7 @@ def test_a_csv_setting_reads_the_file_again(wary_page):
     assert used(page) == []
     assert len(notes(page)) == 8
     assert all("Change the setting Decimal mark" in note for note in notes(page))
-    assert page.locator("#columns .mend").all_inner_texts() == ["Decimal mark: comma: 0,5"] * 8
+    assert page.locator("#columns .fix").all_inner_texts() == ["Decimal mark: comma: 0,5"] * 8
     assert page.is_disabled("#estimate")
     assert "No column can be used yet" in page.inner_text("#lacking")
     page.click("text=How your files are written")

@@ -205,7 +205,7 @@ def test_a_column_that_is_missing_everywhere_is_only_named(visit):
         "message": "The column 'label' is missing in u.csv, u1.csv.",
         "field": "features",
         "choices": [],
-        "mends": [],
+        "fixes": [],
     }
 
 

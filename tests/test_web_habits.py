@@ -243,7 +243,7 @@ def test_a_habit_that_needs_a_setting_is_told_which(visit, again, habit):
     write, settings, said, example = WITH_A_SETTING[habit]
     told = as_the_page(visit, write)
     if isinstance(said, str):
-        assert {mend["setting"]: mend["value"] for mend in told.pop("mends")} == settings
+        assert {fix["setting"]: fix["value"] for fix in told.pop("fixes")} == settings
         assert told == {"message": said, "field": next(iter(settings)), "choices": []}
     else:
         cell = example(plain("positives"))
@@ -266,13 +266,13 @@ def test_the_sheets_of_a_workbook_are_offered(visit, tmp_path, monkeypatch, caps
         "'unlabeled'. Choose the sheet.",
         "field": "positives",
         "choices": ["positives", "unlabeled"],
-        "mends": [],
+        "fixes": [],
     }
     for role in SIZES:
         answer = visit.send(role, "book.xlsx", book, sheet=role)
         assert answer.status_code == 201, answer.text
     told = visit.wait(visit.start())
-    answer = told["answer"]
+    answer = told["result"]
     assert numbers_of(answer["results"][0]) == by_python()
     assert answer["command"].splitlines() == [
         "poscount fit book.xlsx -o model.poscount --random-state 0 --sheet positives",
@@ -299,7 +299,7 @@ def test_headers_that_are_the_same_are_refused(visit):
         "them.",
         "field": "positives",
         "choices": [],
-        "mends": [],
+        "fixes": [],
     }
 
 

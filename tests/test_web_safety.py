@@ -294,7 +294,7 @@ def test_a_name_is_shown_as_text_and_escaped_in_the_report(visit, name):
     assert shown.isprintable()
     visit.send("positives", "p.csv", POSITIVES)
     estimate = visit.start(by_file=True)
-    assert visit.wait(estimate)["answer"]["results"][0]["label"] == shown
+    assert visit.wait(estimate)["result"]["results"][0]["label"] == shown
     assert b"<img src=x" not in visit.download(estimate, "report.html")
 
 

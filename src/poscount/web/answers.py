@@ -64,14 +64,13 @@ _CITATION = (
 )
 
 
-def answer_of(
+def build_answer(
     task: EstimateTask,
     model: Any,
     results: Sequence[Result],
     *,
     truth: Sequence[float] | None,
     scores: ScorePicture | None,
-    files: Sequence[schemas.UsedFile],
     drawn: bool,
     no_model: str | None,
 ) -> schemas.Answer:
@@ -88,15 +87,13 @@ def answer_of(
         The true shares, where they are known.
     scores : ScorePicture, optional
         The scores behind the answer, if there is one answer.
-    files : sequence of UsedFile
-        What it is made of.
     drawn : bool
         Whether there is a picture.
     no_model : str, optional
         Why there is no model file.
     """
     features = list(model.feature_names_in_)
-    named = None if tuple(features) == task.default_features else features
+    named = None if tuple(features) == task.positives.default_features else features
     first = results[0].prevalence
     targets = _targets(results)
     headline = _headline_of_targets(results, targets) if targets else _headline(results)
@@ -113,7 +110,8 @@ def answer_of(
         warnings=_warnings(results),
         meaning=[_MEANING, _BY_EXPERIENCE if by_experience else _BY_CHANCE],
         doubts=[
-            *(_CHANGED, _LOOKALIKES),
+            _CHANGED,
+            _LOOKALIKES,
             _CHANGED_IS_NOT_COVERED if by_experience else _CHANCE_ONLY,
             _CHECK,
         ],
@@ -122,11 +120,13 @@ def answer_of(
             f"{', '.join(features)}; seed {model.seed_}."
         ),
         methods_paragraph=_methods_paragraph(results, len(features), model.seed_),
-        files=list(files),
+        files=[
+            {"name": file.name, "role": file.role, "sha256": file.sha256} for file in task.files
+        ],
         date=date.today().isoformat(),
         method=task.method,
         features=features,
-        columns=[schemas.UsedColumn(**column._asdict()) for column in describe_columns(model)],
+        columns=[column._asdict() for column in describe_columns(model)],
         seed=model.seed_,
         picture=f"Chart of the numbers in the table. {headline}" if drawn else None,
         command=reproduction_code.command(task, named, is_reusable(model)),
@@ -154,9 +154,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def interval_text(interval: Any) -> str:
+def interval_text(low: float, high: float) -> str:
     """Write an interval in percent."""
-    return f"{percent(interval.low)} to {percent(interval.high)}"
+    return f"{percent(low)} to {percent(high)}"
 
 
 def _label(result: Result) -> str:
@@ -201,12 +201,13 @@ def _sentence(result: Result) -> str:
             f"{answer} This method gives no interval by default; set Replicates to see how "
             "uncertain the number is."
         )
-    return f"{answer} The {100 * p.interval.level:g} % interval is {interval_text(p.interval)}."
+    low, high, level = p.interval.low, p.interval.high, p.interval.level
+    return f"{answer} The {100 * level:g} % interval is {interval_text(low, high)}."
 
 
-def _warnings(results: Sequence[Result]) -> list[schemas.WarningInfo]:
+def _warnings(results: Sequence[Result]) -> list[schemas.SharedWarning]:
     return [
-        schemas.WarningInfo(
+        schemas.SharedWarning(
             code=caution.code,
             severity=caution.severity,
             sentence=caution.sentence[:1].upper() + caution.sentence[1:],

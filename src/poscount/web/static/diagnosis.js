@@ -1,6 +1,6 @@
 // The assumption report: requested when the answer is there, shown when it is ready.
 
-import { ask, pause } from "./api.js";
+import { followUp } from "./follow_up.js";
 import { byId, element, say } from "./page.js";
 
 const MARKS = { warning: "▲", notice: "●", ok: "✓" };
@@ -24,19 +24,10 @@ export async function diagnose(path, doubtful, onReady) {
   shown = path;
   say("diagnosis-status", "The assumptions are being checked …");
   try {
-    let told = await ask("POST", `${path}/diagnosis`);
-    while (["waiting", "running"].includes(told.state) && shown === path) {
-      await pause();
-      told = await ask("GET", `${path}/diagnosis`);
-    }
-    if (shown !== path) {
-      return;
-    }
-    if (told.state === "done") {
-      showDiagnosis(told.diagnosis, doubtful);
+    const told = await followUp(path, "diagnosis", {}, () => {}, () => shown === path);
+    if (told && shown === path) {
+      showDiagnosis(told.result, doubtful);
       onReady(told.downloads);
-    } else {
-      say("diagnosis-status", unchecked(told.error?.message));
     }
   } catch (error) {
     if (shown === path) {
@@ -45,7 +36,7 @@ export async function diagnose(path, doubtful, onReady) {
   }
 }
 
-const unchecked = (reason) => `The assumptions were not checked. ${reason ?? ""}`;
+const unchecked = (reason) => `The assumptions were not checked. ${reason}`;
 
 function showDiagnosis({ rows, findings, unchecked: missing, command }, doubtful) {
   const doubts = ["warning", "notice"].flatMap((severity) => of(findings, severity));
