@@ -33,9 +33,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from load import FORM, POSITIVES, form, rows
 
 from interrupts import SIGNALS, TROUBLES, mounts_are_allowed
-from load import FORM, POSITIVES, form, rows
 from serve_process import workers_of
 
 SAMPLE = rows(1)
@@ -68,22 +68,27 @@ class Server:
         self.answer: Any = None
         self.complaints: list[str] = []
 
-    def address(self) -> str | None:
-        """Where it can be reached, once it says so; `None` if it ended before."""
+    def link(self) -> re.Match[str] | None:
+        """Its address and token, once it says so; `None` if it ended before."""
         assert self.process.stdout is not None
-        found = re.search(r"http://[\d.:]+/", self.process.stdout.readline())
+        link = r"(http://[\d.:]+/)\?token=(\S+)"
+        found = re.search(link, self.process.stdout.readline())
         if not self.reader:
             self.process.stdout.close()
-        return found[0] if found else None
+        return found
 
     def visit(self) -> None:
         """Send files, and ask for an estimate with replicates; note what is no proper answer."""
-        address = self.address()
-        if address is None:
+        link = self.link()
+        if link is None:
             return
+        headers = {"Authorization": f"Bearer {link[2]}"}
         # The server may be gone at any moment: that is what is tried.
-        with contextlib.suppress(httpx.TransportError), httpx.Client(timeout=120) as http:
-            api = f"{address}api/sessions"
+        with (
+            contextlib.suppress(httpx.TransportError),
+            httpx.Client(timeout=120, headers=headers) as http,
+        ):
+            api = f"{link[1]}api/sessions"
             told = self._said(http.post(api))
             if told is None:
                 return
@@ -102,7 +107,7 @@ class Server:
                 time.sleep(0.05)
                 told = self._said(http.get(f"{path}/estimates/{told['id']}"))
             if told is not None and told["state"] == "done":
-                self.answer = told["answer"]["results"][0]["prevalence"]
+                self.answer = told["result"]["results"][0]["prevalence"]
 
     def _said(self, answer: httpx.Response) -> Any:
         """The content of a good answer; `None` for a refusal, which must be a sentence."""

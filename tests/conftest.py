@@ -170,6 +170,15 @@ def web():
 
 
 @pytest.fixture
+def visit(web):
+    """A session of that server."""
+    visit = web.visit()
+    yield visit
+    # The server has room for so many sessions only.
+    visit.http.delete(visit.base)
+
+
+@pytest.fixture
 def data_home(tmp_path, monkeypatch):
     """An empty data directory of its own."""
     directory = tmp_path / "data"

@@ -6,7 +6,6 @@ setting that reads the file; with that setting, the answer must follow.
 
 import gzip
 import json
-import time
 import zipfile
 from io import BytesIO
 
@@ -120,14 +119,6 @@ READ_AT_ONCE = {
     "dates with points": (".csv", lambda t: text(dates("{d:02}.{m:02}.{y}")(t)).encode()),
     "dates with slashes": (".csv", lambda t: text(dates("{m:02}/{d:02}/{y}")(t)).encode()),
 }
-
-
-@pytest.fixture
-def visit(web):
-    visit = web.visit()
-    yield visit
-    # The server has room for so many sessions only.
-    visit.http.delete(visit.base)
 
 
 @pytest.fixture
@@ -279,11 +270,7 @@ def test_the_sheets_of_a_workbook_are_offered(visit, tmp_path, monkeypatch, caps
         "poscount quantify model.poscount book.xlsx --sheet unlabeled",
     ]
     # The check of the assumptions reads both sheets, too, and the code gives the same.
-    base = f"{visit.base}/estimates/{told['id']}/diagnosis"
-    visit.http.post(base)
-    while (diagnosis := visit.http.get(base).json())["state"] in ("waiting", "running"):
-        time.sleep(0.05)
-    assert diagnosis["state"] == "done", diagnosis
+    assert visit.follow(told["id"], "diagnosis")["state"] == "done"
     (tmp_path / "book.xlsx").write_bytes(book)
     monkeypatch.chdir(tmp_path)
     exec(compile(answer["python"], "recipe", "exec"), {})
