@@ -14,7 +14,7 @@ from typing import Any
 
 from poscount import __version__
 from poscount.verdict import MEANINGS
-from poscount.web import reproduction_code, schemas
+from poscount.web import reproduction_code
 from poscount.web.tasks import EstimateTask
 from poscount.workflows import (
     Result,
@@ -73,8 +73,8 @@ def build_answer(
     scores: ScorePicture | None,
     drawn: bool,
     no_model: str | None,
-) -> schemas.Answer:
-    """Put an answer together.
+) -> dict[str, Any]:
+    """Put an answer together, in types that JSON has.
 
     Parameters
     ----------
@@ -91,6 +91,12 @@ def build_answer(
         Whether there is a picture.
     no_model : str, optional
         Why there is no model file.
+
+    Returns
+    -------
+    dict
+        `series` says whether the groups follow each other in time. `targets` are the names of
+        several targets, "other" last: there is then a result for each target of every group.
     """
     features = list(model.feature_names_in_)
     named = None if tuple(features) == task.positives.default_features else features
@@ -98,51 +104,49 @@ def build_answer(
     targets = _targets(results)
     headline = _headline_of_targets(results, targets) if targets else _headline(results)
     by_experience = first.details.get("likely_error") is not None
-    return schemas.Answer(
-        headline=headline,
-        verdict=_verdict(results),
-        label_title=", ".join(results[0].group) or "sample",
-        results=[_entry(result, truth[i] if truth else None) for i, result in enumerate(results)],
-        series=len(results) > 1 and all(_DATE.match(_label(result)) for result in results),
-        targets=targets,
-        scores=None if scores is None else _scores(scores),
-        truth=truth is not None,
-        warnings=_warnings(results),
-        meaning=[_MEANING, _BY_EXPERIENCE if by_experience else _BY_CHANCE],
-        doubts=[
-            _CHANGED,
-            _LOOKALIKES,
-            _CHANGED_IS_NOT_COVERED if by_experience else _CHANCE_ONLY,
-            _CHECK,
+    not_covered = _CHANGED_IS_NOT_COVERED if by_experience else _CHANCE_ONLY
+    return {
+        "headline": headline,
+        "label_title": ", ".join(results[0].group) or "sample",
+        "verdict": _verdict(results),
+        "results": [
+            _entry(result, truth[i] if truth else None) for i, result in enumerate(results)
         ],
-        made=(
+        "series": len(results) > 1 and all(_DATE.match(_label(result)) for result in results),
+        "targets": targets,
+        "scores": None if scores is None else _scores(scores),
+        "truth": truth is not None,
+        "warnings": _warnings(results),
+        "meaning": [_MEANING, _BY_EXPERIENCE if by_experience else _BY_CHANCE],
+        "doubts": [_CHANGED, _LOOKALIKES, not_covered, _CHECK],
+        "made": (
             f"{first.method}, fitted on {first.n_labeled:,} positives with the columns "
             f"{', '.join(features)}; seed {model.seed_}."
         ),
-        methods_paragraph=_methods_paragraph(results, len(features), model.seed_),
-        files=[
+        "methods_paragraph": _methods_paragraph(results, len(features), model.seed_),
+        "files": [
             {"name": file.name, "role": file.role, "sha256": file.sha256} for file in task.files
         ],
-        date=date.today().isoformat(),
-        method=task.method,
-        features=features,
-        columns=[column._asdict() for column in describe_columns(model)],
-        seed=model.seed_,
-        picture=f"Chart of the numbers in the table. {headline}" if drawn else None,
-        command=reproduction_code.command(task, named, is_reusable(model)),
-        python=reproduction_code.python(task, named, first.method),
-        no_model=no_model,
-    )
+        "date": date.today().isoformat(),
+        "method": task.method,
+        "features": features,
+        "columns": [column._asdict() for column in describe_columns(model)],
+        "seed": model.seed_,
+        "picture": f"Chart of the numbers in the table. {headline}" if drawn else None,
+        "command": reproduction_code.command(task, named, is_reusable(model)),
+        "python": reproduction_code.python(task, named, first.method),
+        "no_model": no_model,
+    }
 
 
-def _entry(result: Result, truth: float | None) -> schemas.ResultEntry:
-    return schemas.ResultEntry(
-        label=_label(result),
-        group={name: _plain(value) for name, value in result.group.items()},
-        sentence=_sentence(result),
-        truth=truth,
+def _entry(result: Result, truth: float | None) -> dict[str, Any]:
+    return {
+        "label": _label(result),
+        "group": {name: _plain(value) for name, value in result.group.items()},
+        "sentence": _sentence(result),
+        "truth": truth,
         **result.prevalence.to_dict(),
-    )
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -205,15 +209,16 @@ def _sentence(result: Result) -> str:
     return f"{answer} The {100 * level:g} % interval is {interval_text(low, high)}."
 
 
-def _warnings(results: Sequence[Result]) -> list[schemas.SharedWarning]:
+def _warnings(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Each warning in the words of its worst case, and the labels of the samples that have it."""
     return [
-        schemas.SharedWarning(
-            code=caution.code,
-            severity=caution.severity,
-            sentence=caution.sentence[:1].upper() + caution.sentence[1:],
-            where=[_label(result) for result in warned],
-            worst=_label(worst),
-        )
+        {
+            "code": caution.code,
+            "severity": caution.severity,
+            "sentence": caution.sentence[:1].upper() + caution.sentence[1:],
+            "where": [_label(result) for result in warned],
+            "worst": _label(worst),
+        }
         for caution, worst, warned in warnings_of(results)
     ]
 
@@ -234,19 +239,19 @@ def _verdict(results: Sequence[Result]) -> str:
     return f"Verdict: {'; '.join(told)}."
 
 
-def _scores(picture: ScorePicture) -> schemas.ScoreHistogram:
+def _scores(picture: ScorePicture) -> dict[str, Any]:
     sentence = (
         "Where the line rises above the bars, the estimate is too high, or the positives have "
         "changed."
     )
     if picture.left:
         sentence += f" {picture.left:,} of {picture.rows:,} rows are further to the left."
-    return schemas.ScoreHistogram(
-        edges=picture.edges,
-        sample=picture.sample,
-        positives=picture.positives,
-        sentence=sentence,
-    )
+    return {
+        "edges": picture.edges,
+        "sample": picture.sample,
+        "positives": picture.positives,
+        "sentence": sentence,
+    }
 
 
 def _methods_paragraph(results: Sequence[Result], n_features: int, seed: int) -> str:

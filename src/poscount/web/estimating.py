@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import json
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,6 @@ from poscount.workflows import (
     is_reusable,
     quantify,
     quantify_with_scores,
-    replacing,
     write_csv,
     write_whole,
 )
@@ -139,12 +139,10 @@ def _write(
     drawn = len(results) <= _MOST_DRAWN
     if drawn:
         draw(results, folder / Download.svg, folder / Download.png, truth=truth, dpi=_DPI)
-    with (
-        replacing(folder / Download.csv) as path,
-        open(path, "w", newline="", encoding="utf-8") as file,
-    ):
-        # People open a download in a spreadsheet; the command line writes the exact values.
-        write_csv(results, file, for_spreadsheet=True)
+    # People open a download in a spreadsheet; the command line writes the exact values.
+    table = io.StringIO(newline="")
+    write_csv(results, table, for_spreadsheet=True)
+    write_whole(folder / Download.csv, table.getvalue().encode())
     no_model = None
     try:
         model.save(folder / Download.model)
@@ -152,7 +150,7 @@ def _write(
         no_model = str(error)
     answer = build_answer(
         task, model, results, truth=truth, scores=scores, drawn=drawn, no_model=no_model
-    ).model_dump()
+    )
     write_whole(folder / Download.json, json.dumps(answer, indent=1).encode())
     write_report(folder, answer)
     return answer

@@ -64,54 +64,51 @@ class _Setting(NamedTuple):
     advice: str = ""
 
 
-_DELIMITERS: Mapping[str | bool | None, str] = {
-    None: "detect automatically",
-    ",": "comma",
-    ";": "semicolon",
-    "\t": "tab",
-}
-_DECIMALS: Mapping[str | bool | None, str] = {
-    None: "point: 0.5",
-    ".": "point: 0.5",
-    ",": "comma: 0,5",
-}
-_FIRST_LINES: Mapping[str | bool | None, str] = {
-    None: "column names",
-    True: "column names",
-    False: "data",
-}
-_ENCODINGS: Mapping[str | bool | None, str] = {
-    None: "UTF-8, or as the file says",
-    "cp1252": "Windows, Western Europe (cp1252)",
-    "latin-1": "Latin-1",
-    "utf-16": "UTF-16",
-    "utf-16-le": "UTF-16, little-endian",
-    "utf-16-be": "UTF-16, big-endian",
-}
-_THOUSANDS: Mapping[str | bool | None, str] = {
-    None: "none: 12000",
-    ",": "comma: 12,000",
-    ".": "point: 12.000",
-    " ": "space: 12 000",
-    "'": "apostrophe: 12'000",
-    "_": "underscore: 12_000",
-}
-_DATES: Mapping[str | bool | None, str] = {
-    None: "not known",
-    True: "day first: 3 April",
-    False: "month first: 4 March",
-}
 _COLUMNS = _Setting("features", advice="Choose the columns to use.")
 SETTINGS = {
-    "delimiter": _Setting("delimiter", "Delimiter", _DELIMITERS),
-    "decimal": _Setting("decimal", "Decimal mark", _DECIMALS),
-    "header": _Setting("header", "First line", _FIRST_LINES),
-    "encoding": _Setting("encoding", "Encoding", _ENCODINGS),
-    "thousands": _Setting("thousands", "Thousands mark", _THOUSANDS),
+    "delimiter": _Setting(
+        "delimiter",
+        "Delimiter",
+        {None: "detect automatically", ",": "comma", ";": "semicolon", "\t": "tab"},
+    ),
+    "decimal": _Setting(
+        "decimal", "Decimal mark", {None: "point: 0.5", ".": "point: 0.5", ",": "comma: 0,5"}
+    ),
+    "header": _Setting(
+        "header", "First line", {None: "column names", True: "column names", False: "data"}
+    ),
+    "encoding": _Setting(
+        "encoding",
+        "Encoding",
+        {
+            None: "UTF-8, or as the file says",
+            "cp1252": "Windows, Western Europe (cp1252)",
+            "latin-1": "Latin-1",
+            "utf-16": "UTF-16",
+            "utf-16-le": "UTF-16, little-endian",
+            "utf-16-be": "UTF-16, big-endian",
+        },
+    ),
+    "thousands": _Setting(
+        "thousands",
+        "Thousands mark",
+        {
+            None: "none: 12000",
+            ",": "comma: 12,000",
+            ".": "point: 12.000",
+            " ": "space: 12 000",
+            "'": "apostrophe: 12'000",
+            "_": "underscore: 12_000",
+        },
+    ),
     "units": _Setting("units", "Units"),
     "na": _Setting("na", "Signs of missing values"),
     "sheet": _Setting(None, advice="Choose the sheet."),
-    "day_first": _Setting("day_first", "Dates such as 03/04/2026", _DATES),
+    "day_first": _Setting(
+        "day_first",
+        "Dates such as 03/04/2026",
+        {None: "not known", True: "day first: 3 April", False: "month first: 4 March"},
+    ),
     "features": _COLUMNS,
     "exclude": _COLUMNS,
     "by": _Setting("by", advice="Choose another column as group."),

@@ -28,7 +28,7 @@ def write_report(folder: Path, answer: dict[str, Any], title: str = "", notes: s
     folder : Path
         Where to write it; with ``prevalence.png`` if there is a picture.
     answer : dict
-        The fields of `poscount.web.schemas.Answer`.
+        As `poscount.web.answers.build_answer` makes it.
     title, notes : str
         What somebody wants to add; empty lines separate paragraphs of the notes.
     """

@@ -185,21 +185,13 @@ class Info(BaseModel):
     limits: Limits
 
 
-class MethodInfo(BaseModel):
-    """A method; a `reusable` one is fitted once and can be saved and used on other data."""
-
-    name: str
-    title: str
-    summary: str
-    reusable: bool
-    fewest_positives: int
-    options: list[str]
-
-
 class Methods(BaseModel):
-    """What can be chosen: methods, the default first, and scorers."""
+    """What can be chosen: methods, the default first, and scorers.
 
-    methods: list[MethodInfo]
+    A `reusable` method is fitted once, and its model can be saved and used on other data.
+    """
+
+    methods: list[dict[str, Any]]
     scorers: list[str]
 
 
@@ -273,9 +265,10 @@ class FileProgress(BaseModel):
 class JobInfo(BaseModel):
     """Some work and, when it is done, its result and the files that can be downloaded.
 
-    Of an estimate, the result is an `Answer`. Of what follows it, it is what `Trend.to_dict` and
-    `Settlement.to_dict` give; the `findings` and `unchecked` of a diagnosis; the `columns` and
-    `rows` of an audit; the `difference`, `interval`, `samples` and `sentence` of a comparison.
+    Of an estimate, the result is the content of ``result.json``. Of what follows it, it is what
+    `Trend.to_dict` and `Settlement.to_dict` give; the `findings` and `unchecked` of a diagnosis;
+    the `columns` and `rows` of an audit; the `difference`, `interval`, `samples` and `sentence` of
+    a comparison.
     """
 
     id: str
@@ -299,73 +292,3 @@ class Download(StrEnum):
     svg = "prevalence.svg"
     png = "prevalence.png"
     diagnosis = "diagnosis.html"
-
-
-class ResultEntry(BaseModel):
-    """The share of positives in one sample: a group, a file, or everything."""
-
-    label: str
-    group: dict[str, Any]
-    sentence: str
-    prevalence: float
-    interval: dict[str, float] | None
-    count: float
-    n_labeled: int
-    n_unlabeled: int
-    label_frequency: float
-    joint_prior: float
-    method: str
-    verdict: dict[str, str]
-    warnings: list[dict[str, Any]]
-    truth: float | None
-
-
-class SharedWarning(BaseModel):
-    """A warning in the words of its worst case, and the labels of the samples that have it."""
-
-    code: str
-    severity: str
-    sentence: str
-    where: list[str]
-    worst: str
-
-
-class ScoreHistogram(BaseModel):
-    """Rows of the sample along the score, and how many of them should be positive."""
-
-    edges: list[float]
-    sample: list[float]
-    positives: list[float]
-    sentence: str
-
-
-class Answer(BaseModel):
-    """The result, in numbers and in plain language, and how to get it without the page.
-
-    `series` says whether the groups follow each other in time. `targets` are the names of several
-    targets, "other" last: there is then a result for each target of every group.
-    """
-
-    headline: str
-    label_title: str
-    verdict: str
-    results: list[ResultEntry]
-    series: bool
-    targets: list[str]
-    scores: ScoreHistogram | None
-    truth: bool
-    warnings: list[SharedWarning]
-    meaning: list[str]
-    doubts: list[str]
-    made: str
-    methods_paragraph: str
-    files: list[dict[str, str]]
-    date: str
-    method: str
-    features: list[str]
-    columns: list[dict[str, str]]
-    seed: int
-    picture: str | None
-    command: str
-    python: str
-    no_model: str | None

@@ -311,7 +311,6 @@ class Service:
             await asyncio.sleep(min(_SWEEP_SECONDS, shortest / 2))
             for session in self.sessions.expired():
                 await self.close_session(session)
-            await asyncio.to_thread(self.sessions.home.remove_abandoned)
 
     def close(self) -> None:
         """Stop all work and delete everything."""
