@@ -327,12 +327,10 @@ def serve(
     max_upload: Annotated[int, typer.Option(help="Largest file, in megabytes.")] = 200,
     max_rows: Annotated[int, typer.Option(help="Most rows in a file.")] = 5_000_000,
     max_columns: Annotated[int, typer.Option(help="Most columns in a file.")] = 1000,
-    max_seconds: Annotated[int, typer.Option(help="Longest time for an estimate.")] = 300,
-    max_memory: Annotated[
-        int, typer.Option(help="Most memory for an estimate, in megabytes.")
-    ] = 2000,
+    max_seconds: Annotated[int, typer.Option(help="Longest time for a job.")] = 300,
+    max_memory: Annotated[int, typer.Option(help="Most memory for a job, in megabytes.")] = 2000,
     workers: Annotated[
-        int | None, typer.Option(help="Estimates at the same time.", show_default="one per core")
+        int | None, typer.Option(help="Jobs at the same time.", show_default="one per core")
     ] = None,
 ) -> None:
     """Serve a page that counts the files dropped on it; nothing leaves this machine."""

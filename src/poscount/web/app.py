@@ -14,7 +14,6 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
-from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from poscount import __version__, registry
@@ -83,7 +82,6 @@ def make_app(
         exception_handlers={
             RefusedError: _refuse,
             RequestValidationError: _refuse_invalid,
-            ValidationError: _refuse_invalid,
             HTTPException: _refuse_http,
             OSError: _refuse_without_space,
         },

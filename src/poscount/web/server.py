@@ -49,17 +49,14 @@ def serve(
     if token is None:
         if host not in LOOPBACK:
             raise InputError(
-                f"At {host} the page can be reached from other machines, and it has no login and "
-                "no encryption: leave it at 127.0.0.1 and put a server with a login in front of "
-                "it, which it lets in by --allow-host, or choose a token.",
+                f"At {host} other machines can reach the page, which has no login: leave it at "
+                "127.0.0.1 behind a server with a login, whose name --allow-host takes, or give "
+                "it a token of your own.",
                 option="token",
             )
         token = secrets.token_urlsafe(24)
     elif not _TOKEN.fullmatch(token):
-        raise InputError(
-            "A token has 16 to 200 letters, digits, - or _; choose one that nobody can guess.",
-            option="token",
-        )
+        raise InputError("A token has 16 to 200 letters, digits, - or _.", option="token")
     with _listen(host, port) as listener:
         home = ServerDirectory()
         # Whatever workers leave behind when they are stopped goes with it, too.

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect, Request
 
@@ -86,6 +88,8 @@ class Service:
                     await self._store(session, file, schemas.FileForm.model_validate(fields))
             except ClientDisconnect as error:
                 raise RefusedError(400, "The upload was interrupted.", "file") from error
+            except ValidationError as error:
+                raise RequestValidationError(error.errors()) from error
 
     async def _store(self, session: Session, file: UploadFile, form: schemas.FileForm) -> None:
         if (file.size or 0) > self.limits.upload_bytes:
