@@ -347,7 +347,7 @@ def judge(answer: bytes, complete: bool) -> tuple[int, str]:
         body = body[: int(length[1])]  # another answer may follow
     if status >= 500 and status not in (503, 507):
         return status, f"status {status}"
-    if status >= 400 and body and body != NOT_HTTP:
+    if status >= 400 and body and NOT_HTTP not in body:
         try:
             message = json.loads(body)["message"]
         except (ValueError, KeyError, TypeError):

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import random
 import re
 import resource
@@ -33,12 +34,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from load import FORM, POSITIVES, form, rows
 
 from interrupts import SIGNALS, TROUBLES, mounts_are_allowed
+from poscount.datasets import example_path
 from serve_process import workers_of
 
-SAMPLE = rows(1)
+POSITIVES = example_path("positives.csv").read_bytes()
+SAMPLE = gzip.decompress(example_path("trap.csv.gz").read_bytes())
 STOPPING = ("SIGTERM", "SIGINT", "SIGHUP")
 
 
@@ -95,7 +97,9 @@ class Server:
             path = f"{api}/{told['session']}"
             for role, content in (("positives", POSITIVES), ("unlabeled", SAMPLE)):
                 answer = http.post(
-                    f"{path}/files", content=form(role, content), headers={"Content-Type": FORM}
+                    f"{path}/files",
+                    data={"role": role},
+                    files={"file": (f"{role}.csv", content)},
                 )
                 if self._said(answer) is None:
                     return
