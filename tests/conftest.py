@@ -158,6 +158,15 @@ def web():
         yield web
 
 
+@pytest.fixture
+def visit(web):
+    """A session of that server."""
+    visit = web.visit()
+    yield visit
+    # The server has room for so many sessions only.
+    visit.http.delete(visit.base)
+
+
 @pytest.fixture(autouse=True)
 def answers_are_compared_whole(monkeypatch):
     """Two prevalences compared by ``==`` would hide half of an answer: use `answers.py`."""

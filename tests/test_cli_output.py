@@ -10,10 +10,11 @@ import sys
 
 import pytest
 
-from poscount import PAT, RCQ, Caution, Prevalence
+from poscount import PAT, RCQ, Prevalence
 from poscount.cli.output import of_results
 from poscount.cli.tables import bars, print_table
 from poscount.example import example_path, load_example
+from poscount.results.verdict import AnswerWarning
 from poscount.workflows import Result
 from terminal import seen_on_a_terminal
 
@@ -130,7 +131,7 @@ def test_a_real_terminal_is_never_too_narrow(model, columns):
 
 def test_warnings_name_their_groups(capsys):
     def result(night, value):
-        caution = Caution("few-rows", f"Only {value} rows.", value)
+        caution = AnswerWarning("few-rows", f"Only {value} rows.", value)
         p = Prevalence(0.5, n_labeled=9, n_unlabeled=9, method="PAT", warnings=[caution])
         return Result({"night": night, "trap": "north"}, p)
 

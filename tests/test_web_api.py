@@ -24,20 +24,14 @@ import poscount
 from poscount import RCQ, registry
 from poscount.cli import main
 from poscount.example import example_path, load_example
-from poscount.web.tasks import AVAILABLE_METHODS
 
 pytest.importorskip("fastapi")
 
+from poscount.web.tasks import AVAILABLE_METHODS
+from web_server import TOKEN, client
+
 POSITIVES = example_path("positives.csv").read_bytes()
 TRAP = example_path("trap.csv.gz").read_bytes()
-
-
-@pytest.fixture
-def visit(web):
-    visit = web.visit()
-    yield visit
-    # The server has room for so many sessions only.
-    visit.http.delete(visit.base)
 
 
 @pytest.fixture
@@ -167,9 +161,9 @@ def test_a_new_file_of_positives_replaces_the_old_and_a_removed_file_is_gone(web
     told = visit.send("positives", "new.csv", POSITIVES).json()
     assert [file["name"] for file in told["files"]] == ["new.csv"]
     (file,) = told["files"]
-    used = web.service.sessions.used
+    kept = web.files()
     assert visit.http.delete(f"{visit.base}/files/{file['id']}").json()["files"] == []
-    assert web.service.sessions.used == used - len(POSITIVES)
+    assert len(web.files()) == len(kept) - 1
     assert visit.http.delete(f"{visit.base}/files/{file['id']}").status_code == 404
 
 
@@ -273,9 +267,9 @@ def test_downloads_are_the_answer(example, tmp_path):
     told = example.wait(estimate)
     rows = list(csv.DictReader(io.StringIO(example.download(estimate, "result.csv").decode())))
     assert [float(row["prevalence"]) for row in rows] == [
-        e["prevalence"] for e in told["answer"]["results"]
+        e["prevalence"] for e in told["result"]["results"]
     ]
-    assert json.loads(example.download(estimate, "result.json")) == told["answer"]
+    assert json.loads(example.download(estimate, "result.json")) == told["result"]
     assert example.download(estimate, "prevalence.png").startswith(b"\x89PNG")
     assert b"<svg" in example.download(estimate, "prevalence.svg")[:1000]
     path = tmp_path / "aedes.poscount"
@@ -422,7 +416,7 @@ def test_an_error_in_the_data_names_the_file_as_the_client_does(visit):
         "message": sentence,
         "field": "features",
         "choices": [],
-        "mends": [],
+        "fixes": [],
     }
     assert visit.answer(features=["a"])["results"]
 
@@ -468,11 +462,12 @@ def test_the_commands_of_the_documentation_run(web, tmp_path):
     page = (Path(__file__).parents[1] / "docs" / "web.md").read_text()
     blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     begin, end = (block for block in blocks if "curl" in block)
-    done = 'curl -s $address/sessions/$session/estimates/$id | grep -q \'"state":"done"\''
-    wait = f"until {done}; do sleep 0.1; done"
+    ask = 'curl -s -H "$auth" $address/sessions/$session/estimates/$id'
+    wait = f"""until {ask} | grep -q '"state":"done"'; do sleep 0.1; done"""
     (tmp_path / "positives.csv").write_bytes(POSITIVES)
     (tmp_path / "trap.csv.gz").write_bytes(TRAP)
     script = f"{begin}\n{wait}\n{end}".replace("http://127.0.0.1:8000", web.address)
+    script = script.replace("TOKEN", TOKEN)
     environment = {**os.environ, "no_proxy": "*"}
     subprocess.run(["bash", "-euc", script], cwd=tmp_path, env=environment, check=True, timeout=300)
     lines = (tmp_path / "poscount-result.csv").read_text().splitlines()
@@ -497,7 +492,7 @@ def test_sessions_do_not_mix(web, example):
     ]
     for method, path in strangers:
         assert other.http.request(method, path).status_code == 404
-    assert example.wait(estimate)["answer"]
+    assert example.wait(estimate)["result"]
     names = {visit.session for visit in (example, other)}
     assert all(len(name) >= 32 for name in names)
 
@@ -552,19 +547,19 @@ def test_the_command_answers_soon_and_leaves_nothing_behind(tmp_path):
     command = [sys.executable, "-m", "poscount", "serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         line = process.stdout.readline()
-        address = re.search(r"http://127\.0\.0\.1:\d+/", line)[0]
-        import httpx
-
-        assert httpx.get(address, trust_env=False).status_code == 200
+        address, token = re.search(r"(http://127\.0\.0\.1:\d+)/\?token=(\S+)", line).groups()
+        http = client(address, token)
+        assert http.get("/").status_code == 200
         # Time of its own, whatever else runs here.
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         assert seconds < 2
         (folder,) = tmp_path.glob("poscount-*")
         assert folder.stat().st_mode & 0o777 == 0o700
-        session = httpx.post(f"{address}api/sessions", trust_env=False).json()["session"]
-        httpx.post(f"{address}api/sessions/{session}/example", trust_env=False, timeout=60)
+        session = http.post("/api/sessions").json()["session"]
+        http.post(f"/api/sessions/{session}/example")
         assert [path for path in folder.rglob("*") if path.is_file()]
+        http.close()
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=30)
     assert not list(tmp_path.glob("poscount-*"))
@@ -583,20 +578,15 @@ def test_another_sample_is_compared_with(example):
     estimate = example.start()
     assert example.wait(estimate)["state"] == "done"
     path = f"{example.base}/estimates/{estimate}"
-    refused = example.http.post(f"{path}/comparison")
+    refused = example.http.post(f"{path}/follow-ups", json={"kind": "comparison"})
     assert (refused.status_code, refused.json()["field"]) == (422, "reference")
     lines = gzip.decompress(TRAP).splitlines(keepends=True)
     early = b"".join([lines[0], *(line for line in lines[1:] if line < b"2026-01-17")])
     told = example.send("reference", "early.csv", early).json()
     # It is no file of the answer, which stays.
-    assert (told["estimate"]["id"], told["example"]) == (estimate, True)
+    assert (told["estimate"], told["example"]) == (estimate, True)
     assert example.http.get(f"{example.base}/reading").json() == []
-    assert example.http.post(f"{path}/comparison").status_code == 202
-    while True:
-        info = example.http.get(f"{path}/follow-ups/comparison").json()
-        if info["state"] not in ("waiting", "running"):
-            break
-        time.sleep(0.05)
+    info = example.follow(estimate, "comparison")
     data = load_example("pyarrow")
     model = RCQ(random_state=0).fit(data.positives)
     nights = np.array(data.trap["night"].to_pylist()).astype(str)

@@ -18,7 +18,7 @@ pytest.importorskip("fastapi")
 from poscount import RCQ  # noqa: E402
 from poscount.example import example_path, load_example  # noqa: E402
 from test_web_safety import BAD_FILES  # noqa: E402 (it needs what may be missing)
-from web_server import served  # noqa: E402
+from web_server import TOKEN, served  # noqa: E402
 from workbooks import xlsx  # noqa: E402
 
 POSITIVES, TRAP = str(example_path("positives.csv")), str(example_path("trap.csv.gz"))
@@ -58,7 +58,7 @@ def opened(chromium, address, size="desktop", expected=()):
     page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    ours = (address, "file://")
+    ours = (address.partition("?")[0], "file://")
     page.on("request", lambda r: foreign.append(r.url) if not r.url.startswith(ours) else None)
     page.goto(address)
     page.wait_for_selector("body[data-ready]")
@@ -72,21 +72,21 @@ def opened(chromium, address, size="desktop", expected=()):
 
 @pytest.fixture
 def page(chromium, web):
-    with opened(chromium, web.address) as page:
+    with opened(chromium, web.link) as page:
         yield page
 
 
 @pytest.fixture
 def wary_page(chromium, web):
     """A page on which refusals are expected."""
-    with opened(chromium, web.address, expected=("refusals",)) as page:
+    with opened(chromium, web.link, expected=("refusals",)) as page:
         yield page
 
 
 @pytest.fixture(scope="module")
 def example_page(chromium, web):
     """The answer for the example; tests that share it leave its files and choices alone."""
-    with opened(chromium, web.address) as page:
+    with opened(chromium, web.link) as page:
         page.click("#try-example")
         table(page)
         yield page
@@ -186,7 +186,7 @@ def look(page):
 
 
 def test_the_example_is_one_click_away_legible_and_accessible(chromium, web):
-    with opened(chromium, web.address) as page:
+    with opened(chromium, web.link) as page:
         look(page)
         page.click("#example")
         shown = table(page)
@@ -260,7 +260,7 @@ def register(n, weight="weight"):
 
 
 def test_a_file_is_shown_with_its_columns_as_soon_as_it_is_there(chromium, web):
-    with opened(chromium, web.address, "phone") as page:
+    with opened(chromium, web.link, "phone") as page:
         send(page, "positives", made_up("p.csv", register(40)))
         assert "p.csv (positives): the first 10 of 40 rows" in page.inner_text("#previews")
         cells = page.locator("#previews tbody tr").first.locator("td").all_inner_texts()
@@ -372,9 +372,9 @@ def test_a_button_beside_a_problem_reads_only_its_files_again(wary_page):
     assert page.is_disabled("#estimate")
     look(page)
     # It is also beside the button that does not work because of the problem.
-    page.click("#lacking-mends .mend")
+    page.click("#lacking-fixes .fix")
     page.wait_for_selector("#estimate:enabled")
-    assert page.locator(".mend").count() == 0
+    assert page.locator(".fix").count() == 0
     assert len(used(page)) == 8
     page.click("#estimate")
     assert table(page)["all rows"][3] == "400"
@@ -460,7 +460,7 @@ def test_the_report_has_a_title_notes_and_fingerprints(answered, chromium, tmp_p
 
 def test_a_session_is_saved_to_a_file_and_opened_by_somebody_else(chromium, web, tmp_path):
     path = tmp_path / "s.poscount-session"
-    with opened(chromium, web.address) as page:
+    with opened(chromium, web.link) as page:
         send(page, "positives", POSITIVES)
         send(page, "unlabeled", TRAP)
         choose(page, "night", "group:night")
@@ -470,7 +470,7 @@ def test_a_session_is_saved_to_a_file_and_opened_by_somebody_else(chromium, web,
         with page.expect_download() as waiting:
             page.click("#save-session")
         waiting.value.save_as(path)
-    with opened(chromium, web.address) as page:
+    with opened(chromium, web.link) as page:
         page.set_input_files("#open-session", str(path))
         assert table(page) == before
         assert len(used(page)) == 7
@@ -573,7 +573,7 @@ def test_a_csv_setting_reads_the_file_again(wary_page):
     assert used(page) == []
     assert len(notes(page)) == 8
     assert all("Change the setting Decimal mark" in note for note in notes(page))
-    assert page.locator("#columns .mend").all_inner_texts() == ["Decimal mark: comma: 0,5"] * 8
+    assert page.locator("#columns .fix").all_inner_texts() == ["Decimal mark: comma: 0,5"] * 8
     assert page.is_disabled("#estimate")
     assert "No column can be used yet" in page.inner_text("#lacking")
     page.click("text=How your files are written")
@@ -603,10 +603,10 @@ def test_an_error_in_the_settings_stands_beside_the_setting(wary_page):
 
 
 def test_a_file_that_is_too_large_is_not_even_sent(chromium):
-    with served(upload_bytes=1_000_000) as web, opened(chromium, web.address) as page:
+    with served(upload_bytes=1_000_000) as web, opened(chromium, web.link) as page:
         page.set_input_files("#unlabeled", made_up("big.csv", b"a\n" + b"1\n" * 600_000))
         page.wait_for_selector("#unlabeled-error:has-text('big.csv is larger than 1 MB')")
-        assert web.service.sessions.used == 0
+        assert web.files() == []
 
 
 def test_names_from_files_are_text(page):
@@ -622,7 +622,7 @@ def test_names_from_files_are_text(page):
 
 
 def test_two_people_at_once_do_not_mix(chromium, web):
-    with opened(chromium, web.address) as one, opened(chromium, web.address) as two:
+    with opened(chromium, web.link) as one, opened(chromium, web.link) as two:
         rows = example_path("positives.csv").read_bytes().splitlines(keepends=True)
         send(one, "positives", POSITIVES)
         send(two, "positives", POSITIVES)
@@ -732,7 +732,7 @@ def test_files_can_be_dropped(page):
 
 
 def test_leaving_the_page_deletes_the_session(chromium):
-    with served(leave_seconds=0.5) as web, opened(chromium, web.address) as page:
+    with served(leave_seconds=0.5) as web, opened(chromium, web.link) as page:
         send(page, "positives", POSITIVES)
         (mine,) = web.service.sessions.root.iterdir()
         page.goto("about:blank")
@@ -741,7 +741,7 @@ def test_leaving_the_page_deletes_the_session(chromium):
 
 
 def test_a_page_that_is_loaded_again_has_its_files_choices_and_answer(chromium, web):
-    with opened(chromium, web.address) as page:
+    with opened(chromium, web.link) as page:
         send(page, "positives", POSITIVES)
         send(page, "unlabeled", TRAP)
         choose(page, "night", "group:night")
@@ -775,7 +775,7 @@ def test_a_page_that_is_loaded_again_has_its_files_choices_and_answer(chromium, 
 
 
 def test_an_estimate_goes_on_while_the_page_is_loaded_again(chromium, web):
-    with opened(chromium, web.address) as page:
+    with opened(chromium, web.link) as page:
         page.click("#example")
         table(page)
         page.click("text=Method and settings")
@@ -790,11 +790,13 @@ def test_an_estimate_goes_on_while_the_page_is_loaded_again(chromium, web):
 
 
 def test_nobody_else_gets_the_session_of_a_page(chromium, web):
-    with opened(chromium, web.address) as mine, opened(chromium, web.address) as other:
+    with opened(chromium, web.link) as mine, opened(chromium, web.link) as other:
         send(mine, "positives", POSITIVES)
         name = mine.evaluate("JSON.parse(sessionStorage.poscount).session")
         assert name not in mine.url
-        assert mine.context.cookies() == []
+        assert TOKEN not in mine.url
+        (cookie,) = mine.context.cookies()
+        assert (cookie["value"], cookie["httpOnly"], cookie["sameSite"]) == (TOKEN, True, "Strict")
         assert len(name) >= 32
         other.reload()
         other.wait_for_selector("body[data-ready]")
@@ -808,7 +810,7 @@ def test_nobody_else_gets_the_session_of_a_page(chromium, web):
 
 
 def test_a_session_that_is_gone_leaves_an_empty_page(chromium, web):
-    with opened(chromium, web.address, expected=("refusals",)) as page:
+    with opened(chromium, web.link, expected=("refusals",)) as page:
         send(page, "positives", POSITIVES)
         web.http.delete(
             f"/api/sessions/{page.evaluate('JSON.parse(sessionStorage.poscount).session')}"
@@ -820,7 +822,7 @@ def test_a_session_that_is_gone_leaves_an_empty_page(chromium, web):
 
 
 def test_a_session_that_expired_is_said_to_be(chromium, web):
-    with opened(chromium, web.address, expected=("refusals",)) as page:
+    with opened(chromium, web.link, expected=("refusals",)) as page:
         page.click("#example")
         table(page)
         name = page.evaluate("JSON.parse(sessionStorage.poscount).session")
@@ -972,7 +974,7 @@ def test_labels_settle_the_share(answered):
 
 
 def test_a_server_that_is_gone_is_said_to_be_and_the_answer_stays(chromium, web):
-    with opened(chromium, web.address, expected=("refusals",)) as page:
+    with opened(chromium, web.link, expected=("refusals",)) as page:
         send(page, "positives", POSITIVES)
         send(page, "unlabeled", POSITIVES)
         page.click("#estimate")

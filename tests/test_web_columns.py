@@ -13,14 +13,6 @@ pytest.importorskip("fastapi")
 N = 40
 
 
-@pytest.fixture
-def visit(web):
-    visit = web.visit()
-    yield visit
-    # The server has room for so many sessions only.
-    visit.http.delete(visit.base)
-
-
 def csv_of(columns):
     rows = zip(*columns.values(), strict=True)
     lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
@@ -205,7 +197,7 @@ def test_a_column_that_is_missing_everywhere_is_only_named(visit):
         "message": "The column 'label' is missing in u.csv, u1.csv.",
         "field": "features",
         "choices": [],
-        "mends": [],
+        "fixes": [],
     }
 
 

@@ -1,15 +1,21 @@
-"""A few hostile requests of each kind; benchmarks/robustness has thousands."""
+"""A few hostile requests of each kind; benchmarks/hostile_requests.py sends thousands."""
+
+import sys
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx")
 
-from benchmarks.robustness.hostile_requests import Attacker, judge, table
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+from hostile_requests import Attacker, judge, table
+
+from web_server import TOKEN
 
 
 def test_every_hostile_request_is_answered_with_a_sentence(web):
-    attacker = Attacker(int(web.address.rpartition(":")[2]), seed=2)
+    attacker = Attacker(int(web.address.rpartition(":")[2]), TOKEN, seed=2)
     endings = attacker.run(120)
     assert [ending for ending in endings if ending.wrong] == []
     # They are not all refused at the door: some of each kind get through.

@@ -4,15 +4,19 @@ import contextlib
 import os
 import random
 import signal
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("fastapi")
 httpx = pytest.importorskip("httpx")
 
-from benchmarks.robustness.serve_process import serve_process  # noqa: E402
-from web_server import Visit  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+from serve_process import serve_process  # noqa: E402 (its place is known only now)
+
+from web_server import Visit, client  # noqa: E402
 
 REQUESTS = 300
 LONG = {"method": "extice", "bootstrap": 1000, "by": ["night"]}
@@ -46,7 +50,7 @@ def act(visit, server, chance):
 
 
 def rounds(server, chance, n):
-    with httpx.Client(base_url=server.address, timeout=60, trust_env=False) as http:
+    with client(server.address, server.token) as http:
         for _ in range(n // 30):
             visit = Visit(http, http.post("/api/sessions").json()["session"])
             visit.example()

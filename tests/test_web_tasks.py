@@ -1,9 +1,9 @@
 """Tasks of the page's workers, and their failures: data, said in the words of the page."""
 
 import ast
-import dataclasses
 import pickle
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,42 +13,37 @@ import poscount
 from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.files import reading
-from poscount.web.limits import Limits
-from poscount.web.refusals import SETTINGS, refusal_of
-from poscount.web.tasks import (
-    DiagnoseTask,
-    EstimateTask,
-    InspectTask,
-    MethodsTask,
-    SentFile,
-)
 from poscount.workflows import CsvFormat
 
+pytest.importorskip("pydantic")
+
+from poscount.web.limits import Limits
+from poscount.web.refusals import SETTINGS, refusal_of
+from poscount.web.schemas import DiagnosisRequest, EstimateRequest
+from poscount.web.tasks import EstimateTask, FollowUpTask, InspectTask
+from poscount.web.uploads import FileColumn, Upload
+
 SOURCE = Path(poscount.__file__).parent
-POSITIVES = SentFile("/tmp/poscount-x/1.csv", "p.csv", "positives")
-TRAP = SentFile("/tmp/poscount-x/2.csv", "my trap.csv", "unlabeled")
-ESTIMATE = EstimateTask(
-    directory="/tmp/poscount-x/3",
-    positives=POSITIVES,
-    unlabeled=(TRAP,),
-    positives_format=CsvFormat(),
-    csv_format=CsvFormat(),
-    method="rcq",
-    options={"bootstrap": None},
-    features=None,
-    default_features=("a", "b"),
-    by=(),
-    by_file=False,
-    target_column=None,
-    example=False,
-    most_groups=10,
-    seconds=300,
-)
+POSITIVES = Upload("1", "p.csv", "positives", "/tmp/poscount-x/1.csv", CsvFormat())
+TRAP = Upload("2", "my trap.csv", "unlabeled", "/tmp/poscount-x/2.csv", CsvFormat(";"))
 
 
-def said(task=ESTIMATE, **failure):
-    refusal = refusal_of(vars(InputError(**failure)), task)
+def said(**failure):
+    refusal = refusal_of(InputError(**failure), [POSITIVES, TRAP])
     return refusal.message, refusal.field
+
+
+def estimate_of(positives, trap, directory, **wanted):
+    return EstimateTask(
+        directory=str(directory),
+        wanted=EstimateRequest(**wanted),
+        positives=positives,
+        unlabeled=(trap,),
+        positives_format=positives.csv_format,
+        csv_format=trap.csv_format,
+        example=False,
+        most_groups=10,
+    )
 
 
 def test_a_file_is_called_what_the_client_calls_it():
@@ -65,7 +60,6 @@ def test_no_path_of_the_server_is_shown():
 
 def test_an_error_without_more_is_its_sentence():
     assert said(message="There are no rows.") == ("There are no rows.", None)
-    assert refusal_of({"message": "No."}, MethodsTask()).message == "No."
 
 
 @pytest.mark.parametrize(
@@ -144,10 +138,9 @@ def test_the_words_are_those_that_the_page_shows():
 
 
 # These belong to the command line or to Python, and the page never sets them.
-# Of the command line and of Python alone.
 ELSEWHERE = {
     *("engine", "on_error", "n_jobs", "trusted", "port", "drop", "time", "subtypes", "weights"),
-    "trust_proxy",
+    "token",
     *("encoding", "thousands", "units", "na", "sheet", "day_first"),
     *("targets", "target_column", "negatives", "baseline", "n", "rows", "top", "width"),
     *("on_alarm", "run_length"),
@@ -171,7 +164,9 @@ def test_every_option_that_an_error_names_has_words_on_the_page():
 
 
 def test_tasks_go_to_a_worker_unchanged():
-    tasks = [MethodsTask(), InspectTask(TRAP, CsvFormat(";"), Limits()), DiagnoseTask(ESTIMATE)]
+    estimate = estimate_of(POSITIVES, TRAP, "/tmp/poscount-x/3", by=["night"])
+    follow_up = FollowUpTask(estimate, DiagnosisRequest(kind="diagnosis"))
+    tasks = [InspectTask(TRAP, Limits()), estimate, follow_up]
     assert pickle.loads(pickle.dumps(tasks)) == tasks
 
 
@@ -190,14 +185,9 @@ def reads(monkeypatch):
 
 
 @pytest.mark.usefixtures("plain_pictures")
-@pytest.mark.parametrize("features", [None, ("peak_mv", "wingbeat_hz")])
+@pytest.mark.parametrize("features", [None, ["peak_mv", "wingbeat_hz"]])
 def test_a_task_reads_each_file_once(reads, tmp_path, features):
-    pytest.importorskip("pydantic")
-    from poscount.web.schemas import FileContent
     from poscount.web.worker import run
-
-    positives = SentFile(str(example_path("positives.csv")), "p.csv", "positives")
-    trap = SentFile(str(example_path("trap.csv.gz")), "t.csv.gz", "unlabeled")
 
     def done(task):
         reads.clear()
@@ -205,20 +195,16 @@ def test_a_task_reads_each_file_once(reads, tmp_path, features):
         assert dict(reads) == {file.path: 1 for file in task.files}
         return outcome["done"]
 
-    content = FileContent.model_validate(done(InspectTask(positives, CsvFormat(), Limits())))
-    done(InspectTask(trap, CsvFormat(), Limits()))
-    estimate = dataclasses.replace(
-        ESTIMATE,
-        directory=str(tmp_path),
-        positives=positives,
-        unlabeled=(trap,),
-        options={"random_state": 0, "bootstrap": None},
-        features=features,
-        default_features=content.default_features,
-    )
+    files = []
+    for name, role in (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled")):
+        file = Upload(name, name, role, str(example_path(name)), CsvFormat())
+        content = done(InspectTask(file, Limits()))
+        columns = tuple(FileColumn(**column) for column in content["columns"])
+        files.append(replace(file, columns=columns))
+    estimate = estimate_of(*files, tmp_path, features=features)
     # The picture of the scores comes from the same reading.
-    done(estimate)
+    assert done(estimate)["scores"]
     # What the inspection chose need not be named.
     named = "features=" in (tmp_path / "report.html").read_text()
     assert named == (features is not None)
-    done(DiagnoseTask(estimate))
+    done(FollowUpTask(estimate, DiagnosisRequest(kind="diagnosis")))

@@ -253,33 +253,27 @@ def _command_line() -> Callable[[], object]:
 
 def _page(folder: str) -> Callable[[], object]:
     """What the page's workers do with an uploaded file of each kind and one press of a button."""
-    from poscount.example import load_example
     from poscount.web.limits import Limits
-    from poscount.web.tasks import EstimateTask, InspectTask, SentFile
+    from poscount.web.schemas import EstimateRequest
+    from poscount.web.tasks import EstimateTask, InspectTask
+    from poscount.web.uploads import Upload
     from poscount.web.worker import run
     from poscount.workflows import CsvFormat
 
     positives, unlabeled = (
-        SentFile(f"{folder}/{name}", name, role)
+        Upload(name, name, role, f"{folder}/{name}", CsvFormat())
         for name, role in (("positives.parquet", "positives"), ("trap.parquet", "unlabeled"))
     )
-    inspections = [InspectTask(file, CsvFormat(), Limits()) for file in (positives, unlabeled)]
+    inspections = [InspectTask(file, Limits()) for file in (positives, unlabeled)]
     estimate = EstimateTask(
         directory=folder,
+        wanted=EstimateRequest(by=["night"]),
         positives=positives,
         unlabeled=(unlabeled,),
         positives_format=CsvFormat(),
         csv_format=CsvFormat(),
-        method="rcq",
-        options={"scorer": None, "confidence": None, "bootstrap": None, "random_state": 0},
-        features=None,
-        default_features=tuple(load_example("pyarrow").positives.column_names),
-        by=("night",),
-        by_file=False,
-        target_column=None,
         example=False,
         most_groups=Limits().groups,
-        seconds=600,
     )
 
     def way() -> None:

@@ -30,6 +30,8 @@ from typing import Any, NamedTuple
 from poscount.example import example_path
 
 SECONDS = 30.0
+# What uvicorn itself says to bytes that are no request.
+NOT_HTTP = b"Invalid HTTP request received."
 POSITIVES = example_path("positives.csv").read_bytes()
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
 SETTINGS = ("delimiter", "decimal", "header", "encoding", "thousands", "day_first", "na", "units")
@@ -69,8 +71,8 @@ class Ending(NamedTuple):
 class Attacker:
     """Sends hostile requests to one server, always the same for the same seed."""
 
-    def __init__(self, port: int, seed: int) -> None:
-        self.port, self.random = port, random.Random(seed)
+    def __init__(self, port: int, token: str, seed: int) -> None:
+        self.port, self.token, self.random = port, token, random.Random(seed)
         self.session = self.estimate = "none"
         self.n_sessions = 0
         self.kinds: dict[str, Callable[[], tuple[bytes, bool]]] = {
@@ -109,13 +111,12 @@ class Attacker:
 
     def exchange(self, payload: bytes, complete: bool) -> tuple[bytes, bool]:
         """Send bytes, and read until the server has closed the connection."""
-        # Every session has an address of its own, as every client does.
-        here = (f"127.0.1.{1 + self.n_sessions % 250}", 0)
         answer = b""
+        # Without the token, every request would end at the door.
+        token = f"Authorization: Bearer {self.token}\r\nConnection: close\r\n".encode()
+        payload = payload.replace(b"Connection: close\r\n", token, 1)
         try:
-            with socket.create_connection(
-                ("127.0.0.1", self.port), timeout=SECONDS, source_address=here
-            ) as connection:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=SECONDS) as connection:
                 connection.sendall(payload)
                 if not complete:
                     connection.shutdown(socket.SHUT_WR)
@@ -148,7 +149,7 @@ class Attacker:
         content = answer.partition(b"\r\n\r\n")[2]
         if session := re.search(rb'"session":"([\w-]+)"', content):
             self.session = session[1].decode()
-        if estimate := re.search(rb'^{"state":.*"id":"(\w+)"|"estimate":{"id":"(\w+)"', content):
+        if estimate := re.search(rb'^{"id":"(\w+)","state"|"estimate":"(\w+)"', content):
             self.estimate = (estimate[1] or estimate[2]).decode()
 
     # Kinds of requests
@@ -290,13 +291,14 @@ class Attacker:
         """Requests that are fine in themselves."""
         base = f"/api/sessions/{self.session}"
         estimate = f"{base}/estimates/{self.estimate}"
+        check = b'{"kind": "diagnosis"}'
         return self.random.choice(
             (
                 (request("POST", f"{base}/estimates", b"{}", "application/json"), True),
                 (request("DELETE", estimate), True),
                 (request("GET", estimate), True),
-                (request("POST", f"{estimate}/diagnosis"), True),
-                (request("GET", f"{estimate}/diagnosis"), True),
+                (request("POST", f"{estimate}/follow-ups", check, "application/json"), True),
+                (request("GET", f"{estimate}/follow-ups/diagnosis"), True),
                 (request("GET", f"{estimate}/model.poscount"), True),
                 (request("POST", f"{base}/example"), True),
                 (request("POST", f"{base}/leave"), True),
@@ -345,7 +347,7 @@ def judge(answer: bytes, complete: bool) -> tuple[int, str]:
         body = body[: int(length[1])]  # another answer may follow
     if status >= 500 and status not in (503, 507):
         return status, f"status {status}"
-    if status >= 400 and body:
+    if status >= 400 and body and NOT_HTTP not in body:
         try:
             message = json.loads(body)["message"]
         except (ValueError, KeyError, TypeError):
@@ -393,7 +395,7 @@ def main() -> None:
     with serve_process() as server:
         before = server.memory()["server"]
         began = time.monotonic()
-        endings = Attacker(server.port, arguments.seed).run(arguments.requests)
+        endings = Attacker(server.port, server.token, arguments.seed).run(arguments.requests)
         after = server.memory()["server"]
     print(table(endings))
     print(f"{time.monotonic() - began:.0f} s; memory of the server {before:.0f} to {after:.0f} MB.")

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import random
 import re
 import resource
@@ -35,10 +36,11 @@ from typing import Any
 import httpx
 
 from benchmarks.robustness.interrupts import SIGNALS, TROUBLES, mounts_are_allowed
-from benchmarks.robustness.load import FORM, POSITIVES, form, rows
 from benchmarks.robustness.serve_process import workers_of
+from poscount.example import example_path
 
-SAMPLE = rows(1)
+POSITIVES = example_path("positives.csv").read_bytes()
+SAMPLE = gzip.decompress(example_path("trap.csv.gz").read_bytes())
 STOPPING = ("SIGTERM", "SIGINT", "SIGHUP")
 
 
@@ -68,29 +70,36 @@ class Server:
         self.answer: Any = None
         self.complaints: list[str] = []
 
-    def address(self) -> str | None:
-        """Where it can be reached, once it says so; `None` if it ended before."""
+    def link(self) -> re.Match[str] | None:
+        """Its address and token, once it says so; `None` if it ended before."""
         assert self.process.stdout is not None
-        found = re.search(r"http://[\d.:]+/", self.process.stdout.readline())
+        link = r"(http://[\d.:]+/)\?token=(\S+)"
+        found = re.search(link, self.process.stdout.readline())
         if not self.reader:
             self.process.stdout.close()
-        return found[0] if found else None
+        return found
 
     def visit(self) -> None:
         """Send files, and ask for an estimate with replicates; note what is no proper answer."""
-        address = self.address()
-        if address is None:
+        link = self.link()
+        if link is None:
             return
+        headers = {"Authorization": f"Bearer {link[2]}"}
         # The server may be gone at any moment: that is what is tried.
-        with contextlib.suppress(httpx.TransportError), httpx.Client(timeout=120) as http:
-            api = f"{address}api/sessions"
+        with (
+            contextlib.suppress(httpx.TransportError),
+            httpx.Client(timeout=120, headers=headers) as http,
+        ):
+            api = f"{link[1]}api/sessions"
             told = self._said(http.post(api))
             if told is None:
                 return
             path = f"{api}/{told['session']}"
             for role, content in (("positives", POSITIVES), ("unlabeled", SAMPLE)):
                 answer = http.post(
-                    f"{path}/files", content=form(role, content), headers={"Content-Type": FORM}
+                    f"{path}/files",
+                    data={"role": role},
+                    files={"file": (f"{role}.csv", content)},
                 )
                 if self._said(answer) is None:
                     return
@@ -102,7 +111,7 @@ class Server:
                 time.sleep(0.05)
                 told = self._said(http.get(f"{path}/estimates/{told['id']}"))
             if told is not None and told["state"] == "done":
-                self.answer = told["answer"]["results"][0]["prevalence"]
+                self.answer = told["result"]["results"][0]["prevalence"]
 
     def _said(self, answer: httpx.Response) -> Any:
         """The content of a good answer; `None` for a refusal, which must be a sentence."""

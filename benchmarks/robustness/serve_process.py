@@ -14,10 +14,12 @@ from pathlib import Path
 
 
 class ServeProcess:
-    """A server that runs, its address, and the directory for its temporary files."""
+    """A server that runs, its address and token, and the directory for its temporary files."""
 
-    def __init__(self, process: subprocess.Popen[str], port: int, directory: Path) -> None:
-        self.process, self.port, self.directory = process, port, directory
+    def __init__(
+        self, process: subprocess.Popen[str], port: int, token: str, directory: Path
+    ) -> None:
+        self.process, self.port, self.token, self.directory = process, port, token, directory
         self.address = f"http://127.0.0.1:{port}"
 
     def memory(self) -> dict[str, float]:
@@ -57,10 +59,11 @@ def serve_process(*options: str) -> Iterator[ServeProcess]:
             command, stdout=subprocess.PIPE, text=True, env=environment
         ) as process:
             assert process.stdout is not None
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())
+            link = r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)"
+            found = re.search(link, process.stdout.readline())
             assert found, "the server does not start"
             try:
-                yield ServeProcess(process, int(found[1]), Path(directory))
+                yield ServeProcess(process, int(found[1]), found[2], Path(directory))
             finally:
                 process.send_signal(signal.SIGTERM)
                 process.wait(timeout=60)

@@ -45,7 +45,7 @@ def fitted(
             option="negatives",
             leave_out=True,
         )
-    for name in ("scorer", "subclasses", "n_resamples"):
+    for name in ("scorer", "subclasses", "bootstrap"):
         if options.get(name) is not None:
             raise InputError(
                 f"{several}, which has no use for {name}.", option=name, leave_out=True

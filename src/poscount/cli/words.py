@@ -10,7 +10,7 @@ from poscount.errors import InputError
 from poscount.printable import printable
 
 # The other options are called as in Python, with dashes.
-_FLAGS = {"header": "--no-header", "trusted": "--trust", "n_resamples": "--bootstrap"}
+_FLAGS = {"header": "--no-header", "trusted": "--trust"}
 
 
 def for_command_line(error: InputError) -> str:

@@ -46,7 +46,6 @@ _PLACES = {
     "picture_element": "poscount.plotting.page",
     "quantify": "poscount.workflows.estimates",
     "quantify_with_scores": "poscount.workflows.scores",
-    "replacing": "poscount.storage.writer",
     "settle": "poscount.workflows.audits",
     "sheet_names": "poscount.workflows.inspection",
     "trend": "poscount.workflows.change",
@@ -67,7 +66,6 @@ if TYPE_CHECKING:
         append_text,
         csv_writer,
         is_standard_output,
-        replacing,
         write_whole,
     )
     from poscount.workflows.audits import ListedRows, audit, likely_positives, settle, write_rows
@@ -132,7 +130,6 @@ __all__ = [
     "picture_element",
     "quantify",
     "quantify_with_scores",
-    "replacing",
     "settle",
     "sheet_names",
     "trend",

@@ -139,11 +139,12 @@ def fit(
 def _unfitted(method: str, options: Mapping[str, Any], *, negatives: bool) -> Quantifier:
     """The model that a method's name, its options and labelled negatives ask for."""
     parameters = {name: value for name, value in options.items() if value is not None}
-    resampling = {
-        name: parameters.pop(name)
-        for name in ("n_resamples", "confidence", "n_jobs", "verbose")
-        if name in parameters and "n_resamples" in options and options["n_resamples"] is not None
-    }
+    resampling: dict[str, Any] = {}
+    if "bootstrap" in parameters:
+        resampling["n_resamples"] = parameters.pop("bootstrap")
+        for name in ("confidence", "n_jobs", "verbose"):
+            if name in parameters:
+                resampling[name] = parameters.pop(name)
     kind = registry.method(method)
     of_kinds = "subclasses" in parameters
     if method == registry.DEFAULT_METHOD and (of_kinds or negatives):
