@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_checks import halves, separate
+from two_clusters import halves, separate
 
 from answers import assert_same_answer
 from poscount import PAT, RCQ

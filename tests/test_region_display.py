@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from test_checks import halves
+from two_clusters import halves
 
 from poscount import PAT, RCQ
 from poscount.methods.regions.rule import bounds

@@ -21,6 +21,7 @@ from answers import assert_same_answer
 from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
 from poscount.checks import REPORT
 from poscount.checks.copies import copies, row_codes
+from poscount.checks.finding import Finding
 from poscount.checks.unseen_categories import UNSEEN_CATEGORIES
 from poscount.data.rows import InputSupport, Rows
 from poscount.diagnostics.evidence import MOST_ROWS
@@ -288,7 +289,7 @@ def test_what_a_model_does_not_keep_is_not_checked(learned, clean):
     in_other_words = diagnosis.rendered(lambda u: f"Add --{u.option}." if u.option else "")
     assert "a different prevalence. Add --reference." in in_other_words
     assert "=." not in in_other_words
-    assert {u["option"] for u in diagnosis.to_dict()["unchecked"]} == set(options.values())
+    assert {u["option"] for u in diagnosis.to_dict()["skipped"]} == set(options.values())
 
 
 @pytest.mark.parametrize(
@@ -334,7 +335,8 @@ def test_words_and_gaps_are_looked_at(learned, clean):
         found = by_code(diagnose(model, changed))
         assert found["missing-differs"].number == pytest.approx(0.25, abs=0.01)
         assert found["unseen-words"].number == pytest.approx(0.25, abs=0.01)
-        assert {"missing-differs", "unseen-words"} <= warned(diagnose(model, changed))
+        assert found["missing-differs"].severity == "doubt"
+        assert found["unseen-words"].severity == "note"
 
 
 def test_dedpul_is_not_asked_about_little(rcq, learned, clean):
@@ -423,17 +425,17 @@ def test_json_holds_everything_but_pictures(rcq, learned, clean):
     diagnosis = diagnose(rcq, clean, positives=learned)
     content = json.loads(diagnosis.to_json())
     assert content == diagnosis.to_dict()
-    assert set(content) == {"severity", "prevalence", "findings", "unchecked"}
+    assert set(content) == {"severity", "prevalence", "findings", "skipped"}
     assert content["prevalence"] == diagnosis.prevalence.to_dict()
     for record, finding in zip(content["findings"], diagnosis.findings, strict=True):
-        assert poscount.Finding(**record) == finding
+        assert Finding(**record) == finding
 
 
 def test_text_has_the_worst_first(rcq, clean):
     text = str(diagnose(rcq, np.vstack([clean, clean])))
-    words = re.findall(r"^(WARNING|NOTICE|OK|NOT CHECKED)", text, re.MULTILINE)
-    assert words == sorted(words, key=["WARNING", "NOTICE", "OK", "NOT CHECKED"].index)
-    assert words[0] == "WARNING"
+    words = re.findall(r"^(DO NOT USE|DOUBT|NOTE|OK|NOT CHECKED)", text, re.MULTILINE)
+    assert words == sorted(words, key=["DO NOT USE", "DOUBT", "NOTE", "OK", "NOT CHECKED"].index)
+    assert words[0] == "DOUBT"
     assert repr(rcq.quantify(np.vstack([clean, clean]))) in text
 
 
@@ -480,7 +482,7 @@ def test_the_page_says_what_the_text_says(rcq, learned, clean):
     for finding in diagnosis.findings:
         for part in (finding.title, finding.sentence, finding.advice, finding.figures):
             assert part in text
-    assert "Warning: Copies in the sample" in text
+    assert "Doubt: Copies in the sample" in text
 
 
 def test_no_figure_is_left_open(rcq, learned, clean):
@@ -519,7 +521,7 @@ def tables(text):
 
 
 def test_the_documentation_has_the_measured_rates(rcq, learned, clean):
-    docs = Path(__file__).parents[1] / "docs"
+    docs = Path(__file__).parents[2] / "docs"
     pages = ("diagnostics.md", "diagnostics-results.md")
     text = "\n".join((docs / page).read_text(encoding="utf-8") for page in pages)
     by_name = [{row["code"].strip("`"): row for row in t} for t in tables(text)["code"]]
