@@ -30,15 +30,7 @@ BEYOND_CORE = (
     "tests/test_remote.py",
     "tests/test_score_sql.py",
     "tests/test_spark.py",
-    "tests/test_web_api.py",
-    "tests/test_web_browser.py",
-    "tests/test_web_diagnosis.py",
-    "tests/test_web_fuzz.py",
-    "tests/test_web_hostile.py",
-    "tests/test_web_leftovers.py",
-    "tests/test_web_resources.py",
-    "tests/test_web_safety.py",
-    "tests/test_web_tasks.py",
+    "tests/web",
     "tests/web_server.py",
 )
 

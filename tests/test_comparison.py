@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from two_clusters import halves, separate
 
 from answers import assert_same_answer
 from poscount import PAT, RCQ
 from poscount.diagnostics.two_samples import compare_samples
+from two_clusters import halves, separate
 
 
 def overlapping(rng, n):

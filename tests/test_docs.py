@@ -27,7 +27,7 @@ NOT_RUN = {
     ("docs/reproduction/README.md", "it takes many hours."),
     ("docs/reproduction/vowels-network.md", "it takes hours."),
     ("docs/web.md", "the server runs until it is stopped."),
-    ("docs/web.md", "tests/test_web_api.py does, with a server of its own."),
+    ("docs/web.md", "tests/web/test_api.py does, with a server of its own."),
 }
 
 

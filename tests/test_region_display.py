@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from two_clusters import halves
 
 from poscount import PAT, RCQ
 from poscount.methods.regions.rule import bounds
+from two_clusters import halves
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")

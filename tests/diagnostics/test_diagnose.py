@@ -16,7 +16,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
 
-import poscount
 from answers import assert_same_answer
 from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
 from poscount.checks import REPORT

@@ -1,16 +1,11 @@
 """A few hostile requests of each kind; benchmarks/hostile_requests.py sends thousands."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx")
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
-from hostile_requests import Attacker, judge, table
-
+from benchmarks.robustness.hostile_requests import Attacker, judge, table
 from web_server import TOKEN
 
 

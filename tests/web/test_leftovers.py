@@ -15,11 +15,8 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx")
 
+from benchmarks.robustness.serve_process import workers_of
 from poscount.web.server_directory import PREFIX, ServerDirectory
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
-from serve_process import workers_of
-
 from web_server import client
 
 

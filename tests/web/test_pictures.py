@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-IMAGES = Path(__file__).resolve().parents[1] / "docs/images"
+IMAGES = Path(__file__).resolve().parents[2] / "docs/images"
 
 
 def test_the_pictures_of_the_page_are_not_out_of_date():

@@ -4,18 +4,14 @@ import contextlib
 import os
 import random
 import signal
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("fastapi")
 httpx = pytest.importorskip("httpx")
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
-from serve_process import serve_process  # noqa: E402 (its place is known only now)
-
+from benchmarks.robustness.serve_process import serve_process  # noqa: E402 (its place is known only now)
 from web_server import Visit, client  # noqa: E402
 
 REQUESTS = 300

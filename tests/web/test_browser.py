@@ -15,9 +15,9 @@ sync_api = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 pytest.importorskip("fastapi")
 
+from bad_files import BAD_FILES  # noqa: E402
 from poscount import RCQ  # noqa: E402
 from poscount.example import example_path, load_example  # noqa: E402
-from test_web_safety import BAD_FILES  # noqa: E402 (it needs what may be missing)
 from web_server import TOKEN, served  # noqa: E402
 from workbooks import xlsx  # noqa: E402
 
