@@ -20,11 +20,6 @@ class SampleSizeDisplay(Display):
     The error is that of `poscount.theory.pat_expected_error`, which holds if no negatives look like
     typical positives.
 
-    Attributes
-    ----------
-    ax_, figure_
-        The axes drawn on, and their figure.
-
     Examples
     --------
     >>> import matplotlib
