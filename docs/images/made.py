@@ -96,7 +96,7 @@ PICTURES = {
     "expected_error.png": Picture(_expected_error),
     "classify_and_count.png": Picture(
         _classify_and_count,
-        ("docs/images/make_theory.py", "src/poscount/theory/classifier_error.py"),
+        ("docs/images/make_theory.py", "src/poscount/theory/formulas.py"),
     ),
     # The tests run the code of these pages and compare what it prints.
     **{
