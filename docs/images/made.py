@@ -3,7 +3,7 @@
     python docs/images/made.py                  # those that are stale
     python docs/images/made.py demo.png rcq.png # these, whatever they are
 
-``tests/test_pictures.py`` compares. What takes seconds is drawn again, and the data in the
+``tests/plotting/test_pictures.py`` compares. What takes seconds is drawn again, and the data in the
 picture are compared: numbers and words, so that fonts and versions of matplotlib do not matter.
 For the others the sources are compared that the picture depends on. Screenshots of the page
 (``web*.png``) are taken by make_web.py.

@@ -23,8 +23,8 @@ from poscount.methods.regions.target_estimates import combined
 from poscount.methods.regions.target_features import OTHER_FEATURES, TARGET_FEATURES
 from poscount.results.target_shares import TargetShares, exact_shares
 from poscount.training import bank
-from poscount.training.target_tasks import draw_target_task, draw_target_samples, draw_shares
 from poscount.training.sources import Source
+from poscount.training.target_tasks import draw_shares, draw_target_samples, draw_target_task
 from poscount.training.tasks import Limits
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))

@@ -18,8 +18,8 @@ from poscount.methods.regions.features import FEATURE_NAMES
 from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES, profile_kinds
 from poscount.methods.regions.subclasses import clustered_kinds, find_kinds, how_many
 from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task
-from poscount.training.learning import blended, fit_blend
 from poscount.training.drift_tasks import allocate, draw_drift_task
+from poscount.training.learning import blended, fit_blend
 from poscount.training.sources import bundled
 from poscount.training.tasks import drifted_shares
 
