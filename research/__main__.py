@@ -137,7 +137,7 @@ def calibrate(
     random_state: _RandomState = 0,
 ) -> None:
     """Make a calibration that poscount comes with; `poscount calibrate` takes your own tables."""
-    from poscount.training.making import make_calibration
+    from poscount.training.train import make_calibration
     from research.shipped_calibrations import shipped_plan
 
     name = METHODS[method.value]

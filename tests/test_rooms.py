@@ -59,9 +59,12 @@ FILES = source_files()
 def test_the_walk_sees_what_it_should():
     source = (
         "from poscount.base.quantifier import X\nimport poscount.counts.counts\nimport poscount\n"
-        "def f():\n  from poscount import __version__, y"
+        "def f():\n  from poscount import __version__, y\n"
+        "def plot():\n  from poscount.plotting import z"
     )
     assert imported_rooms(ast.parse(source)) == {"base", "counts", "y"}
+    elsewhere = ast.parse("def draw():\n  from poscount.plotting import z")
+    assert imported_rooms(elsewhere) == {"plotting"}
     assert Path("methods/pat.py") in FILES
 
 

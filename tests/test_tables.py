@@ -22,7 +22,7 @@ from poscount.data.categories import Words, words_of_values
 from poscount.data.columns import Columns
 from poscount.data.imputation import learn_filling
 from poscount.engines import count
-from poscount.training.spoiling import spoil
+from poscount.training.corrupt import corrupt
 
 N_LABELED, N_ROWS = 300, 800
 PREVALENCE = 0.4
@@ -514,7 +514,7 @@ def tables(draw):
     rng = np.random.default_rng(seed)
     n, d = draw(st.integers(20, 60)), draw(st.integers(1, 5))
     numbers = rng.normal(size=(n, d)).round(draw(st.integers(0, 3)))
-    ours, _, words = spoil(numbers, rng)
+    ours, _, words = corrupt(numbers, rng)
     return ours(numbers, rng), words
 
 

@@ -56,7 +56,7 @@ def evaluate(
         for i in range(n_replicates):
             generator = stream(0, f"{way} {i}")
             redrawn = [redraw(rows, way, generator) for rows in (task.positives, task.sample)]
-            replicates.append(model._estimate_from(*redrawn, generator)[0])
+            replicates.append(model._estimate_from(*redrawn, generator).value[0])
         for form in FORMS:
             low, high = ends(value, np.array(replicates), form)
             results[way, form] = (low <= task.truth <= high, 100 * (high - low))

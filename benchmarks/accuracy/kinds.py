@@ -38,7 +38,7 @@ from poscount import PAT, RCQ, Mahalanobis, Prevalence, SubclassRCQ
 from poscount.calibration.calibration import Calibration
 from poscount.seeds import stream
 from poscount.training.bank import read_bank
-from poscount.training.drifting_kinds import allocate
+from poscount.training.drift_tasks import allocate
 from poscount.training.sources import Source
 from research.datasets import load
 from research.experiments import protocols as paper

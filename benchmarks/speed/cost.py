@@ -2,7 +2,7 @@
 
 python -m benchmarks.speed.cost                                # all methods; an hour, mostly EN
 python -m benchmarks.speed.cost --methods pat extice --limit 60
-python -m benchmarks.speed.cost --compiled               # TIcE and its kin with numba and without
+python -m benchmarks.speed.cost --compiled               # TIcE and ExTIcE with numba and without
 
 Gaussian data, 330 positives, half of the sample positive, one thread. The first quantification of
 a process, which may compile, is not counted unless it took longer than five seconds.
@@ -20,11 +20,11 @@ import time
 import numpy as np
 
 from poscount import registry
-from poscount.methods.pu import region_search
+from poscount.methods.pu import tice_search
 
 ROWS = (500, 1000, 2000, 4000, 8000, 16000, 32000, 64000)
 FEATURES = (2, 8, 32, 128)
-COMPILED = ("tice", "extice", "ranfoce")
+COMPILED = ("tice", "extice")
 
 
 def seconds_of(method: str, n_rows: int, n_features: int) -> float:
@@ -53,9 +53,9 @@ def compiled() -> None:
     print("| method | compiled, s | numpy, s | numpy / compiled |\n|---|---|---|---|")
     for method in COMPILED:
         fast = seconds_of(method, 2000, 8)
-        region_search.can_compile = lambda: False
+        tice_search.can_compile = lambda: False
         slow = seconds_of(method, 2000, 8)
-        region_search.can_compile = lambda: True
+        tice_search.can_compile = lambda: True
         print(f"| {method} | {fast:.4f} | {slow:.3f} | {slow / fast:.0f} |", flush=True)
 
 

@@ -3,7 +3,7 @@
     python docs/images/made.py                  # those that are stale
     python docs/images/made.py demo.png rcq.png # these, whatever they are
 
-``tests/test_pictures.py`` compares. What takes seconds is drawn again, and the data in the
+``tests/plotting/test_pictures.py`` compares. What takes seconds is drawn again, and the data in the
 picture are compared: numbers and words, so that fonts and versions of matplotlib do not matter.
 For the others the sources are compared that the picture depends on. Screenshots of the page
 (``web*.png``) are taken by make_web.py.
@@ -96,7 +96,7 @@ PICTURES = {
     "expected_error.png": Picture(_expected_error),
     "classify_and_count.png": Picture(
         _classify_and_count,
-        ("docs/images/make_theory.py", "src/poscount/theory/classifier_error.py"),
+        ("docs/images/make_theory.py", "src/poscount/theory/formulas.py"),
     ),
     # The tests run the code of these pages and compare what it prints.
     **{

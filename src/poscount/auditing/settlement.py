@@ -11,7 +11,6 @@ from poscount.auditing.agreement import Agreement
 from poscount.auditing.stratified import Labels, labels_needed
 from poscount.errors import InputError
 from poscount.results import notebook
-from poscount.results.displays import display
 from poscount.results.prevalence import Prevalence
 from poscount.results.tables import html_table
 from poscount.results.verdict import AnswerWarning
@@ -145,7 +144,9 @@ class Settlement:
         PrevalenceDisplay
             With the axes, `ax_`, and their figure, `figure_`.
         """
-        return display("PrevalenceDisplay").from_predictions(
+        from poscount.plotting import PrevalenceDisplay
+
+        return PrevalenceDisplay.from_predictions(
             list(self.answers.values()),
             list(self.answers),
             title=self.agreement_in_words,

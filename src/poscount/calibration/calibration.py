@@ -31,7 +31,12 @@ SMALLEST_BOUND = 1e-6
 LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 10.0
 # How the names of columns begin that are no ratios; so are logarithms and differences.
 NO_RATIOS = (
-    *("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance"),
+    "region_share",
+    "below_ratio",
+    "near_bound",
+    "null_ratio",
+    "skill",
+    "mean_distance",
     "told",
 )
 # Of the region with the smallest upper bound.

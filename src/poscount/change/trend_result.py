@@ -9,7 +9,6 @@ import narwhals as nw
 
 from poscount.errors import join_names
 from poscount.results import notebook
-from poscount.results.displays import display
 from poscount.results.prevalence import Prevalence, as_share
 from poscount.results.tables import ends_in_percent
 
@@ -204,7 +203,9 @@ class Trend:
         TrendDisplay
             With the axes, `ax_`, and their figure, `figure_`.
         """
-        return display("TrendDisplay").from_trend(self, ax=ax)
+        from poscount.plotting import TrendDisplay
+
+        return TrendDisplay.from_trend(self, ax=ax)
 
     def _repr_html_(self) -> str:
         numbers = ["share", f"{100 * self.level:g} % interval", "rows", "change (points)"]

@@ -48,7 +48,7 @@ def calibrate(
     random_state: RandomState = 0,
 ) -> None:
     """Learn from data whose truth is known how far RCQ or TRCQ is from it."""
-    from poscount.training.making import make_calibration, plan_of_tables
+    from poscount.training.train import make_calibration, plan_of_tables
 
     workflows.check_output(output, tables)
     made = make_calibration(

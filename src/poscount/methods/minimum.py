@@ -40,10 +40,6 @@ class Minimum(Quantifier):
     ----------
     quantifiers_ : list
         The fitted members, in order.
-    seed_ : int
-        Seed of everything random.
-    n_labeled_ : int
-        Number of positives.
 
     Notes
     -----

@@ -56,10 +56,6 @@ class ODIn(ScoreQuantifier):
         Share of the positives in each bin.
     limit_ : float
         Overflow that samples of positives alone produce.
-    seed_ : int
-        Seed of everything random.
-    n_labeled_ : int
-        Number of positives.
 
     References
     ----------

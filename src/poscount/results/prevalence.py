@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from poscount.results import notebook
-from poscount.results.displays import display
 from poscount.results.verdict import AnswerWarning, Verdict, verdict
 
 if TYPE_CHECKING:
@@ -320,7 +319,9 @@ class Prevalence(float):
         >>> p.plot().ax_.get_xlabel()
         'share of positives (%)'
         """
-        return display("PrevalenceDisplay").from_prevalence(self, ax=ax)
+        from poscount.plotting import PrevalenceDisplay
+
+        return PrevalenceDisplay.from_prevalence(self, ax=ax)
 
     def __str__(self) -> str:
         return float.__repr__(self)

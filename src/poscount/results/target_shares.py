@@ -9,7 +9,6 @@ import narwhals as nw
 import numpy as np
 
 from poscount.results import notebook
-from poscount.results.displays import display
 from poscount.results.prevalence import Prevalence, as_columns
 from poscount.results.tables import html_table
 from poscount.results.verdict import AnswerWarning
@@ -113,10 +112,10 @@ class TargetShares(Mapping[str, Prevalence]):
         TargetSharesDisplay
             With the axes, `ax_`, and their figure, `figure_`.
         """
-        found = display("TargetSharesDisplay")
-        return found.from_predictions(
-            [self], ["sample"], title=f"{found.title}, {self.method}", ax=ax
-        )
+        from poscount.plotting import TargetSharesDisplay
+
+        title = f"{TargetSharesDisplay.title}, {self.method}"
+        return TargetSharesDisplay.from_predictions([self], ["sample"], title=title, ax=ax)
 
     def _repr_html_(self) -> str:
         rows = f"{self.method}: shares of {self.n_unlabeled:,} rows; they add up to 100 %."

@@ -12,7 +12,7 @@ from poscount.errors import InputError
 from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
 from poscount.files.reading import expand
 from poscount.files.sampling import RowSample
-from poscount.plotting.score_histogram import has_scores, scores_of
+from poscount.plotting.scores import has_scores, scores_of
 from poscount.workflows.estimates import Watch, quantify, unwatched
 from poscount.workflows.results import Result
 

@@ -22,8 +22,8 @@ from poscount.methods.regions.target_estimates import scaled_to_rest
 from poscount.methods.regions.target_features import OTHER_FEATURES, TARGET_FEATURES
 from poscount.results.target_shares import TargetShares, exact_shares
 from poscount.training import bank
-from poscount.training.several_groups import draw_groups, draw_groups_samples, draw_shares
 from poscount.training.sources import Source
+from poscount.training.target_tasks import draw_shares, draw_target_samples, draw_target_task
 from poscount.training.tasks import Limits
 
 SPECIES = {
@@ -553,9 +553,9 @@ LIMITS = Limits(n_labeled=60, n_rows=200, n_samples=2)
 @pytest.mark.parametrize("seed", range(8))
 def test_samples_hold_rows_that_were_not_learned_from(source, seed):
     rng = np.random.default_rng(seed)
-    task = draw_groups(source, rng, LIMITS)
+    task = draw_target_task(source, rng, LIMITS)
     learned = {tuple(row) for rows in task.labeled for row in rows}
-    for sample in draw_groups_samples(task, rng, LIMITS):
+    for sample in draw_target_samples(task, rng, LIMITS):
         assert not learned & {tuple(row) for row in sample.rows}
         assert sample.shares.min() >= 0
         assert sample.shares.sum() <= 1 + 1e-12

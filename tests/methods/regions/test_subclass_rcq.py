@@ -18,8 +18,8 @@ from poscount.methods.regions.features import FEATURE_NAMES
 from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES, subclass_features
 from poscount.methods.regions.subclasses import clustered_subclasses, find_subclasses, how_many
 from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task
-from poscount.training.blending import fit_blend, with_blend
-from poscount.training.drifting_kinds import allocate, draw_kinds
+from poscount.training.drift_tasks import allocate, draw_drift_task
+from poscount.training.learning import blended, fit_blend
 from poscount.training.sources import bundled
 from poscount.training.tasks import drifted_shares
 
@@ -370,7 +370,7 @@ def test_rows_of_a_task_are_not_in_its_samples():
     source = source._replace(features=np.arange(len(source.classes), dtype=float)[:, np.newaxis])
     rng = np.random.default_rng(0)
     for _ in range(10):
-        task = draw_kinds(source, rng, LIMITS["RCQ-kinds"])
+        task = draw_drift_task(source, rng, LIMITS["RCQ-kinds"])
         drawn = task.positives(min(50, task.most_positives), rng)
         assert not np.isin(drawn, task.labeled).any()
         assert len(np.unique(drawn)) == len(drawn)
@@ -400,7 +400,7 @@ def test_a_blend_finds_the_column_that_tells():
     truth = np.where(drifted, total, one_kind)
     names = np.full(n, "a")
     bank = Bank("RCQ-kinds", SUBCLASS_FEATURES, lines, truth, names, names, np.arange(n))
-    found = with_blend(bank, fit_blend(bank)).lines[:, SUBCLASS_FEATURES.index("prevalence")]
+    found = blended(bank, fit_blend(bank)).lines[:, SUBCLASS_FEATURES.index("prevalence")]
     assert np.abs(found - truth).mean() < 0.05
     assert np.abs(one_kind - truth).mean() > 0.1
 

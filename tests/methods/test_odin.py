@@ -101,17 +101,6 @@ def test_largest_fitting_is_exact(inside, outside, limit):
         assert overflow(more, inside, outside) > more * limit - 1e-12
 
 
-def test_many_samples_at_once(model, draw):
-    rng = np.random.default_rng(0)
-    cells = np.array(
-        [model.count(draw(rng, n, 100 - n)).cells[: len(model.shares_)] for n in (0, 3, 50, 100)]
-    )
-    together = model._rule(cells, model.shares_)
-    assert together.tolist() == [float(model._rule(row, model.shares_)) for row in cells]
-    repeated = np.tile(model.shares_, (4, 1))
-    assert np.array_equal(model._rule(cells, repeated), together)
-
-
 # Known answers
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("matplotlib")
-sys.path.append(str(Path(__file__).parents[1] / "docs" / "images"))
+sys.path.append(str(Path(__file__).parents[2] / "docs" / "images"))
 import made
 import matplotlib.pyplot as plt
 

@@ -153,14 +153,6 @@ def test_parameters_that_make_no_sense(parameters, positives):
         PAT(**parameters).fit(positives)
 
 
-def test_the_curve_in_details(pat, sample):
-    answer = pat.quantify(sample)
-    assert np.array_equal(answer.details["q"], pat.quantiles_)
-    assert answer == np.median(answer.details["curve"])
-    assert answer.details["curve"].max() <= 1
-    assert answer.details["seed"] == 0
-
-
 # Reasons for doubt
 
 
@@ -193,12 +185,6 @@ def test_unfitted(sample):
     for call in ("quantify", "count", "predict", "posterior"):
         with pytest.raises(ValueError, match="not fitted"):
             getattr(PAT(), call)(sample)
-
-
-def test_answer_knows_where_it_comes_from(pat, sample):
-    answer = pat.quantify(sample)
-    assert (answer.method, answer.n_labeled, answer.n_unlabeled) == ("PAT", 200, 400)
-    assert answer.interval.level == 0.95
 
 
 def test_refit_forgets(positives, sample):

@@ -1,4 +1,4 @@
-"""Tasks with several groups of labelled rows, and samples that hold unknown rows as well."""
+"""Tasks with labelled rows of several targets, and samples that hold unknown rows as well."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from poscount.training.tasks import (
     Limits,
     choose_columns,
     clusters,
+    draw_n_labeled,
     log_uniform,
     some_of,
     unit_vector,
@@ -22,7 +23,7 @@ from poscount.training.tasks import (
 MOST_GROUPS = 10
 # Tasks in which groups may be several classes at once, and tasks with all other classes as "other".
 SEVERAL_CLASSES, ALL_OTHERS = 0.2, 0.6
-FEW_LABELED, SOME_LABELED = 40, 100
+FEW_LABELED = 40
 # Of the rows of a group, those that are learned from at most.
 MOST_LABELED = 0.5
 FEWEST_ROWS = 100
@@ -30,7 +31,7 @@ FEWEST_ROWS = 100
 NO_OTHER, ONLY_OTHER = 0.15, 0.05
 
 
-class GroupsTask(NamedTuple):
+class TargetTask(NamedTuple):
     """Labelled rows of several groups, and where rows of samples come from.
 
     Attributes
@@ -48,21 +49,21 @@ class GroupsTask(NamedTuple):
     available: np.ndarray
 
 
-class GroupsSample(NamedTuple):
+class TargetSample(NamedTuple):
     """Unlabeled rows, and the share of each group among them."""
 
     rows: np.ndarray
     shares: np.ndarray
 
 
-def draw_groups(source: Source | str, rng: np.random.Generator, limits: Limits) -> GroupsTask:
+def draw_target_task(source: Source | str, rng: np.random.Generator, limits: Limits) -> TargetTask:
     """A task from labelled rows; or, if the source is a name, from clusters."""
     return (
         _of_clusters(rng, limits) if isinstance(source, str) else _of_classes(source, rng, limits)
     )
 
 
-def _of_classes(source: Source, rng: np.random.Generator, limits: Limits) -> GroupsTask:
+def _of_classes(source: Source, rng: np.random.Generator, limits: Limits) -> TargetTask:
     kinds, sizes = np.unique(source.classes, return_counts=True)
     kinds = rng.permutation(kinds[sizes * MOST_LABELED >= FEWEST_POSITIVES])
     n_groups = int(rng.integers(2, min(MOST_GROUPS, len(kinds)) + 1))
@@ -78,7 +79,7 @@ def _of_classes(source: Source, rng: np.random.Generator, limits: Limits) -> Gro
     others = list(order)
     if others and rng.random() >= ALL_OTHERS:
         others = others[: int(rng.integers(1, len(others) + 1))]
-    base = _draw_labeled(rng, limits)
+    base = draw_n_labeled(rng, limits.n_labeled, few=FEW_LABELED)
     labeled, rest = [], []
     for classes in members:
         rows = features[rng.permutation(np.flatnonzero(np.isin(source.classes, classes)))]
@@ -86,10 +87,10 @@ def _of_classes(source: Source, rng: np.random.Generator, limits: Limits) -> Gro
         labeled.append(rows[:n])
         rest.append(rows[n:])
     rest.append(features[np.isin(source.classes, others)])
-    return GroupsTask(labeled, [some_of(pool) for pool in rest], np.array([*map(len, rest)]))
+    return TargetTask(labeled, [some_of(pool) for pool in rest], np.array([*map(len, rest)]))
 
 
-def _of_clusters(rng: np.random.Generator, limits: Limits) -> GroupsTask:
+def _of_clusters(rng: np.random.Generator, limits: Limits) -> TargetTask:
     """Clusters, Gaussian or heavy-tailed; some of the unknown ones lie next to a known one."""
     d = log_uniform(rng, 2, 30)
     heavy = rng.choice([0, 3, 5], p=[0.6, 0.2, 0.2])
@@ -123,28 +124,24 @@ def _of_clusters(rng: np.random.Generator, limits: Limits) -> GroupsTask:
 
         return draw
 
-    base = _draw_labeled(rng, limits)
+    base = draw_n_labeled(rng, limits.n_labeled, few=FEW_LABELED)
     pools = [*(rows_of([one]) for one in known), rows_of(unknown)]
     labeled = [pool(_of_group(base, limits.n_labeled, rng), rng) for pool in pools[:-1]]
-    return GroupsTask(labeled, pools, np.full(len(pools), limits.n_rows))
-
-
-def _draw_labeled(rng: np.random.Generator, limits: Limits) -> int:
-    return log_uniform(rng, FEW_LABELED if rng.random() < 0.25 else SOME_LABELED, limits.n_labeled)
+    return TargetTask(labeled, pools, np.full(len(pools), limits.n_rows))
 
 
 def _of_group(base: int, most: int, rng: np.random.Generator) -> int:
     return min(most, max(FEWEST_POSITIVES, round(base * rng.uniform(0.5, 1.5))))
 
 
-def draw_groups_samples(
-    task: GroupsTask, rng: np.random.Generator, limits: Limits
-) -> list[GroupsSample]:
+def draw_target_samples(
+    task: TargetTask, rng: np.random.Generator, limits: Limits
+) -> list[TargetSample]:
     """Samples of random sizes and shares."""
     return [_draw_sample(task, rng, limits) for _ in range(limits.n_samples)]
 
 
-def _draw_sample(task: GroupsTask, rng: np.random.Generator, limits: Limits) -> GroupsSample:
+def _draw_sample(task: TargetTask, rng: np.random.Generator, limits: Limits) -> TargetSample:
     shares = draw_shares(len(task.labeled), rng)
     shares[task.available == 0] = 0.0
     if not shares.any():
@@ -154,7 +151,7 @@ def _draw_sample(task: GroupsTask, rng: np.random.Generator, limits: Limits) -> 
     n = log_uniform(rng, min(FEWEST_ROWS, most), min(limits.n_rows, most))
     sizes = np.minimum(rng.multinomial(n, shares), task.available)
     rows = [pool(size, rng) for pool, size in zip(task.pools, sizes.tolist(), strict=True) if size]
-    return GroupsSample(np.concatenate(rows), sizes[:-1] / sizes.sum())
+    return TargetSample(np.concatenate(rows), sizes[:-1] / sizes.sum())
 
 
 def draw_shares(n_groups: int, rng: np.random.Generator) -> np.ndarray:

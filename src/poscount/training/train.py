@@ -1,4 +1,4 @@
-"""From nothing to a calibration file, in one call."""
+"""Making a calibration file from labelled tables, in one call."""
 
 from __future__ import annotations
 

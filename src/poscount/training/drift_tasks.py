@@ -15,6 +15,7 @@ from poscount.training.tasks import (
     Task,
     choose_classes,
     choose_columns,
+    draw_n_labeled,
     draw_real,
     drifted_shares,
     some_of,
@@ -31,10 +32,10 @@ MOST_CLUSTERS = 8
 MOST_ROWS = 2_000
 # Of a kind that are learned from.
 MOST_OF_KIND = 0.7
-FEWEST_LABELED, FEW_LABELED = 200, 80
+FEW_LABELED, USUAL_LABELED = 80, 200
 
 
-def draw_kinds(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
+def draw_drift_task(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
     """A task in which kinds of positives have other shares in a sample than in what was labelled.
 
     Some tasks are without drift, so that something can be learned about it.
@@ -55,7 +56,8 @@ def draw_kinds(source: Source, rng: np.random.Generator, limits: Limits) -> Task
     shares = available / available.sum()
     if rng.random() >= AS_THEY_ARE:
         shares = rng.dirichlet(np.full(len(pools), rng.choice([1.0, 3.0])))
-    n_labeled = _draw_labeled(rng, min(limits.n_labeled, available.sum()))
+    most = min(limits.n_labeled, available.sum())
+    n_labeled = draw_n_labeled(rng, most, few=FEW_LABELED, usual=USUAL_LABELED)
     sizes = allocate(n_labeled, shares, available, rng)
     labeled = np.concatenate([pool[:n] for pool, n in zip(pools, sizes, strict=True)])
     rest = [pool[n:] for pool, n in zip(pools, sizes, strict=True)]
@@ -69,11 +71,6 @@ def draw_kinds(source: Source, rng: np.random.Generator, limits: Limits) -> Task
         len(others),
         np.repeat(np.arange(len(pools)), sizes) if told else None,
     )
-
-
-def _draw_labeled(rng: np.random.Generator, most: int) -> int:
-    least = min(FEW_LABELED if rng.random() < 0.25 else FEWEST_LABELED, most)
-    return round(math.exp(rng.uniform(math.log(least), math.log(most))))
 
 
 def _clusters(rows: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:

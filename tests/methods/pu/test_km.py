@@ -267,15 +267,6 @@ def test_impossible_parameters_are_an_error(parameters):
         KM2(**parameters).fit(NORMAL)
 
 
-def test_interval_by_resampling():
-    positives, sample = mixture(0.5, 40, 60)
-    model = KM1(bootstrap=8, random_state=0).fit(positives)
-    interval = model.quantify(sample).interval
-    assert interval == model.quantify(sample).interval
-    assert 0 <= interval.low < 0.5
-    assert interval.low < interval.high <= 1
-
-
 def test_slack_lowers_the_threshold_of_km2_by_its_formula():
     rng = np.random.default_rng(3)
     positives, sample = rng.normal(size=(40, 2)), rng.normal(size=(60, 2)) + 0.5

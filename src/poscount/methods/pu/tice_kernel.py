@@ -1,4 +1,4 @@
-"""The loops of the region search, compiled by numba; `region_numpy` gives the same answers.
+"""The loops of the search of TIcE and ExTIcE, compiled by numba; numpy gives the same answers.
 
 Weights are counts of rows and of labelled rows in one integer: a row weighs 1, a labelled row
 1 + 2^32, and sums of weights hold both sums.
@@ -7,12 +7,8 @@ Weights are counts of rows and of labelled rows in one integer: a row weighs 1, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-
-from poscount import compiling
 
 MAX_POPS = 500
 LABELED = 1 << 32
@@ -219,133 +215,13 @@ def search(
     return pops
 
 
-def grow(
-    values: np.ndarray,
-    n_codes: np.ndarray,
-    places: np.ndarray,
-    ordered: np.ndarray,
-    least: int,
-    draws: np.ndarray,
-    rows: np.ndarray,
-    features: np.ndarray,
-    marks: np.ndarray,
-    codes: np.ndarray,
-    nodes: np.ndarray,
-    lows: np.ndarray,
-    highs: np.ndarray,
-) -> int:
-    """Grow one random tree; returns the number of its nodes.
-
-    `nodes` holds (parent, feature, whether inside low < value <= high, first and last labelled,
-    first and last unlabelled of `rows`). Node 0 is the root, filled in by the caller. `draws` has
-    a row of 31 random bits for every node: one a feature to choose among them, and one to split.
-    """
-    n_features = len(n_codes)
-    n_nodes = 1
-    node = 0
-    while node < n_nodes:
-        start = nodes[node, 3]
-        stop = nodes[node, 4]
-        left = n_features if stop - start >= 2 * least else 0
-        low = 0.0
-        high = 0.0
-        f = 0
-        # Draw features without putting them back, until one can be split.
-        while left > 0 and low == high:
-            i = (draws[node, left] * left) >> 31
-            left -= 1
-            f = features[i]
-            features[i] = features[left]
-            features[left] = f
-            for i in range(start, stop):
-                marks[places[f, rows[i]]] += 1
-            if n_codes[f]:
-                # Categories that leave enough labelled rows inside and outside.
-                j = 0
-                for i in range(n_codes[f]):
-                    if least <= marks[i] <= stop - start - least:
-                        codes[j] = i
-                        j += 1
-                if j > 0:
-                    low = codes[(draws[node, 0] * j) >> 31] - 0.5
-                    high = low + 1.0
-            else:
-                i = 0
-                j = marks[0]
-                while j < least:
-                    i += 1
-                    j += marks[i]
-                low = ordered[f, i]
-                i = ordered.shape[1] - 1
-                j = marks[i]
-                while j < least:
-                    i -= 1
-                    j += marks[i]
-                high = ordered[f, i]
-                if low < high:
-                    # As a weighted mean, so that nothing overflows.
-                    share = draws[node, 0] / 2147483648.0
-                    cut = (1.0 - share) * low + share * high
-                    if low < cut < high:
-                        low = cut
-                    high = low
-                    low = -math.inf
-            for i in range(start, stop):
-                marks[places[f, rows[i]]] = 0
-        if low < high:
-            lows[node] = low
-            highs[node] = high
-            for part in range(2):
-                start = nodes[node, 3 + 2 * part]
-                stop = nodes[node, 4 + 2 * part]
-                i = start
-                j = stop
-                while i < j:
-                    row = rows[i]
-                    if low < values[f, row] <= high:
-                        i += 1
-                    else:
-                        j -= 1
-                        rows[i] = rows[j]
-                        rows[j] = row
-                nodes[n_nodes, 3 + 2 * part] = start
-                nodes[n_nodes, 4 + 2 * part] = i
-                nodes[n_nodes + 1, 3 + 2 * part] = i
-                nodes[n_nodes + 1, 4 + 2 * part] = stop
-            nodes[n_nodes, 0] = node
-            nodes[n_nodes, 1] = f
-            nodes[n_nodes, 2] = 1
-            nodes[n_nodes + 1, 0] = node
-            nodes[n_nodes + 1, 1] = f
-            nodes[n_nodes + 1, 2] = 0
-            n_nodes += 2
-        node += 1
-    return n_nodes
-
-
-SIGNATURES = {
-    "search": (
-        "int64(float64[:, ::1], int64[::1], int64[::1], uint32[:, ::1], float64[:, ::1],"
-        "boolean[::1], int64[::1], float64, int64, int64, float64[::1], int64, uint32[::1],"
-        "float64[::1], float64[::1], float64[::1], int64[:, ::1], int64[::1], int64[:, ::1],"
-        "int64[:, ::1], int64[::1], int64[::1], int64[::1], float64[:, ::1])"
-    ),
-    "grow": (
-        "int64(float64[:, ::1], int64[::1], uint32[:, ::1], float64[:, ::1], int64,"
-        "int64[:, ::1], uint32[::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
-        "float64[::1], float64[::1])"
-    ),
-}
-
-INTEGERS = {
-    "search": (
-        "n_features n_tree used n_heap n_entries pops entry last i j parent weight first stop to "
-        "start size end middle total place new part labeled kind"
-    ),
-    "grow": "n_features n_nodes node start stop left f i j part",
-}
-
-
-def compiled(name: str) -> Callable[..., Any]:
-    """One of the functions above as machine code."""
-    return compiling.compiled(globals()[name], SIGNATURES[name], INTEGERS[name])
+SIGNATURE = (
+    "int64(float64[:, ::1], int64[::1], int64[::1], uint32[:, ::1], float64[:, ::1],"
+    "boolean[::1], int64[::1], float64, int64, int64, float64[::1], int64, uint32[::1],"
+    "float64[::1], float64[::1], float64[::1], int64[:, ::1], int64[::1], int64[:, ::1],"
+    "int64[:, ::1], int64[::1], int64[::1], int64[::1], float64[:, ::1])"
+)
+INTEGERS = (
+    "n_features n_tree used n_heap n_entries pops entry last i j parent weight first stop to "
+    "start size end middle total place new part labeled kind"
+)

@@ -27,7 +27,7 @@ class Changes(NamedTuple):
     words: tuple[int, ...]
 
 
-def spoil(labeled: np.ndarray, rng: np.random.Generator) -> Changes:
+def corrupt(labeled: np.ndarray, rng: np.random.Generator) -> Changes:
     """Draw what happens to a table, given the positives that are learned from.
 
     Parameters

@@ -3,13 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import poscount
 from answers import assert_same_answer
 from poscount import BBE, PAT, InputError, Interval, Minimum, ODIn
-from test_common import BAG_LEVEL
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +93,6 @@ def test_words_gaps_and_dates(data):
     for method, member in zip((PAT, BBE), p.details["members"], strict=True):
         alone = method(random_state=0).fit(positives, features=features)
         assert_same_answer(member, alone.quantify(sample))
-    strict = Minimum([PAT(missing="error"), BBE()], random_state=0)
-    with pytest.raises(InputError, match="column 'a', row 3: NaN or a missing value"):
-        strict.fit(positives, features=features).quantify(sample)
 
 
 def test_save_and_load(data, tmp_path):
@@ -110,24 +104,9 @@ def test_save_and_load(data, tmp_path):
     assert [type(member) for member in loaded.quantifiers] == [PAT, BBE, Minimum]
 
 
-def test_parameters():
-    members = [PAT(q=0.5), BBE()]
-    model = Minimum(members)
-    assert model.get_params()["quantifiers"] is members
-    assert clone(model).quantifiers[0].q == 0.5
-
-
 @pytest.mark.parametrize(
     ("members", "message"), [([], "empty"), (["pat"], "got 'pat' in it"), ("pat", "quantifiers")]
 )
 def test_wrong_members(members, message, data):
     with pytest.raises(ValueError, match=message):
         Minimum(members).fit(data[0])
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(
-    [Minimum([PAT(), BBE()])], expected_failed_checks=lambda estimator: BAG_LEVEL
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

@@ -9,7 +9,6 @@ from sklearn.model_selection import KFold
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-import poscount
 from answers import assert_same_answer
 from plain import best_bin as plain_bbe
 from plain import density_ratio as plain_dedpul
@@ -184,17 +183,6 @@ def test_degenerate(method, positives, sample):
         assert p > 0.99
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("classifier", [None, LogisticRegression()])
-def test_save_and_load(method, classifier, tmp_path):
-    positives, sample = task(0.5, n_labeled=60, n_unlabeled=90)
-    model = method(classifier, random_state=0).fit(positives)
-    model.save(tmp_path / "model.poscount")
-    assert_same_answer(
-        poscount.load(tmp_path / "model.poscount").quantify(sample), model.quantify(sample)
-    )
-
-
 # -- EN
 
 
@@ -277,11 +265,6 @@ def test_bbe_never_exceeds_one():
     assert bbe.best_bin(np.linspace(0, 0.5, 50), np.full(20, 0.9)).share_labeled == 1
 
 
-def test_bbe_details():
-    p = answer(BBE, *task(0.5))
-    assert set(p.details) == {"seed", "threshold", "share_labeled", "share_unlabeled", "bound"}
-
-
 # -- DEDPUL
 
 
@@ -315,9 +298,3 @@ def test_fixed_point_is_the_plain_one():
             expected = plain_dedpul.largest_consistent(ratio.tolist(), n_labeled)
             found = dedpul.largest_consistent(ratio, n_labeled)
             assert found == pytest.approx(expected, abs=1 / 2000)
-
-
-def test_dedpul_details():
-    p = answer(DEDPUL, *task(0.5))
-    assert p.details["ratio"].shape == p.details["scores"].shape == (600,)
-    assert np.all(np.diff(p.details["scores"]) >= 0)

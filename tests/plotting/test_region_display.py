@@ -26,15 +26,26 @@ def figures():
     plt.close("all")
 
 
+def halves(rng, n, first=0.5):
+    """Rows of two clusters, with a share of the first."""
+    rows = rng.normal(size=(n, 3))
+    rows[rng.random(n) >= first, 0] += 4.0
+    return rows
+
+
+def regions_of(model, sample, n_regions=15):
+    return model._view(model.count(sample)).most_informative_regions(n_regions)
+
+
 @pytest.fixture(scope="module")
 def learned():
-    return pd.DataFrame(halves(np.random.default_rng(0), 300, d=3), columns=NAMES)
+    return pd.DataFrame(halves(np.random.default_rng(0), 300), columns=NAMES)
 
 
 @pytest.fixture(scope="module")
 def sample():
     rng = np.random.default_rng(1)
-    rows = np.vstack([halves(rng, 200, d=3), halves(rng, 600, first=0.0, d=3)])
+    rows = np.vstack([halves(rng, 200), halves(rng, 600, first=0.0)])
     return pd.DataFrame(rows, columns=NAMES)
 
 
@@ -44,17 +55,17 @@ def model(learned):
 
 
 def test_the_first_region_decided(model, sample):
-    regions = model.most_informative_regions(model.count(sample))
+    regions = regions_of(model, sample)
     assert len(regions) == 15
     assert regions[0]._asdict() == model.quantify(sample).details["region"]
     assert [r.high for r in regions] == sorted(r.high for r in regions)
-    every = model.most_informative_regions(model.count(sample), 10**6)
+    every = regions_of(model, sample, 10**6)
     assert every[:15] == regions
     assert len(every) == len(model.part_.rule.indices)
 
 
 def test_regions_by_a_plain_count(model, learned, sample):
-    every = model.most_informative_regions(model.count(sample), 10**6)
+    every = regions_of(model, sample, 10**6)
     n_checked = 0
     for region in every:
         words = re.fullmatch(r"(\w) (<=|>) (\S+) at any score", region.where)
@@ -70,7 +81,7 @@ def test_regions_by_a_plain_count(model, learned, sample):
 
 
 def test_the_bounds_are_those_of_the_rule(model, sample):
-    every = model.most_informative_regions(model.count(sample), 10**6)
+    every = regions_of(model, sample, 10**6)
     shares = np.array([r.share for r in every])
     ratios = np.array([r.ratio for r in every])
     _, low, high = bounds(
@@ -82,7 +93,7 @@ def test_the_bounds_are_those_of_the_rule(model, sample):
 
 def test_few_positives_have_no_regions(learned, sample):
     model = RCQ(random_state=0).fit(learned[:15])
-    assert model.most_informative_regions(model.count(sample)) == []
+    assert regions_of(model, sample) == []
     with pytest.raises(ValueError, match="no region to draw"):
         RegionDisplay.from_estimator(model, sample)
 
@@ -91,7 +102,7 @@ def test_the_picture_shows_the_list(model, sample):
     display = RegionDisplay.from_estimator(model, sample, n_regions=6)
     ax, p = display.ax_, model.quantify(sample)
     assert ax.figure is display.figure_
-    regions = model.most_informative_regions(model.count(sample), 6)
+    regions = regions_of(model, sample, 6)
     words = [text.get_text() for text in ax.get_yticklabels()]
     assert [word.rpartition(" (")[0] for word in words] == [r.where for r in regions]
     lines = {line.get_label(): line.get_xydata() for line in ax.get_lines()}
