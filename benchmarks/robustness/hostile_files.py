@@ -205,15 +205,15 @@ def _overlapping(members: list[tuple[str, bytes]], random: Random) -> bytes:
 def _with_meta(members: list[tuple[str, bytes]], random: Random) -> tuple[bytes, str]:
     texts: list[Callable[[], bytes]] = [
         lambda: b"[" * 100_000,
-        lambda: b'{"kind": "model", "version": 2, "model": ' + b'{"tuple": [' * 20_000,
-        lambda: b'{"kind": "model", "kind": "model", "version": 2, "model": null}',
+        lambda: b'{"kind": "model", "version": 1, "model": ' + b'{"tuple": [' * 20_000,
+        lambda: b'{"kind": "model", "kind": "model", "version": 1, "model": null}',
         lambda: b'{"kind": "model", "version": NaN, "model": null}',
-        lambda: b'{"kind": "model", "version": 2, "model": ' + b"9" * 5000 + b"}",
+        lambda: b'{"kind": "model", "version": 1, "model": ' + b"9" * 5000 + b"}",
         lambda: b'{"kind": "model", "version": 1' + b"0" * 4000 + b', "model": null}',
-        lambda: b'{"kind": "\\u001b[31m", "version": 2, "model": null}',
-        lambda: b'{"kind": "model", "version": 2, "model": [' + b"[]," * 1_900_000 + b"[]]}",
+        lambda: b'{"kind": "\\u001b[31m", "version": 1, "model": null}',
+        lambda: b'{"kind": "model", "version": 1, "model": [' + b"[]," * 1_900_000 + b"[]]}",
         lambda: b"[" + b"{}," * 8_000_000 + b"{}]",
-        lambda: b'{"kind": "model", "version": 2, "model": [' + b'"aaa",' * 4_100_000 + b'""]}',
+        lambda: b'{"kind": "model", "version": 1, "model": [' + b'"aaa",' * 4_100_000 + b'""]}',
         lambda: b'"' + b"x" * 70_000_000 + b'"',
     ]
     # The last ones are long, and so are seldom.

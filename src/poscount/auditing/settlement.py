@@ -140,7 +140,7 @@ class Settlement:
             "combined": None if self.combined is None else _record(self.combined),
             "model": _record(self.model),
             "agreement": self.agreement,
-            "findings": [asdict(caution) for caution in self.findings],
+            "findings": [asdict(warning) for warning in self.findings],
             "n_rows": self.prevalence.n_unlabeled,
             "n_drawn": self.n_drawn,
             "n_labelled": self.n_labelled,
@@ -178,7 +178,7 @@ class Settlement:
         parts = [repr(self.prevalence), f"model: {self.model!r}", self.agreement]
         if self.combined is not None:
             parts.insert(1, f"combined: {self.combined!r}")
-        codes = " ".join(caution.code for caution in self.findings)
+        codes = " ".join(warning.code for warning in self.findings)
         return f"Settlement({', '.join(parts)}{', findings: ' + codes if codes else ''})"
 
 
@@ -248,7 +248,7 @@ def settle_sample(drawn: LabelSample, table: LabelTable) -> Settlement:
     where = positives_outside(labels, outside, expected, by_model.n_labeled)
     found = findings(labels, drawn.strata, by_labels, by_model, where)
     word = agreement(distance(by_labels, by_model))
-    doubted = any(caution.severity != "note" for caution in by_model.warnings)
+    doubted = any(warning.severity != "note" for warning in by_model.warnings)
     alike = word == "agree" and abs(where.statistic) <= ALIKE
     combined = combine(by_labels, by_model) if alike and not doubted else None
     # Rows of the data, not of the table: somebody may have edited it.

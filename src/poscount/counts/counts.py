@@ -208,7 +208,6 @@ class Counts:
     def load(cls, path: str | os.PathLike[str]) -> Counts:
         """Read a file that `save` wrote; nothing in it is executed."""
         meta, arrays = container.read(path, "counts")
-        del meta["kind"], meta["version"]
         found = {**meta, **arrays}
         try:
             check_fields("counts", _FILE, found)

@@ -11,7 +11,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from poscount.data.categories import Words
+from poscount.data.categories import Categorical
 from poscount.data.rows import Rows
 from poscount.methods.pu.region_search import Popped, Region, Tree, arrange, two_passes
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
@@ -62,7 +62,7 @@ class RegionQuantifier(TransductiveQuantifier):
         columns = self.columns_
         self.categories_ = [
             sorted(column.distinct) + [MISSING] * bool(columns.missing_[j])
-            if isinstance(column, Words)
+            if isinstance(column, Categorical)
             else None
             for j, column in enumerate(rows.columns_as(columns.kinds_, slice(0, len(rows))))
         ]
@@ -83,7 +83,7 @@ class RegionQuantifier(TransductiveQuantifier):
         matrix = np.empty((len(rows), len(self.categories_)))
         matrix[:, columns.numbers] = columns.design(codes)[:, : len(columns.numbers)]
         for j, column in enumerate(rows.columns_as(columns.kinds_, slice(0, len(rows)))):
-            if isinstance(column, Words):
+            if isinstance(column, Categorical):
                 matrix[:, j] = _codes(column, cast(list[str], self.categories_[j]))
         matrix[:, len(columns.kinds_) :] = np.isnan(codes[:, columns.gapped])
         return matrix
@@ -151,7 +151,7 @@ class RegionQuantifier(TransductiveQuantifier):
         return Region(size, labeled, intervals, categories)
 
 
-def _codes(column: Words, known: list[str]) -> np.ndarray:
+def _codes(column: Categorical, known: list[str]) -> np.ndarray:
     """Place of each word among the known ones; any other word counts as one more."""
     places = {word: float(i) for i, word in enumerate(known)}
     new = sorted(word for word in column.distinct if word not in places)

@@ -2,11 +2,20 @@
 
 import numpy as np
 import pytest
-from test_checks import halves, separate
 
-from answers import assert_same_answer
 from poscount import PAT, RCQ
 from poscount.diagnostics.two_samples import compare_samples
+
+
+def halves(rng, n, first=0.5, d=5):
+    """Rows of two clusters, with a share of the first."""
+    rows = rng.normal(size=(n, d))
+    rows[rng.random(n) >= first, 0] += 4.0
+    return rows
+
+
+def separate(rng, n, d=5):
+    return rng.normal(size=(n, d)) + 12.0
 
 
 def overlapping(rng, n):
@@ -42,8 +51,6 @@ def test_the_interval_covers_and_is_narrower(negatives):
 
 
 def test_order_turns_the_sign():
-    one, two = compared(0, 0.6, 0.3, separate), compared(0, 0.6, 0.3, separate)
-    assert_same_answer(one, two)
     rng = np.random.default_rng(0)
     model = RCQ(random_state=0).fit(halves(rng, 150))
     a, b = model.count(halves(rng, 500)), model.count(separate(rng, 500))
