@@ -193,8 +193,8 @@ def test_the_command_line_and_python_differ_only_in_the_remedy(refused, files, c
     with pytest.raises(InputError) as caught:
         call(files)
     error = caught.value
-    assert str(error) == error.told(in_python)
-    assert refused(*words(files)) == error.told(on_command_line)
+    assert str(error) == error.with_remedy(in_python)
+    assert refused(*words(files)) == error.with_remedy(on_command_line)
     assert error.message.endswith(".")
     assert "--" not in error.message
 

@@ -39,11 +39,10 @@ from benchmarks.accuracy import tables
 from benchmarks.accuracy.attacks import BUNDLED, CLASSES, SEEDS, draw, pool
 from benchmarks.accuracy.calibration import print_rows
 from poscount import RCQ
-from poscount.auditing import drawing
 from poscount.auditing.batches import in_memory
 from poscount.auditing.label_table import LabelTable
-from poscount.auditing.settlement import Settlement
-from poscount.auditing.settling import settle_drawn
+from poscount.auditing.sampling import draw as draw_rows
+from poscount.auditing.settlement import Settlement, settle_sample
 from poscount.auditing.stratified import Labels, score_interval, share
 from poscount.results.prevalence import Interval
 from poscount.seeds import stream
@@ -131,11 +130,9 @@ def audits(samples: Iterator[Sample], calibration: str, times: int) -> Iterator[
 
 
 def audited(model: RCQ, sample: Sample, n: int, seed: int) -> Audited:
-    drawn = drawing.draw(model, in_memory(sample.rows), n, seed)
+    drawn = draw_rows(model, in_memory(sample.rows), n, seed)
     labels = sample.positive[drawn.numbers].tolist()
-    strata = drawn.strata
-    design = [(str(h + 1), str(strata.rows[h]), str(strata.probability[h])) for h in drawn.stratum]
-    settled = settle_drawn(drawn, LabelTable(drawn.ids, labels, n, seed, design))
+    settled = settle_sample(drawn, LabelTable(drawn.ids, labels, n, seed))
     truth = float(sample.positive.mean())
     chosen = stream(seed, f"random labels {n}").permutation(len(sample.positive))[:n]
     alike = Labels(

@@ -32,8 +32,22 @@ from poscount import Prevalence
 RENAMED: dict[str, str] = {"unchecked": "skipped"}
 # Keys of what is said in sentences, which are not compared.
 SENTENCES = ("advice",)
-# How the names of answers begin that may differ from the file, such as "weighted: ".
-MAY_DIFFER: tuple[str, ...] = ()
+# How the names of answers begin that may differ from the file, and by how much.
+MAY_DIFFER: dict[str, float] = {
+    # The effective number of rows is rounded to six digits; a count moved by 3.5e-5 at most.
+    "weighted: kinds": 1e-4,
+    "weighted: negatives": 1e-4,
+    "weighted: odin": 1e-4,
+    "weighted: pat": 1e-4,
+    "weighted: rcq": 1e-4,
+    "weighted: targets": 1e-4,
+    "weighted: trend": 1e-4,
+    "weighted: windows": 1e-4,
+    # Other rows are drawn: by their places, no longer by their content.
+    "audit draw: kinds": math.inf,
+    "audit draw: pat": math.inf,
+    "audit draw: rcq": math.inf,
+}
 HASH = ": hash"
 # The version of scikit-learn is an answer, too: those of its estimators hold for that version.
 VERSION = "scikit-learn: version"
@@ -87,7 +101,7 @@ def plain(value: Any) -> Any:
 
 def differences(old: dict[str, Any], new: dict[str, Any], tolerance: float) -> Iterator[str]:
     """Say where the answers of two versions differ."""
-    left_out = MAY_DIFFER
+    left_out = tuple(name for name, most in MAY_DIFFER.items() if math.isinf(most))
     if old[VERSION] != new[VERSION]:
         left_out += ("scikit-learn: ",)
     for name in sorted({*old, *new}):
@@ -96,7 +110,8 @@ def differences(old: dict[str, Any], new: dict[str, Any], tolerance: float) -> I
         if name not in old or name not in new:
             yield f"{name}: only in the {'old' if name in old else 'new'}"
         elif not name.endswith(HASH):
-            yield from _differences(old[name], new[name], tolerance, name)
+            allowed = [most for start, most in MAY_DIFFER.items() if name.startswith(start)]
+            yield from _differences(old[name], new[name], max([tolerance, *allowed]), name)
     yield from _mixed_up_hashes(old, new)
 
 
@@ -171,9 +186,9 @@ def main() -> None:
         return
     different = list(differences(read(options.file), found, options.tolerance))
     print(*different, f"{len(found)} answers compared, {len(different)} differences", sep="\n")
-    left_out = sum(name.startswith(MAY_DIFFER) for name in found)
-    if left_out:
-        print(f"{left_out} answers may differ and were not compared")
+    may_differ = sum(name.startswith(tuple(MAY_DIFFER)) for name in found)
+    if may_differ:
+        print(f"{may_differ} answers may differ, some of them by any amount")
     sys.exit(bool(different))
 
 

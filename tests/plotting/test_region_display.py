@@ -8,7 +8,6 @@ import pytest
 
 from poscount import PAT, RCQ
 from poscount.methods.regions.rule import bounds
-from two_clusters import halves
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")

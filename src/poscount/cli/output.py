@@ -275,7 +275,7 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
         say(f"Verdicts, {IF}: {'; '.join(meanings)}.")
     for shared in workflows.warnings_of(results):
         where = workflows.where_warned(shared)
-        say(f"warning{f' for {where}' if where else ''}, {shared.caution}")
+        say(f"warning{f' for {where}' if where else ''}, {shared.warning}")
     # The last of several targets is "other", which has the positives of all.
     say(f"{first.method}, {results[-1].prevalence.n_labeled} positives, seed {results[0].seed}")
 

@@ -23,7 +23,7 @@ def for_command_line(error: InputError) -> str:
     >>> for_command_line(InputError("Counts files have no groups.", option="by", leave_out=True))
     'Counts files have no groups. Leave --by out.'
     """
-    return error.told(_remedy(error))
+    return error.with_remedy(_remedy(error))
 
 
 def say(sentence: object, *, err: bool = False) -> None:

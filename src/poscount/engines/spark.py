@@ -20,15 +20,10 @@ from poscount.files.features import chosen_columns, wanted_columns
 
 # Marks, in the column of cells, the number of all rows.
 _ALL_ROWS = -1
-# With weights, what comes before it are the sums over them, in parts of 32 bits: adding up the
-# parts of all workers does not overflow.
-_BITS = 32
-_SUMS = {
-    "total": (-2, -3),
-    "squares": (-4, -5, -6, -7),
-    "fractional": (-8, -9),
-    "core_excess": (-10, -11, -12, -13),
-}
+# And the sums over weights, in the order of `WeightSums`: whole numbers in the column "n", the
+# others in "real".
+_WHOLE_SUMS = {"total": -2, "fractional": -3}
+_REAL_SUMS = {"squares": -4, "core_excess": -5}
 
 
 def count_frame(counter: BatchCounter, frame: Any, *, explain: bool = False) -> Any:
@@ -67,16 +62,15 @@ def count_frame(counter: BatchCounter, frame: Any, *, explain: bool = False) -> 
     fields += [
         types.StructField("cell", types.LongType()),
         types.StructField("n", types.LongType()),
+        types.StructField("real", types.DoubleType()),
         types.StructField("problem", types.BinaryType()),
     ]
-    task = _task(
-        *("count_partition", {"cell": "int64", "n": "int64"}, counter, columns),
-        groups=at,
-    )
+    numbers = {"cell": "int64", "n": "int64", "real": "float64"}
+    task = _task("count_partition", numbers, counter, columns, groups=at)
     found = (
         rows.mapInArrow(task, types.StructType(fields))
         .groupBy(*keys, "cell", "problem")
-        .agg(functions.sum("n").alias("n"))
+        .agg(functions.sum("n").alias("n"), functions.sum("real").alias("real"))
         .toArrow()
     )
     _raise_problems(found["problem"])
@@ -213,34 +207,30 @@ def _rows(counts: AnyCounts, kinds: list[Any]) -> Any:
     keys = counts.keys if isinstance(counts, GroupedCounts) else [()]
     table = np.atleast_2d(counts.cells)
     group, cell = np.nonzero(table)
-    # The number of rows is one more cell, and so is each part of the sums over weights.
-    more = {_ALL_ROWS: np.atleast_1d(counts.n), **_parts_of_sums(counts)}
+    # The number of rows is one more cell, and so is each sum over weights.
+    more = {_ALL_ROWS: np.atleast_1d(counts.n)}
+    if counts.weights is not None:
+        groups = counts.weights if isinstance(counts.weights, list) else [counts.weights]
+        more |= {
+            mark: np.array([getattr(sums, name) for sums in groups])
+            for name, mark in (_WHOLE_SUMS | _REAL_SUMS).items()
+        }
     at = np.concatenate([group, *(np.arange(len(keys)) for _ in more)])
-    cells = np.concatenate([cell, *(np.full(len(keys), place) for place in more)])
-    n = np.concatenate([table[group, cell], *more.values()])
+    cells = np.concatenate([cell, *(np.full(len(keys), mark) for mark in more)])
+    is_real = np.isin(cells, list(_REAL_SUMS.values()))
+    whole = np.concatenate([table[group, cell], *(part.astype(np.int64) for part in more.values())])
+    real = np.concatenate([np.zeros(len(group)), *(part.astype(float) for part in more.values())])
     columns = [
         pa.array([key[i] for key in keys], kind).take(pa.array(at)) for i, kind in enumerate(kinds)
     ]
-    columns += [pa.array(cells), pa.array(n.astype(np.int64)), pa.nulls(len(at), pa.binary())]
-    names = [*(f"by{i}" for i in range(len(kinds))), "cell", "n", "problem"]
+    columns += [
+        pa.array(cells),
+        pa.array(np.where(is_real, 0, whole)),
+        pa.array(np.where(is_real, real, 0.0)),
+        pa.nulls(len(at), pa.binary()),
+    ]
+    names = [*(f"by{i}" for i in range(len(kinds))), "cell", "n", "real", "problem"]
     return pa.RecordBatch.from_arrays(columns, names=names)
-
-
-def _parts_of_sums(counts: AnyCounts) -> dict[int, np.ndarray]:
-    """Sums over the weights of groups, cut into parts; none without weights."""
-    weights = counts.weights
-    if weights is None:
-        return {}
-    groups = weights if isinstance(weights, list) else [weights]
-    parts = {}
-    for name, places in _SUMS.items():
-        values = [getattr(sums, name) for sums in groups]
-        for place in places[:-1]:
-            parts[place] = np.array([value & (2**_BITS - 1) for value in values])
-            values = [value >> _BITS for value in values]
-        # The last part has the sign.
-        parts[places[-1]] = np.array(values)
-    return parts
 
 
 # Back on the driver
@@ -271,19 +261,16 @@ def _counts(counter: BatchCounter, found: Any, keys: list[str]) -> AnyCounts:
     cells[at[is_cell], cell[is_cell]] = n[is_cell]
     weights = None
     if counter.weights is not None:
-        of_sums = cell < _ALL_ROWS
-        parts = zip(at[of_sums].tolist(), cell[of_sums].tolist(), n[of_sums].tolist(), strict=True)
-        weights = _joined_sums({(group, place): part for group, place, part in parts}, len(groups))
+        real = found["real"].to_numpy()
+
+        def sums_of(mark: int, values: np.ndarray) -> list[Any]:
+            sums = np.zeros(len(groups), values.dtype)
+            sums[at[cell == mark]] = values[cell == mark]
+            return sums.tolist()
+
+        columns = [
+            *(sums_of(mark, n) for mark in _WHOLE_SUMS.values()),
+            *(sums_of(mark, real) for mark in _REAL_SUMS.values()),
+        ]
+        weights = [WeightSums(*sums) for sums in zip(*columns, strict=True)]
     return in_order(counter.counts_of(list(groups), cells, n_rows, weights))
-
-
-def _joined_sums(parts: dict[tuple[int, int], int], n_groups: int) -> list[WeightSums]:
-    return [
-        WeightSums(
-            *(
-                sum(parts.get((group, place), 0) << (_BITS * i) for i, place in enumerate(places))
-                for places in _SUMS.values()
-            )
-        )
-        for group in range(n_groups)
-    ]

@@ -206,7 +206,7 @@ def refusal_of(
         other = remedy(error.otherwise, error.value)
         advice = f"{advice[:-1]}, or {other[:1].lower()}{other[1:]}"
     shown = InputError(**{**vars(error), "file": file.name if file else None})
-    return RefusedError(422, shown.told(advice), field, choices, fixes_of(error))
+    return RefusedError(422, shown.with_remedy(advice), field, choices, fixes_of(error))
 
 
 def size(n_bytes: float) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.data.categories import Words
+from poscount.data.categories import Categorical
 from poscount.data.rows import Rows
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.storage.schema import require
@@ -110,7 +110,7 @@ class TreeQuantifier(TransductiveQuantifier):
         matrix = np.empty((len(rows), len(categories)))
         matrix[:, columns.numbers] = columns.design(codes)[:, : len(columns.numbers)]
         for j, column in enumerate(rows.columns_as(columns.kinds_, slice(0, len(rows)))):
-            if isinstance(column, Words):
+            if isinstance(column, Categorical):
                 matrix[:, j] = _codes(column, categories[j] or [])
         matrix[:, len(columns.kinds_) :] = np.isnan(codes[:, columns.gapped])
         return matrix
@@ -163,7 +163,7 @@ def between(values: np.ndarray, low: float, high: float) -> np.ndarray:
     return (low < values) & (values <= high)
 
 
-def _codes(column: Words, known: list[str]) -> np.ndarray:
+def _codes(column: Categorical, known: list[str]) -> np.ndarray:
     """Place of each word among the known ones; any other word counts as one more."""
     places = {word: float(i) for i, word in enumerate(known)}
     new = sorted(word for word in column.distinct if word not in places)

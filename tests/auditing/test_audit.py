@@ -16,10 +16,10 @@ from scipy import stats
 
 import poscount
 from poscount import PAT, RCQ, InputError
-from poscount.auditing import drawing
 from poscount.auditing.agreement import combine
 from poscount.auditing.batches import Batch, in_memory
-from poscount.auditing.drawing import draw
+from poscount.auditing.likely import likely_rows
+from poscount.auditing.sampling import draw
 from poscount.auditing.strata import make_strata
 from poscount.auditing.stratified import Labels, labels_needed, score_interval, share
 from poscount.counts.posterior import CellPosterior
@@ -183,7 +183,7 @@ def test_rows_are_drawn_with_the_stated_probability(draws, model, trap):
         assert len(set(drawn.numbers.tolist())) == len(drawn.numbers) == 60
         times[drawn.numbers] += 1
     strata = draws[0].strata
-    probability = strata.probability[strata.of_cell[model.posterior_places(trap)]]
+    probability = strata.probability[strata.of_cell[model._posterior_cells_of(model._sample(trap))]]
     n = len(draws)
     z = (times - n * probability) / np.sqrt(n * probability * (1 - probability))
     assert abs(z).max() < 6
@@ -206,30 +206,24 @@ def test_the_estimate_is_unbiased_and_covers(draws, trap):
     assert np.mean(held) > 0.91
 
 
-def test_order_batches_and_files_change_nothing(model, trap):
+def test_batches_and_the_order_of_columns_change_nothing(model, trap):
     expected = draw(model, in_memory(trap), 80, 0)
-    shuffled = trap.sample(frac=1, random_state=1)
-    cuts = [0, 10, 11, 500, len(trap)]
 
     def batches():
-        for start, stop in itertools.pairwise(cuts):
-            yield Batch(as_frame(shuffled[start:stop]), f"{start}.csv", 0)
+        for start, stop in itertools.pairwise([0, 10, 11, 500, len(trap)]):
+            yield Batch(as_frame(trap[start:stop][trap.columns[::-1]]), f"{start}.csv", 0)
 
     found = draw(model, batches, 80, 0)
     assert found.ids == expected.ids
     assert found.stratum.tolist() == expected.stratum.tolist()
-    pd.testing.assert_frame_equal(found.frame.to_native(), expected.frame.to_native())
-    turned = draw(model, in_memory(trap[trap.columns[::-1]]), 80, 0)
-    assert turned.ids == expected.ids
+    pd.testing.assert_frame_equal(found.frame.to_native()[trap.columns], expected.frame.to_native())
     assert draw(model, in_memory(trap), 80, 1).ids != expected.ids
 
 
-def test_memory_of_buckets_changes_nothing(model, trap, monkeypatch):
-    expected = draw(model, in_memory(trap), 80, 0).ids
-    for buckets, copies in ((4, 64), (2**12, 1)):
-        monkeypatch.setattr(drawing, "_BUCKETS", buckets)
-        monkeypatch.setattr(drawing, "_MANY_COPIES", copies)
-        assert draw(model, in_memory(trap), 80, 0).ids == expected
+def test_data_that_change_between_the_passes_are_noticed(model, trap):
+    passes = iter([trap, trap[1:]])
+    with pytest.raises(InputError, match="changed while they were read"):
+        draw(model, lambda: iter([Batch(as_frame(next(passes)))]), 80, 0)
 
 
 def test_frames_of_every_kind_draw_the_same_rows(model, trap):
@@ -341,35 +335,22 @@ def test_no_labels_and_too_few(model, trap, table):
     assert poscount.settle(model, trap, table[:enough]).n_labelled == enough
 
 
-def test_an_edited_design_is_refused(model, trap, table):
-    for column, value in (
-        ("audit_stratum", 8),
-        ("audit_stratum_rows", 17),
-        ("audit_probability", 0.9),
-    ):
-        row = int(np.argmax(table[column] != value))
-        edited = table.copy()
-        edited.loc[row, column] = value
-        sentence = refusal(model, trap, edited)
-        assert sentence.startswith(f"column '{column}', row {row}: it is {value} here but ")
-    for column in ("audit_seed", "audit_size"):
-        edited = table.copy()
-        edited.loc[3, column] = 7
-        assert f"column '{column}', row 3: '7' is not" in refusal(model, trap, edited)
-
-
 def test_data_that_changed_are_noticed(model, trap, table):
     changed = trap.copy()
     changed.loc[table["audit_row"][4], "c"] += 1e-6
     assert "are not among the rows that the model draws" in refusal(model, changed, table)
-    one_less = trap.drop(index=next(i for i in trap.index if i not in set(table["audit_row"])))
-    assert "was edited or the data have changed" in refusal(model, one_less, table)
+    assert "are not among the rows" in refusal(model, trap[1:], table)
+    assert "are not among the rows" in refusal(model, pd.concat([trap, trap]), table)
     edited = table.copy()
-    edited.loc[2, "audit_id"] = "r0123456789abcdef-0"
+    edited.loc[2, "audit_id"] = "r3-01234567"
     assert "1 of 60 labelled rows" in refusal(model, trap, edited)
 
 
 def test_other_tables_are_refused(model, trap, table, positives):
+    for column in ("audit_seed", "audit_size"):
+        edited = table.copy()
+        edited.loc[3, column] = 7
+        assert f"column '{column}', row 3: '7' is not" in refusal(model, trap, edited)
     other = RCQ(random_state=1).fit(frame_of(positives[:100]))
     assert "another model" in refusal(other, trap, table)
     twice = pd.concat([table, table[3:4]], ignore_index=True)
@@ -469,7 +450,8 @@ def test_drift_is_told():
 def test_labelled_positives_that_are_none_are_told():
     """A fifth of them is far away from the positives of the sample."""
     told = []
-    for seed in range(3):
+    # Of 20 such audits, 12 tell.
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         labeled = pd.concat([around(rng, 0, 320), around(rng, 8, 80)])
         model = RCQ(random_state=0).fit(labeled)
@@ -497,12 +479,12 @@ def test_what_json_gets(model, trap, table):
 
 
 @pytest.mark.parametrize("by", [(), ("note",)])
-def test_likely_rows_are_those_of_the_posterior(model, trap, by, monkeypatch):
+def test_likely_rows_are_those_of_the_posterior(model, trap, by):
     found = poscount.likely_positives(model, trap, 25, by=by)
     parts = [trap] if not by else [part for _, part in trap.groupby("note")]
     assert len(found) == 25 * len(parts)
     for i, part in enumerate(parts):
-        posterior, score = model.posterior(part), model.scores(part)
+        posterior, score = model.posterior(part), model._scores_of(model._sample(part))
         best = np.lexsort((-score, -posterior))[:25]
         ours = found[25 * i : 25 * i + 25]
         np.testing.assert_allclose(ours["probability"], posterior[best])
@@ -517,13 +499,9 @@ def test_likely_rows_are_those_of_the_posterior(model, trap, by, monkeypatch):
 
 
 def test_likely_rows_do_not_depend_on_batches(model, trap):
-    from poscount.auditing.likely import likely_rows
-
-    shuffled = trap.sample(frac=1, random_state=3)
-
     def batches():
         for start in range(0, len(trap), 100):
-            yield Batch(as_frame(shuffled[start : start + 100]), "trap.csv", start)
+            yield Batch(as_frame(trap[start : start + 100]), "trap.csv", start)
 
     found = likely_rows(model, batches, 10, ("note",)).to_native()
     expected = poscount.likely_positives(model, trap, 10, by="note")
@@ -533,13 +511,3 @@ def test_likely_rows_do_not_depend_on_batches(model, trap):
         poscount.likely_positives(model, trap, 0)
     with pytest.raises(InputError, match="column 'probability': the result has"):
         poscount.likely_positives(model, trap.assign(probability=1.0), 5)
-
-
-def test_the_posterior_in_two_passes(counting, trap):
-    rows = trap[["a", "b", "c"]]
-    counts = counting.count(rows[:300]) + counting.count(rows[300:])
-    cells = counting.cell_posterior(counts)
-    assert cells.rows.sum() == len(rows)
-    assert cells.shares.sum() == pytest.approx(1)
-    found = cells.probability[counting.posterior_places(rows)]
-    assert np.array_equal(found, counting.posterior(rows))

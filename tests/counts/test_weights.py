@@ -1,7 +1,8 @@
-"""Weights: sums are exact, whole weights are repetitions, others are survey weights."""
+"""Weights: whole ones are repetitions, others are survey weights."""
 
 import math
 import pickle
+from dataclasses import asdict
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +23,7 @@ from poscount import (
     InputError,
     Minimum,
     ODIn,
+    SubclassRCQ,
     compare_samples,
 )
 from poscount.counts.counts import GroupedCounts
@@ -34,7 +36,7 @@ METHODS = {
     "odin": lambda: ODIn(random_state=0),
     "rcq": lambda: RCQ(random_state=0),
     "null": lambda: RCQ(calibration="null", random_state=0),
-    "kinds": lambda: RCQ(subtypes=2, random_state=0),
+    "subclasses": lambda: SubclassRCQ(2, random_state=0),
 }
 
 
@@ -89,29 +91,15 @@ def test_sums_are_those_of_fractions(rows):
     units = row_weights(None, weights, len(rows))
     assert units.tolist() == [rounded(weight) for weight in weights.tolist()]
     for group, sums in enumerate(add_weights(units, core, codes, 3)):
-        mine, inside = units[codes == group].tolist(), units[(codes == group) & core].tolist()
-        assert sums.total == sum(mine)
-        assert sums.squares == sum(unit**2 for unit in mine)
-        assert sums.fractional == sum(unit % UNITS > 0 for unit in mine)
-        assert sums.core_excess == sum(unit**2 - unit * UNITS for unit in inside)
-
-
-def test_sums_are_exact_for_many_large_weights():
-    units = np.full(200_000, (LARGEST - 1) * UNITS + 12345)
-    units[::3] -= 777
-    unit, smaller = int(units[1]), int(units[0])
-    core = np.arange(len(units)) % 3 == 0
-    few = len(units[: len(units) // 100])
-    # All of them are too heavy for int64, a part is not.
-    with pytest.raises(InputError, match=r"add up to 8.59e\+14.*divide all weights"):
-        add_weights(units, core, None, 1)
-    (sums,) = add_weights(units[:few], core[:few], None, 1)
-    n_smaller = len(units[:few:3])
-    assert sums.total == n_smaller * smaller + (few - n_smaller) * unit
-    assert sums.squares == n_smaller * smaller**2 + (few - n_smaller) * unit**2
-    assert sums.squares > 2**63
-    assert sums.fractional == few
-    assert sums.core_excess == n_smaller * (smaller**2 - smaller * UNITS)
+        mine, inside = (
+            [Fraction(unit, UNITS) for unit in units[chosen].tolist()]
+            for chosen in (codes == group, (codes == group) & core)
+        )
+        assert sums.total == UNITS * sum(mine)
+        assert sums.fractional == sum(weight.denominator > 1 for weight in mine)
+        assert sums.squares == pytest.approx(float(sum(weight**2 for weight in mine)))
+        excess = float(sum(weight**2 - weight for weight in inside))
+        assert sums.core_excess == pytest.approx(excess, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -204,20 +192,6 @@ def test_blocks_and_threads_change_nothing(positives, rows, n_jobs):
     assert model.count(rows, weights="weight") == sum(parts)
 
 
-def test_rcqs_other_readings_of_counts_know_weights(positives, rows, repeated):
-    model = RCQ(random_state=0).fit(pd.DataFrame(positives, columns=list(NAMES)))
-    weighted, plain = model.count(rows, weights="times"), model.count(repeated)
-    assert np.array_equal(model.profile(weighted), model.profile(plain))
-    assert model.most_informative_regions(weighted) == model.most_informative_regions(plain)
-    assert model.evidence(weighted).core_share == model.evidence(plain).core_share
-    kinds = RCQ(subtypes=2, random_state=0).fit(pd.DataFrame(positives, columns=list(NAMES)))
-    of_kinds = [
-        kinds.profile_of_kinds(counts)
-        for counts in (kinds.count(rows, weights="times"), kinds.count(repeated))
-    ]
-    assert np.array_equal(*of_kinds)
-
-
 def test_samples_with_weights_are_compared(positives, rows, repeated):
     model = RCQ(random_state=0).fit(pd.DataFrame(positives, columns=list(NAMES)))
     first, other = rows["night"] == "mon", repeated["night"] == "mon"
@@ -304,7 +278,7 @@ def test_heavy_rows_in_the_core_are_worth_less(model, rows):
         second = (inside.sum() + weights.mean()) / ((inside**2).sum() + (weights**2).mean())
         kish = weights.sum() / (weights**2).sum()
         found = model.quantify(rows, weights=weights).details["effective_rows"]
-        assert found == pytest.approx(weights.sum() * min(kish, second))
+        assert found == pytest.approx(weights.sum() * min(kish, second), rel=1e-5)
         assert (found < weights.sum() * kish - 1) == (heavy > light)
 
 
@@ -417,7 +391,7 @@ def test_rows_of_weight_0_count_nothing(model, rows, make_frame):
 
 
 def test_sums_too_large_for_int64_are_refused():
-    heavy = Counts(np.array([2**62]), 2**12, "m", weights=WeightSums(2**62, 2**112, 1))
+    heavy = Counts(np.array([2**61]), 2**12, "m", weights=WeightSums(2**61, 1, 2.0**80))
     with pytest.raises(InputError, match="divide all weights by the same number"):
         heavy + heavy
     grouped = GroupedCounts(
@@ -435,7 +409,7 @@ def test_effective_cells_add_up_exactly():
     rows, n = effective(cells, np.array([1000]), sums, np.array([0]))
     assert sum(map(Fraction, rows[0].tolist())) == Fraction(rows.sum())
     assert rows.sum() == pytest.approx(n[0], abs=1e-4)
-    assert n[0] == pytest.approx(units.sum() ** 2 / (units.astype(float) ** 2).sum())
+    assert n[0] == pytest.approx(units.sum() ** 2 / (units.astype(float) ** 2).sum(), rel=1e-5)
 
 
 # Files of counts
@@ -450,18 +424,6 @@ def test_counts_files(model, rows, tmp_path):
         assert_same_answer(model.estimate(loaded), model.quantify(rows, weights=weights))
 
 
-def test_a_counts_file_without_weights_is_as_it_was(tmp_path):
-    Counts(np.array([1, 2]), 3, "m").save(tmp_path / "x.counts")
-    meta, _ = container.read(tmp_path / "x.counts", "counts")
-    assert meta == {"kind": "counts", "version": 1, "n": 3, "model": "m", "skipped": []}
-
-
-def test_versions_without_weights_refuse_weighted_counts(tmp_path):
-    weighted([(UNITS, 0)]).save(tmp_path / "x.counts")
-    with pytest.raises(FileError, match="this is a weighted counts file, not a counts file"):
-        container.read(tmp_path / "x.counts", "counts")
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -469,30 +431,22 @@ def test_versions_without_weights_refuse_weighted_counts(tmp_path):
         {"total": 2**63},
         {"total": 3.5 * UNITS},
         {"total": True},
-        {"squares": 1},
-        {"squares": 10**40},
+        {"squares": -1.0},
+        {"squares": 10.0**40},
+        {"squares": None},
         {"fractional": 3},
         {"fractional": -1},
-        {"fractional": 0},
-        {"core_excess": 10**40},
-        {"core_excess": -(10**40)},
+        {"core_excess": 10.0**40},
+        {"core_excess": -(10.0**40)},
         {"units": 1000},
-        {"squares": None},
     ],
 )
 def test_weighted_counts_that_cannot_be_are_refused(tmp_path, change):
     counts = weighted([(UNITS, 0), (UNITS * 5 // 2, 1)])
-    assert counts.weights.could_be_of(counts.n, counts.cells)
-    meta = {"n": 2, "model": "m", "skipped": [], "weights": counts.weights.to_meta() | change}
-    container.write(tmp_path / "x.counts", "weighted counts", meta, {"cells": counts.cells})
-    with pytest.raises(FileError, match="does not hold weighted counts"):
-        Counts.load(tmp_path / "x.counts")
-
-
-def test_weighted_counts_without_sums_are_refused(tmp_path):
-    meta = {"n": 2, "model": "m", "skipped": []}
-    container.write(tmp_path / "x.counts", "weighted counts", meta, {"cells": np.array([1, 1])})
-    with pytest.raises(FileError, match="does not hold weighted counts"):
+    sums = asdict(counts.weights)
+    meta = {"n": 2, "model": "m", "skipped": [], "parts": [], "weights": sums | change}
+    container.write(tmp_path / "x.counts", "counts", meta, {"cells": counts.cells})
+    with pytest.raises(FileError, match="does not hold counts"):
         Counts.load(tmp_path / "x.counts")
 
 

@@ -18,9 +18,9 @@ import poscount
 from answers import assert_same_answer
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ, ExTIcE, InputError, Minimum, ODIn, TIcE, registry
 from poscount.counts.missing_counts import MissingCounts
-from poscount.data.categories import Words, words_of_values
+from poscount.data.categories import Categorical, categorical_of_values
 from poscount.data.columns import Columns
-from poscount.data.imputation import learn_filling
+from poscount.data.imputation import learn_imputation
 from poscount.engines import count
 from poscount.training.corrupt import corrupt
 
@@ -210,18 +210,18 @@ def test_identifiers_are_used_and_warned_about(positives, name, values, identifi
 
 def test_words_few_positives_have_are_one():
     words = ["often"] * 20 + ["sometimes"] * 6 + ["once", "twice", "twice"] + [None]
-    columns = Columns.learn(["a"], iter([words_of_values(words)]), [])
+    columns = Columns.learn(["a"], iter([categorical_of_values(words)]), [])
     assert columns.categories_ == [["often", "sometimes"]]
     assert columns.rare_ == [["once", "twice"]]
     assert columns.bins(0) == ["often", "sometimes", "a rare one", "missing"]
-    seen = words_of_values(["sometimes", "twice", None, "never", "often"])
-    codes = columns.code_words(0, seen)
+    seen = categorical_of_values(["sometimes", "twice", None, "never", "often"])
+    codes = columns.code_categories(0, seen)
     assert np.array_equal(codes, [1, 2, np.nan, 3, 0], equal_nan=True)
     assert columns.bins_of_codes(np.array([0])).tolist() == [[0, 1, 2, 255, 3]]
 
 
 def test_writings_of_one_word():
-    found = words_of_values(["True", True, "TRUE", " true ", np.bool_(True), "a ", "a", "A"])
+    found = categorical_of_values(["True", True, "TRUE", " true ", np.bool_(True), "a ", "a", "A"])
     assert found.distinct == ["true", "a", "A"]
     assert found.places.tolist() == [0, 0, 0, 0, 0, 1, 1, 2]
 
@@ -316,7 +316,7 @@ def test_filling_is_the_conditional_mean():
     rng = np.random.default_rng(6)
     d = 5
     rows = rng.normal(size=(4000, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)
-    filling = learn_filling(rows.T)
+    filling = learn_imputation(rows.T)
     n = len(rows)
     standardised = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     correlation = n / (n + d) * (standardised.T @ standardised / n)
@@ -338,7 +338,7 @@ def test_filling_is_the_conditional_mean():
 def test_filling_a_row_does_not_depend_on_the_others(seed, n):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(40, 6)) @ rng.normal(size=(6, 6))
-    filling = learn_filling(rows.T)
+    filling = learn_imputation(rows.T)
     rows[rng.random(rows.shape) < 0.3] = np.nan
     together = filling.fill(rows.T)
     assert np.array_equal(together[:, :n], filling.fill(rows[:n].T))
@@ -542,8 +542,8 @@ def test_any_table_is_counted_the_same_in_parts(made):
 @given(st.lists(st.one_of(st.none(), st.text(max_size=3), st.booleans()), min_size=1, max_size=30))
 @settings(max_examples=60, deadline=None)
 def test_words_of_any_text(values):
-    found = words_of_values(values)
-    assert isinstance(found, Words)
+    found = categorical_of_values(values)
+    assert isinstance(found, Categorical)
     for value, place in zip(values, found.places.tolist(), strict=True):
         assert (place == -1) == (value is None)
         if value is not None:
