@@ -199,7 +199,6 @@ HOSTILE = {
     "no members": ("Minimum", value("quantifiers_", []), "other members"),
     "infinite positives": ("ExTIcE", array("positives_", lambda x: x + np.inf), "positives_"),
     "missing positives": ("ExTIcE", array("positives_", lambda x: x * np.nan), "other columns"),
-    "other categories": ("ExTIcE", value("categories_", [None, None, ["a"]]), "categories"),
     "hours of computing": ("ExTIcE", value("bootstrap", 10**9), "bootstrap"),
 }
 

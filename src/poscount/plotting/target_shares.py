@@ -33,7 +33,8 @@ class TargetSharesDisplay(ByGroupDisplay):
     --------
     >>> import matplotlib
     >>> matplotlib.use("agg")
-    >>> from poscount import Interval, Prevalence, TargetShares
+    >>> from poscount import Interval, Prevalence
+    >>> from poscount.results.target_shares import TargetShares
     >>> def share(value):
     ...     return Prevalence(value, n_labeled=100, n_unlabeled=400, method="MultiRCQ",
     ...                       interval=Interval(value / 2, value, 0.95))

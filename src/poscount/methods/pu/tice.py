@@ -140,6 +140,6 @@ class TIcE(TreeQuantifier):
             return whole
         bounds = nodes.labeled / nodes.size - np.sqrt(variance / nodes.size)
         best = int(bounds.argmax())
-        return (
-            (float(bounds[best]), self._region(nodes, best)) if bounds[best] > whole[0] else whole
-        )
+        if bounds[best] <= whole[0]:
+            return whole
+        return float(bounds[best]), self._region(nodes, best)
