@@ -74,7 +74,7 @@ def test_the_variance_is_that_of_the_formula(model):
     counts = [model.count(frame(rng, 300, 0.4)) for _ in range(200)]
     common = shared_regions(model, counts)
     ratio, _ = common.ratios(counts)
-    expected = ratio.mean() * (common.square - ratio.mean()) / 300
+    expected = ratio.mean() * (common.second_moment - ratio.mean()) / 300
     # The variance of 200 values has a standard error of a tenth of it.
     assert ratio.var() == pytest.approx(expected, rel=0.3)
 
