@@ -16,11 +16,11 @@ import pytest
 from sklearn.base import clone
 
 import poscount
+from hospital import FEATURES, register
 from poscount import PAT, RCQ, InputError
 from poscount.base.counting import BatchCounter
 from poscount.engines import count
 from poscount.engines import spark as spark_engine
-from test_tables import FEATURES, register
 
 pytest.importorskip("pyspark")
 

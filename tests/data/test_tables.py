@@ -1,6 +1,5 @@
 """Tables as people have them: words, booleans, gaps and dates, in every form and engine."""
 
-import datetime
 import gzip
 
 import numpy as np
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 import poscount
 from answers import assert_same_answer
+from hospital import FEATURES, register
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ, ExTIcE, InputError, ODIn, TIcE, registry
 from poscount.data.categories import Categorical, categorical_of_values
 from poscount.data.columns import Columns
@@ -24,28 +24,6 @@ from poscount.training.spoiling import spoil
 
 N_LABELED, N_ROWS = 300, 800
 PREVALENCE = 0.4
-
-
-def register(rng, n_positives, n_negatives):
-    """A hospital's register: positives and negatives differ in a word, a number and a yes or no."""
-    n = n_positives + n_negatives
-    positive = np.arange(n) < n_positives
-    ward = np.where(positive, rng.choice(["north", "south"], n), rng.choice(["south", "west"], n))
-    age = rng.normal(np.where(positive, 60, 45), 8)
-    smokes = rng.random(n) < np.where(positive, 0.7, 0.3)
-    weight = 70 + 0.5 * (age - 50) + rng.normal(size=n)
-    return pa.table(
-        {
-            "ward": pa.array(ward.tolist(), mask=rng.random(n) < 0.1),
-            "age": pa.array(age, mask=rng.random(n) < 0.1),
-            "smokes": pa.array(smokes.tolist(), mask=rng.random(n) < 0.05),
-            "weight": weight,
-            "visit": pa.array([datetime.date(2026, 1, 1 + i % 28) for i in range(n)]),
-        }
-    )
-
-
-FEATURES = ["ward", "age", "smokes", "weight"]
 
 
 @pytest.fixture(scope="module")
