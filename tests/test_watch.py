@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from far_negatives import frame
 from poscount import BBE, PAT, RCQ, ChangeDetector, InputError
 from poscount.change import detector as detector_module
 from poscount.change.shared_regions import Ratios, SharedRegions
 from poscount.cli import change, main
-from test_change import frame
 
 PYTHON = [sys.executable, "-c", "from poscount.cli import main; main()"]
 

@@ -22,6 +22,7 @@ from benchmarks.robustness.hostile_files import (
     shown,
 )
 from poscount import registry
+from poscount.methods.score_quantifier import ScoreQuantifier
 from poscount.storage import container, schema
 
 
@@ -99,7 +100,9 @@ def rehashed(tree: Any) -> None:
     for state in reversed(states.values()):
         with contextlib.suppress(Exception):
             if "hash_" in state:
-                state["hash_"] = _object(_holder(tree, state))._recomputed_hash() or state["hash_"]
+                model = _object(_holder(tree, state))
+                of_scores = isinstance(model, ScoreQuantifier)
+                state["hash_"] = model._content_hash(*[None] * of_scores)
 
 
 def _holder(tree: Any, state: dict[str, Any]) -> Any:

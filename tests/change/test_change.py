@@ -12,6 +12,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from answers import assert_same_answer
+from far_negatives import frame
 from poscount import BBE, PAT, RCQ, InputError, ODIn, trend, workflows
 from poscount.change.comparisons import adjusted, difference_interval, p_values, score_interval
 from poscount.change.line import fit_line
@@ -22,13 +23,6 @@ from poscount.counts.counts import GroupedCounts
 from poscount.plotting import TrendDisplay
 
 N_ROWS = 400
-COLUMNS = [*"abcd"]
-
-
-def frame(rng, n, p=1.0, shift=7.0):
-    """Rows of which a share p, by chance, is positive; negatives are far away."""
-    negative = rng.random((n, 1)) > p
-    return pd.DataFrame(rng.normal(size=(n, 4)) + shift * negative, columns=COLUMNS)
 
 
 def weekly(seed, prevalences, n=N_ROWS, first="2026-01-05", skip=()):
@@ -74,7 +68,7 @@ def test_the_variance_is_that_of_the_formula(model):
     counts = [model.count(frame(rng, 300, 0.4)) for _ in range(200)]
     common = shared_regions(model, counts)
     ratio, _ = common.ratios(counts)
-    expected = ratio.mean() * (common.square - ratio.mean()) / 300
+    expected = ratio.mean() * (common.second_moment - ratio.mean()) / 300
     # The variance of 200 values has a standard error of a tenth of it.
     assert ratio.var() == pytest.approx(expected, rel=0.3)
 

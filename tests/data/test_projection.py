@@ -302,7 +302,7 @@ def test_model_files_can_hold_one(rng):
     packed = {}
     encoded = persistence._encode(projection, "projection", packed)
     arrays = {name: np.concatenate(parts) for name, parts in packed.items()}
-    reader = persistence._Reader(arrays, registry._class_named, (), older=False)
+    reader = persistence._Reader(arrays, registry._class_named, ())
     assert same_projection(reader.decode(encoded), projection)
     reader.finish()
 

@@ -1,6 +1,5 @@
 """Tables as people have them: words, booleans, gaps and dates, in every form and engine."""
 
-import datetime
 import gzip
 
 import numpy as np
@@ -12,12 +11,11 @@ import pyarrow.parquet
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 import poscount
 from answers import assert_same_answer
-from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ, ExTIcE, InputError, Minimum, ODIn, TIcE, registry
-from poscount.counts.missing_counts import MissingCounts
+from hospital import FEATURES, register
+from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ, ExTIcE, InputError, ODIn, TIcE, registry
 from poscount.data.categories import Categorical, categorical_of_values
 from poscount.data.columns import Columns
 from poscount.data.imputation import learn_imputation
@@ -26,28 +24,6 @@ from poscount.training.corrupt import corrupt
 
 N_LABELED, N_ROWS = 300, 800
 PREVALENCE = 0.4
-
-
-def register(rng, n_positives, n_negatives):
-    """A hospital's register: positives and negatives differ in a word, a number and a yes or no."""
-    n = n_positives + n_negatives
-    positive = np.arange(n) < n_positives
-    ward = np.where(positive, rng.choice(["north", "south"], n), rng.choice(["south", "west"], n))
-    age = rng.normal(np.where(positive, 60, 45), 8)
-    smokes = rng.random(n) < np.where(positive, 0.7, 0.3)
-    weight = 70 + 0.5 * (age - 50) + rng.normal(size=n)
-    return pa.table(
-        {
-            "ward": pa.array(ward.tolist(), mask=rng.random(n) < 0.1),
-            "age": pa.array(age, mask=rng.random(n) < 0.1),
-            "smokes": pa.array(smokes.tolist(), mask=rng.random(n) < 0.05),
-            "weight": weight,
-            "visit": pa.array([datetime.date(2026, 1, 1 + i % 28) for i in range(n)]),
-        }
-    )
-
-
-FEATURES = ["ward", "age", "smokes", "weight"]
 
 
 @pytest.fixture(scope="module")
@@ -226,15 +202,6 @@ def test_writings_of_one_word():
     assert found.places.tolist() == [0, 0, 0, 0, 0, 1, 1, 2]
 
 
-def test_a_category_without_positives_in_a_region_is_in_no_bin(rcq, sample):
-    west = sample.filter(pa.compute.equal(sample["ward"], "west"))
-    tables, beside = rcq.split_cells(rcq.count(west).cells[np.newaxis])
-    n_numbers = len(rcq.features_)
-    start, width = rcq._layout.offsets[n_numbers], rcq._layout.widths[n_numbers]
-    assert tables[0, :, start : start + width].sum() == 0
-    assert beside.gaps.unseen[0].tolist() == [west.num_rows, 0, 0, 0]
-
-
 # Known answers
 
 
@@ -408,23 +375,7 @@ def test_warnings_name_five_columns_at_most():
     assert "and 25 more." in found.sentence
 
 
-# Strictness, files, bad input
-
-
-@pytest.mark.parametrize("method", [RCQ, PAT, TRCQ, DEDPUL, TIcE])
-def test_strict_on_request(method, positives, sample):
-    strict = method(missing="error", random_state=0)
-    with pytest.raises(InputError, match=r"row \d+: NaN or a missing value, which the mod"):
-        strict.fit(positives, features=FEATURES)
-    with pytest.raises(InputError, match="column 'ward': it holds String"):
-        method(text="error").fit(positives, features=FEATURES)
-    for model in (strict, clone(strict)):
-        model.fit(positives, features=["weight"])
-        gone = sample.set_column(3, "weight", pa.array([None] * 5 + [1.0] * (N_ROWS - 5)))
-        with pytest.raises(InputError, match="column 'weight', row 0: NaN or a missing value"):
-            model.quantify(gone)
-    with pytest.raises(ValueError, match="missing"):
-        method(missing="ignore").fit(positives, features=FEATURES)
+# Files, bad input
 
 
 @pytest.mark.parametrize("name", registry.METHODS)
@@ -436,28 +387,6 @@ def test_every_method_takes_tables(name, positives, sample, tmp_path):
     assert_same_answer(model.quantify(pl.from_arrow(sample)), answer)
     model.save(tmp_path / "register.poscount")
     assert_same_answer(poscount.load(tmp_path / "register.poscount").quantify(sample), answer)
-    if method is Minimum:
-        return  # as strict as its members
-    with pytest.raises(InputError, match="NaN or a missing value, which the model was told to re"):
-        method(missing="error").fit(positives, features=FEATURES)
-    with pytest.raises(InputError, match="'ward': it holds String"):
-        method(text="error").fit(positives, features=FEATURES)
-
-
-def test_arrays_and_frames_have_the_same_gaps(positives):
-    numbers = np.random.default_rng(9).normal(size=(200, 3))
-    numbers[5, 1] = np.nan
-    frame = pd.DataFrame(numbers, columns=list("abc"))
-    for strict in ("value", "error"):
-        model = PAT(missing=strict, random_state=0)
-        if strict == "error":
-            with pytest.raises(InputError, match="row 5"):
-                model.fit(numbers)
-            with pytest.raises(InputError, match="column 'b', row 5"):
-                model.fit(frame)
-        else:
-            found = model.fit(numbers).count(numbers).cells.tolist()
-            assert found == clone(model).fit(frame).count(frame).cells.tolist()
 
 
 @pytest.mark.parametrize("method", [RCQ, PAT, TRCQ, ExTIcE, DEDPUL])
@@ -493,16 +422,6 @@ def test_columns_that_say_nothing():
     assert model.quantify(table).n_unlabeled == 40
     with pytest.raises(ValueError, match="constant"):
         RCQ(random_state=0).fit(table[["word", "gone"]])
-
-
-def test_numbers_keep_their_counts():
-    """A table without words and gaps is counted as ever; what is new comes last and is empty."""
-    rng = np.random.default_rng(10)
-    model = RCQ(random_state=0).fit(rng.normal(size=(200, 4)))
-    counts = model.count(rng.normal(size=(500, 4)))
-    _, beside = model.split_cells(counts.cells[np.newaxis])
-    assert len(counts.cells) == model.n_own_cells
-    assert not np.concatenate([np.ravel(part) for part in MissingCounts(*beside.gaps)]).any()
 
 
 # Property tests

@@ -24,7 +24,7 @@ from poscount import PAT, InputError, Mahalanobis, ODIn
 from poscount.data.rows import InputSupport, Rows
 from poscount.data.validation import input_support
 
-WRONG = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf}
+WRONG = {"infinity": np.inf, "minus infinity": -np.inf}
 
 
 def problem(call, *arguments, **options):
@@ -39,12 +39,12 @@ def problem(call, *arguments, **options):
 
 @pytest.fixture
 def named(make_frame, positives):
-    return PAT(missing="error", text="error", random_state=0).fit(make_frame(positives))
+    return PAT(random_state=0).fit(make_frame(positives))
 
 
 @pytest.fixture
 def pat(positives):
-    return PAT(missing="error", text="error", random_state=0).fit(positives)
+    return PAT(random_state=0).fit(positives)
 
 
 # NaN and infinity: which column, which row first
@@ -57,8 +57,7 @@ def test_wrong_value_in_an_array(pat, sample, what, method):
     sample[[17, 5, 300], [0, 2, 1]] = WRONG[what]
     error = problem(getattr(pat, method), sample)
     assert (error.column, error.row) == ("2", 5)
-    assert ("infinity" in what) == ("infinity" in str(error))
-    assert str(error).startswith("column '2', row 5: ")
+    assert str(error).startswith("column '2', row 5: infinity")
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -68,15 +67,12 @@ def test_wrong_value_in_a_frame(named, make_frame, sample, what, method):
     sample[[17, 5, 300], [0, 2, 1]] = WRONG[what]
     error = problem(getattr(named, method), make_frame(sample))
     assert (error.column, error.row) == ("c", 5)
-    assert ("infinity" in what) == ("infinity" in str(error))
 
 
 def test_the_first_row_counts_whatever_is_wrong_with_it(named, make_frame, sample):
     columns = [column.tolist() for column in sample.T]
-    columns[0][9], columns[1][8], columns[2][7] = None, float("nan"), float("inf")
+    columns[0][9], columns[1][6], columns[2][7] = float("inf"), None, float("inf")
     columns = dict(zip("abc", columns, strict=True))
-    if make_frame.kind == "pandas":
-        columns["a"] = pd.array(columns["a"], dtype="Float64")
     error = problem(named.quantify, make_frame(columns))
     assert (error.column, error.row) == ("c", 7)
 
@@ -84,10 +80,10 @@ def test_the_first_row_counts_whatever_is_wrong_with_it(named, make_frame, sampl
 @pytest.mark.parametrize("n_jobs", [1, 2, -1])
 @pytest.mark.usefixtures("small_blocks")
 def test_wrong_value_in_a_late_block(make_frame, positives, sample, n_jobs):
-    model = PAT(missing="error", n_jobs=n_jobs, random_state=0).fit(make_frame(positives))
+    model = PAT(n_jobs=n_jobs, random_state=0).fit(make_frame(positives))
     sample = sample.copy()
     for row in range(333, 400, 7):
-        sample[row, 1] = np.nan
+        sample[row, 1] = np.inf
     error = problem(model.quantify, make_frame(sample))
     assert (error.column, error.row) == ("b", 333)
     grouped = make_frame({**dict(zip("abc", sample.T, strict=True)), "g": ["x"] * 400})
@@ -118,27 +114,14 @@ MISSING = {
 
 
 @pytest.mark.parametrize("kind", MISSING)
-def test_missing_value(kind):
-    values = [0, 1, 5, 1, 0, 1, 0, 2, 1, 0, 1, 3]
-    model = PAT(missing="error", random_state=0).fit(MISSING[kind](values))
-    error = problem(model.quantify, MISSING[kind]([1, 0, 1, None, 1, None]))
-    assert error.row == 3
-    assert error.column in ("a", "0")
-    assert "missing value" in str(error)
+def test_missing_values_of_every_kind_are_seen(kind):
+    values = [0, 1, 5, 1, 0, 1, 0, 2, 1, 0, 1, 3, None, 1, None]
+    (column,) = PAT(random_state=0).fit(MISSING[kind](values)).columns_
+    assert (column.kind, column.missing) == ("number", pytest.approx(2 / 15))
 
 
-def test_missing_booleans(make_frame):
-    values = [True, False, True] * 6
-    frame = make_frame({"a": values, "b": list(range(18))})
-    model = PAT(missing="error", random_state=0).fit(frame)
-    missing = [True, None, False]
-    if make_frame.kind == "pandas":
-        missing = pd.array(missing, dtype="boolean")
-    error = problem(model.quantify, make_frame({"a": missing, "b": [1, 2, 3]}))
-    assert (error.column, error.row) == ("a", 1)
-
-
-def test_sums_that_overflow_are_not_mistaken_for_infinity(pat, sample):
+def test_sums_that_overflow_are_not_mistaken_for_infinity(positives, sample):
+    pat = PAT(random_state=0).fit(positives)
     huge = np.full((3, 3), 1.7e308)
     assert pat.count(huge).cells[0] == 3
     assert pat.count(np.vstack([sample, huge])).cells[-1] == pat.count(sample).cells[-1]
@@ -177,7 +160,7 @@ def test_a_scorer_that_takes_text_gets_arrays_of_it():
 def test_text_column(make_frame, positives):
     columns = dict(zip("ab", positives.T, strict=False))
     frame = make_frame({**columns, "species": ["x"] * len(positives)})
-    error = problem(PAT(text="error").fit, frame)
+    error = problem(PAT(make_pipeline(SimpleImputer(), OneClassSVM())).fit, frame)
     assert (error.column, error.option, error.value) == ("species", "features", ["a", "b"])
     assert str(error).endswith("Set features=['a', 'b'].")
     assert PAT(random_state=0).fit(frame, features=["b", "a"]).n_features_in_ == 2
@@ -185,7 +168,9 @@ def test_text_column(make_frame, positives):
     many = {f"x{j}": positives[:, 0] for j in range(21)}
     for others in (many, {}):
         frame = make_frame({**others, "species": ["x"] * len(positives)})
-        assert (error := problem(PAT(text="error").fit, frame)).column == "species"
+        assert (
+            error := problem(PAT(make_pipeline(SimpleImputer(), OneClassSVM())).fit, frame)
+        ).column == "species"
         assert error.option is None
 
 
@@ -197,8 +182,8 @@ def test_text_column_in_the_sample(named, make_frame, sample):
 
 
 def test_text_in_an_array(pat):
-    with pytest.raises(ValueError, match="strings"):
-        pat.quantify(np.array([["x", "y", "z"]]))
+    error = problem(pat.quantify, np.array([["x", "y", "z"]]))
+    assert "it holds words here, but held numbers" in error.message
 
 
 def test_dates_are_no_numbers(make_frame):
@@ -379,7 +364,7 @@ def test_redundant_columns_change_nothing(kind, add, positives, sample):
     plain = kind(random_state=0).fit(positives).quantify(sample)
     answer = kind(random_state=0).fit(add(positives)).quantify(add(sample))
     (caution,) = set(answer.warnings) - set(plain.warnings)
-    assert_same_answer(answer, plain.with_warning(caution))
+    assert_same_answer(answer, plain.replace(warnings=(*plain.warnings, caution)))
     assert caution.code == "singular-covariance"
     assert caution.value == 1
     assert ("constant: x1" in caution.sentence) == (add is constant)
@@ -538,16 +523,6 @@ def test_any_positives_are_learned_or_refused(rows):
 )
 def test_what_a_scorer_takes(scorer, expected):
     assert input_support(scorer) == expected
-
-
-@pytest.mark.parametrize("steps", [[StandardScaler()], [StandardScaler(), RobustScaler()]])
-def test_a_scaler_is_no_imputer(make_frame, positives, sample, steps):
-    scorer = make_pipeline(*steps, OneClassSVM())
-    model = PAT(scorer, missing="error", random_state=0).fit(make_frame(positives))
-    sample = sample.copy()
-    sample[5, 2] = np.nan
-    error = problem(model.quantify, make_frame(sample))
-    assert (error.column, error.row) == ("c", 5)
 
 
 def test_an_imputer_does_not_take_infinity(make_frame, positives, sample):

@@ -206,15 +206,6 @@ def test_interval_holds_its_ends():
     assert interval.width == 0.125
 
 
-def test_one_more_warning_keeps_the_rest(p):
-    caution = AnswerWarning("skipped-files", "One file.", 1.0)
-    warned = p.with_warning(caution)
-    assert warned.warnings == (*p.warnings, caution)
-    assert warned.to_dict() | {"warnings": []} == p.to_dict() | {"warnings": []}
-    assert warned.details == p.details
-    assert len(p.warnings) == 1
-
-
 def test_columns_of_a_table(p):
     bare = Prevalence(0.5, n_labeled=1, n_unlabeled=4, method="EN")
     columns = as_columns([p, bare])

@@ -256,8 +256,6 @@ class Rows:
     def _not_finite(self, what: str, column: int, row: int) -> InputError:
         if what == "infinity":
             message = "infinity: every number must be finite; correct it, or leave it empty."
-        elif self.accepts.coded and not self.accepts.nan:
-            message = f"{what}, which the model was told to refuse; fill it in or remove the row."
         else:
             message = f"{what}: every value must be a finite number here; remove or impute it."
         name = self.names[column] if self.names else str(column)

@@ -334,14 +334,9 @@ def _frame_rows(
         if others:
             numeric = [name for name in names if name not in others]
             named = learning and 0 < len(numeric) <= _NAMES_SHOWN
-            what = f"it holds {rows.schema[others[0]]}, not numbers; convert it to numbers, "
-            what += (
-                "or fit without it."
-                if accepts.coded
-                else "use a scorer pipeline that encodes it, or fit without it."
-            )
             raise InputError(
-                what,
+                f"it holds {rows.schema[others[0]]}, not numbers; convert it to numbers, use a "
+                "scorer pipeline that encodes it, or fit without it.",
                 column=others[0],
                 option="features" if named else None,
                 value=numeric if named else None,

@@ -217,16 +217,16 @@ def _rows(counts: AnyCounts, kinds: list[Any]) -> Any:
         }
     at = np.concatenate([group, *(np.arange(len(keys)) for _ in more)])
     cells = np.concatenate([cell, *(np.full(len(keys), mark) for mark in more)])
-    is_real = np.isin(cells, list(_REAL_SUMS.values()))
-    whole = np.concatenate([table[group, cell], *(part.astype(np.int64) for part in more.values())])
-    real = np.concatenate([np.zeros(len(group)), *(part.astype(float) for part in more.values())])
+    real_marks = _REAL_SUMS.values()
+    whole = [np.zeros(len(keys), int) if mark in real_marks else more[mark] for mark in more]
+    real = [more[mark] if mark in real_marks else np.zeros(len(keys)) for mark in more]
     columns = [
         pa.array([key[i] for key in keys], kind).take(pa.array(at)) for i, kind in enumerate(kinds)
     ]
     columns += [
         pa.array(cells),
-        pa.array(np.where(is_real, 0, whole)),
-        pa.array(np.where(is_real, real, 0.0)),
+        pa.array(np.concatenate([table[group, cell], *whole])),
+        pa.array(np.concatenate([np.zeros(len(group)), *real])),
         pa.nulls(len(at), pa.binary()),
     ]
     names = [*(f"by{i}" for i in range(len(kinds))), "cell", "n", "real", "problem"]
