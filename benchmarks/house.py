@@ -257,19 +257,19 @@ def _page(folder: str) -> Callable[[], object]:
     from poscount.web.limits import Limits
     from poscount.web.tasks import EstimateTask, InspectTask, SentFile
     from poscount.web.worker import run
-    from poscount.workflows import CsvFormat
+    from poscount.app import ReadOptions
 
     positives, unlabeled = (
         SentFile(f"{folder}/{name}", name, role)
         for name, role in (("positives.parquet", "positives"), ("trap.parquet", "unlabeled"))
     )
-    inspections = [InspectTask(file, CsvFormat(), Limits()) for file in (positives, unlabeled)]
+    inspections = [InspectTask(file, ReadOptions(), Limits()) for file in (positives, unlabeled)]
     estimate = EstimateTask(
         directory=folder,
         positives=positives,
         unlabeled=(unlabeled,),
-        positives_format=CsvFormat(),
-        csv_format=CsvFormat(),
+        positives_format=ReadOptions(),
+        read_options=ReadOptions(),
         method="rcq",
         options={"scorer": None, "confidence": None, "bootstrap": None, "random_state": 0},
         features=None,

@@ -16,7 +16,7 @@ from poscount.cli.output import of_results
 from poscount.cli.tables import bars, print_table
 from poscount.datasets import example_path, load_example
 from poscount.results.verdict import AnswerWarning
-from poscount.workflows import Result
+from poscount.app import Result
 from terminal import seen_on_a_terminal
 
 POSITIVES = str(example_path("positives.csv"))

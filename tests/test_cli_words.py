@@ -17,7 +17,7 @@ from poscount.cli.app import app
 from poscount.cli.words import flag
 from poscount.datasets import example_path
 from poscount.errors import InputError
-from poscount.workflows import CsvFormat
+from poscount.app import ReadOptions
 
 POSITIVES = str(example_path("positives.csv"))
 TRAP = str(example_path("trap.csv.gz"))
@@ -65,8 +65,8 @@ def files(tmp_path_factory):
     return folder
 
 
-def fit(path, method="pat", csv_format=None, **options):
-    return workflows.fit(str(path), method, options=options, csv_format=csv_format or CsvFormat())
+def fit(path, method="pat", read_options=None, **options):
+    return workflows.fit(str(path), method, options=options, read_options=read_options or ReadOptions())
 
 
 def quantify(folder, model, *paths, **options):
@@ -87,13 +87,13 @@ CASES = {
     ),
     "decimal point": (
         lambda files: ("fit", files / "point.csv", "-o", "m", "--decimal", ","),
-        lambda files: fit(files / "point.csv", csv_format=CsvFormat(decimal=",")),
+        lambda files: fit(files / "point.csv", read_options=ReadOptions(decimal=",")),
         "Pass --decimal '.'.",
         "Set decimal='.'.",
     ),
     "no decimal mark": (
         lambda files: ("fit", files / "point.csv", "-o", "m", "--decimal", "x"),
-        lambda files: fit(files / "point.csv", csv_format=CsvFormat(decimal="x")),
+        lambda files: fit(files / "point.csv", read_options=ReadOptions(decimal="x")),
         "Choose it with --decimal.",
         "Choose it with decimal=.",
     ),
@@ -105,7 +105,7 @@ CASES = {
     ),
     "no delimiter": (
         lambda files: ("fit", files / "point.csv", "-o", "m", "--delimiter", "ab"),
-        lambda files: fit(files / "point.csv", csv_format=CsvFormat("ab")),
+        lambda files: fit(files / "point.csv", read_options=ReadOptions("ab")),
         "Choose it with --delimiter.",
         "Choose it with delimiter=.",
     ),

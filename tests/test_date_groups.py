@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poscount.data.grouping import periods, times_in_text
-from poscount.workflows.date_groups import DateGroups
+from poscount.app.date_groups import DateGroups
 
 DAYS = ["day", "week", "month", "year"]
 

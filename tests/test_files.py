@@ -18,7 +18,7 @@ import pytest
 from poscount.errors import InputError
 from poscount.files import csv as csv_module
 from poscount.files import json_lines
-from poscount.files.csv_format import CsvFormat
+from poscount.files.read_options import ReadOptions
 from poscount.files.reading import expand, read_batches, read_table
 from workbooks import ods, xls, xlsx
 
@@ -418,7 +418,7 @@ def test_empty_lines_before_the_header(write):
 )
 def test_delimiters(write, content, delimiter):
     path = write("trap.csv", content)
-    assert together(path, csv_format=CsvFormat(delimiter), numeric=["a", "b"]).to_pydict() == {
+    assert together(path, read_options=ReadOptions(delimiter), numeric=["a", "b"]).to_pydict() == {
         "a": [1.0],
         "b": [2.0],
     }
@@ -434,7 +434,7 @@ def test_ambiguous_delimiter(write):
     path = write("trap.csv", content)
     assert "the first line has commas and semicolons" in str(error(path))
     assert error(path).option == "delimiter"
-    assert together(path, csv_format=CsvFormat(";")).column_names == ["size, mm", "weight"]
+    assert together(path, read_options=ReadOptions(";")).column_names == ["size, mm", "weight"]
     # The extension is as good as the option.
     assert together(write("trap.tsv", content.replace(";", "\t"))).column_names == [
         "size, mm",
@@ -446,24 +446,24 @@ def test_options_that_make_no_sense(write):
     path = write("trap.csv", "a\n1\n")
     for delimiter in ("\\t", "", '"', "\n", "é", "\0"):
         assert "the delimiter must be one ASCII character" in str(
-            error(path, csv_format=CsvFormat(delimiter))
+            error(path, read_options=ReadOptions(delimiter))
         )
-    assert "a point or a comma, not ';'" in str(error(path, csv_format=CsvFormat(decimal=";")))
+    assert "a point or a comma, not ';'" in str(error(path, read_options=ReadOptions(decimal=";")))
     for encoding in ("klingon", "utf-8\0", "\ud800", "base64"):
         assert f"the encoding {encoding!r} is not known" in str(
-            error(path, csv_format=CsvFormat(encoding=encoding))
+            error(path, read_options=ReadOptions(encoding=encoding))
         )
 
 
 def test_decimal_comma(write):
     path = write("trap.csv", "a;b\n3,14;x\n-1,5e3;y\n 7 ;z\n;w\n")
-    assert together(path, csv_format=CsvFormat(decimal=","), numeric=["a"])["a"].to_pylist() == [
+    assert together(path, read_options=ReadOptions(decimal=","), numeric=["a"])["a"].to_pylist() == [
         3.14,
         -1500,
         7,
         None,
     ]
-    assert read_table(path, csv_format=CsvFormat(decimal=","))["a"].to_pylist() == [
+    assert read_table(path, read_options=ReadOptions(decimal=","))["a"].to_pylist() == [
         3.14,
         -1500,
         7,
@@ -477,14 +477,14 @@ def test_decimal_comma(write):
 
 def test_points_are_not_taken_for_decimal_commas(write):
     caught = error(
-        write("trap.csv", "a;b\n1,5;2\n1.234;3\n"), csv_format=CsvFormat(decimal=","), numeric=["a"]
+        write("trap.csv", "a;b\n1,5;2\n1.234;3\n"), read_options=ReadOptions(decimal=","), numeric=["a"]
     )
     assert (caught.column, caught.row) == ("a", 1)
     assert "'1.234' is not a number: it has thousands marks." in str(caught)
     assert (caught.option, caught.value) == ("thousands", ".")
     caught = error(
         write("trap.csv", "a;b\n1;2\n1.25;3\n"),
-        csv_format=CsvFormat(decimal=","),
+        read_options=ReadOptions(decimal=","),
         numeric=["a"],
     )
     assert (caught.option, caught.value) == ("decimal", ".")
@@ -493,7 +493,7 @@ def test_points_are_not_taken_for_decimal_commas(write):
 
 def test_decimal_commas_do_not_hide_the_delimiter(write):
     path = write("trap.csv", "1,5;2,5\n")
-    got = together(path, csv_format=CsvFormat(decimal=",", header=False), numeric=["1", "2"])
+    got = together(path, read_options=ReadOptions(decimal=",", header=False), numeric=["1", "2"])
     assert got.to_pydict() == {"1": [1.5], "2": [2.5]}
 
 
@@ -503,9 +503,9 @@ def test_header_of_numbers_suggests_that_there_is_none(write):
         assert f"{path}: the first line holds only numbers" in str(error(path, read))
     caught = error(path, columns=["size"])
     assert (caught.option, caught.value) == ("header", False)
-    got = together(path, csv_format=CsvFormat(header=False), numeric=["1", "2"])
+    got = together(path, read_options=ReadOptions(header=False), numeric=["1", "2"])
     assert got.to_pydict() == {"1": [1.5, 3.0], "2": [-2000.0, 4.0]}
-    assert together(path, csv_format=CsvFormat(header=False), columns=["2"]).column_names == ["2"]
+    assert together(path, read_options=ReadOptions(header=False), columns=["2"]).column_names == ["2"]
 
 
 def test_names_that_are_numbers_can_be_asked_for(write):
@@ -558,13 +558,13 @@ def test_encodings(write, small_blocks, encoding, name):
         text = '{"größe": 1, "b": "x"}\n{"größe": 2, "b": "é"}'
     content = text.encode(encoding)
     path = write(name, gzip.compress(content) if name.endswith(".gz") else content)
-    got = together(path, numeric=["größe"], csv_format=CsvFormat(encoding=encoding))
+    got = together(path, numeric=["größe"], read_options=ReadOptions(encoding=encoding))
     assert got.to_pydict() == {"größe": [1.0, 2.0], "b": ["x", "é"]}
     if encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
         # The byte-order mark tells it, whatever the option says.
         assert together(path, numeric=["größe"]) == got
         if encoding != "utf-8":
-            assert together(path, numeric=["größe"], csv_format=CsvFormat(encoding="cp1252")) == got
+            assert together(path, numeric=["größe"], read_options=ReadOptions(encoding="cp1252")) == got
 
 
 @pytest.mark.parametrize("name", ["trap.csv", "trap.jsonl"])
@@ -576,7 +576,7 @@ def test_text_that_is_not_utf8(write, name):
     assert "cp1252" in caught.message
     assert "utf-16" in caught.message
     assert (caught.option, caught.value) == ("encoding", "cp1252")
-    together(path, csv_format=CsvFormat(encoding=caught.value))
+    together(path, read_options=ReadOptions(encoding=caught.value))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
@@ -588,10 +588,10 @@ def test_utf16_without_a_mark_is_recognised(write, encoding):
 def test_a_wrong_encoding_names_the_line(write, small_blocks):
     # 0x81 is no character of cp1252.
     path = write("trap.csv", b"a,b\n" + b"1,x\n" * 20 + b"2,\x81\n")
-    caught = error(path, csv_format=CsvFormat(encoding="cp1252"))
+    caught = error(path, read_options=ReadOptions(encoding="cp1252"))
     assert str(caught).startswith(f"{path}: line 22 is not text in cp1252;")
     for encoding in ("klingon", "base64"):
-        caught = error(path, csv_format=CsvFormat(encoding=encoding))
+        caught = error(path, read_options=ReadOptions(encoding=encoding))
         assert "is not known" in caught.message
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from poscount.errors import InputError
 from poscount.files import reading
-from poscount.files.csv_format import CsvFormat
+from poscount.files.read_options import ReadOptions
 from poscount.files.features import choose_features
-from poscount.workflows import FileLimits, inspect_file, inspection
+from poscount.app import FileLimits, inspect_file, inspection
 from workbooks import xlsx
 
 LIMITS = FileLimits(rows=1000, columns=10, unpacked_bytes=100_000, groups=5)
@@ -145,7 +145,7 @@ def test_numbers_are_read_as_the_format_says(write, tmp_path):
     path = str(tmp_path / "german.csv")
     for decimal, numeric in ((",", True), (".", False)):
         found = inspect_file(
-            path, positives=True, limits=LIMITS, csv_format=CsvFormat(decimal=decimal)
+            path, positives=True, limits=LIMITS, read_options=ReadOptions(decimal=decimal)
         )
         assert [column.numeric for column in found.columns] == [numeric, numeric]
         problems = [column.problem for column in found.columns if column.problem]

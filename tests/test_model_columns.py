@@ -7,7 +7,7 @@ import pytest
 
 from poscount import PAT
 from poscount.data.columns import Column
-from poscount.workflows import describe_columns
+from poscount.app import describe_columns
 
 
 def record(kind, missing=0.0, categories=(), rare=()):

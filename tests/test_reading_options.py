@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poscount.errors import InputError
-from poscount.files.csv_format import CsvFormat
+from poscount.files.read_options import ReadOptions
 from poscount.files.features import describe_column
 from poscount.files.reading import read_batches, read_table
 from poscount.files.text_numbers import infer, numbers
@@ -50,7 +50,7 @@ def test_the_usual_signs_mean_missing_in_words_and_numbers(write, sign):
 
 
 def test_more_signs_of_missing_values(write):
-    na = CsvFormat(na=("-", ".", "-999"))
+    na = ReadOptions(na=("-", ".", "-999"))
     rows = {"size": [1.5, "-", ".", -999, "-999.0"], "site": ["a", " - ", ".", "-999", "b"]}
     expected = {"size": [1.5, None, None, None, None], "site": ["a", None, None, None, "b"]}
     cells = list(zip(*rows.values(), strict=True))
@@ -65,8 +65,8 @@ def test_more_signs_of_missing_values(write):
     }
     for name, content in contents.items():
         path = write(name, content)
-        assert read_table(path, csv_format=na).to_pydict() == expected
-        by_batches = pa.Table.from_batches(read_batches(path, numeric=["size"], csv_format=na))
+        assert read_table(path, read_options=na).to_pydict() == expected
+        by_batches = pa.Table.from_batches(read_batches(path, numeric=["size"], read_options=na))
         assert by_batches.to_pydict() == expected
 
 
@@ -77,7 +77,7 @@ def test_signs_in_typed_files(tmp_path, kind):
         {"x": pa.array([1, -9, None], kind), "w": words, "d": words.dictionary_encode()}
     )
     pq.write_table(table, tmp_path / "t.parquet")
-    found = read_table(tmp_path / "t.parquet", csv_format=CsvFormat(na=("-9", "-")))
+    found = read_table(tmp_path / "t.parquet", read_options=ReadOptions(na=("-9", "-")))
     assert found["x"].type == kind
     assert found.to_pydict() == {
         "x": [1, None, None],
@@ -99,14 +99,14 @@ def test_grouped_numbers_are_read_as_they_are_meant(whole, mark, decimals):
     end = decimal + decimals if decimals else ""
     cell = f"{whole:,}".replace(",", mark) + end
     thousands = {"\u202f": " ", "\u2019": "'"}.get(mark, mark)
-    written = CsvFormat(decimal=decimal, thousands=thousands)
+    written = ReadOptions(decimal=decimal, thousands=thousands)
     assert numbers(pa.array([cell]), "x", written).to_pylist() == [float(f"{whole}.{decimals}")]
 
 
 @pytest.mark.parametrize("cell", ["1,23", "12,34,567", "1234,567", ",123", "1,234,", "1,2345"])
 def test_marks_elsewhere_are_no_thousands_marks(cell):
     column = pa.array([cell])
-    written = CsvFormat(thousands=",")
+    written = ReadOptions(thousands=",")
     assert infer(column, "x", written) is column
     with pytest.raises(InputError, match="is not a number"):
         numbers(column, "x", written)
@@ -116,7 +116,7 @@ def test_thousands_and_decimal_marks_must_differ(write):
     path = write("t.csv", "a\n1\n")
     for thousands in (".", "x", ""):
         with pytest.raises(InputError) as caught:
-            read_table(path, csv_format=CsvFormat(thousands=thousands))
+            read_table(path, read_options=ReadOptions(thousands=thousands))
         assert caught.value.option == "thousands"
 
 
@@ -126,17 +126,17 @@ def test_units(write, unit):
     path = write("t.csv", "\n".join(["size,n", *(f"{cell},1" for cell in cells)]))
     error = describe_column(read_table(path)["size"], "size").problem
     assert (error.option, error.value) == ("units", {"size": unit})
-    units = CsvFormat(units=tuple(error.value.items()))
+    units = ReadOptions(units=tuple(error.value.items()))
     expected = [40.25, 12.0, 7.0, None, -1500.0]
-    assert read_table(path, csv_format=units)["size"].to_pylist() == expected
-    batches = read_batches(path, numeric=["size"], csv_format=units)
+    assert read_table(path, read_options=units)["size"].to_pylist() == expected
+    batches = read_batches(path, numeric=["size"], read_options=units)
     assert pa.Table.from_batches(batches)["size"].to_pylist() == expected
 
 
 def test_a_currency_may_come_first(write):
-    units = CsvFormat(thousands=",", units=(("price", "$"),))
+    units = ReadOptions(thousands=",", units=(("price", "$"),))
     path = write("t.csv", 'price\n$12\n"$1,200.50"\n$ 3\n')
-    assert read_table(path, csv_format=units)["price"].to_pylist() == [12.0, 1200.5, 3.0]
+    assert read_table(path, read_options=units)["price"].to_pylist() == [12.0, 1200.5, 3.0]
 
 
 def test_mixed_units_are_named(write):
@@ -146,14 +146,14 @@ def test_mixed_units_are_named(write):
         "'40 g' is not a number: the column has the units g and kg; write all numbers in one unit."
     )
     assert error.option is None
-    grams = CsvFormat(units=(("size", "g"),))
-    error = refused(path, lambda path: list(read_batches(path, numeric=["size"], csv_format=grams)))
+    grams = ReadOptions(units=(("size", "g"),))
+    error = refused(path, lambda path: list(read_batches(path, numeric=["size"], read_options=grams)))
     assert (error.row, error.option) == (1, None)
     assert error.message.endswith("it has the unit kg, but the column's unit is g.")
 
 
 def test_options_add_up():
-    written = CsvFormat(na=("-",), units=(("a", "g"),))
+    written = ReadOptions(na=("-",), units=(("a", "g"),))
     error = describe_column(pa.array(["1", "?"]), "x", written).problem
     assert (error.option, error.value) == ("na", ["-", "?"])
     error = describe_column(pa.array(["1 mm"]), "x", written).problem
@@ -214,14 +214,14 @@ def test_sheets(write):
     other = [["a"], [1]]
     one = write("one.xlsx", xlsx({"data": ROWS, "empty": [], "notes": other}, hidden=["notes"]))
     assert read_table(one)["size"].to_pylist() == [1.5, None, 2.5]
-    assert read_table(one, csv_format=CsvFormat(sheet="notes"))["a"].to_pylist() == [1]
-    error = refused(one, csv_format=CsvFormat(sheet="Data"))
+    assert read_table(one, read_options=ReadOptions(sheet="notes"))["a"].to_pylist() == [1]
+    error = refused(one, read_options=ReadOptions(sheet="Data"))
     assert error.message == "the workbook has no sheet 'Data'; it has 'data', 'empty', 'notes'."
     two = write("two.xlsx", xlsx({"data": ROWS, "more": other}))
     error = refused(two)
     assert error.message == "the workbook has several sheets with data: 'data', 'more'."
     assert error.option == "sheet"
-    assert read_table(two, csv_format=CsvFormat(sheet="more")).num_rows == 1
+    assert read_table(two, read_options=ReadOptions(sheet="more")).num_rows == 1
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_sheets_that_cannot_be_used(write, rows, sentence):
 
 def test_sheets_without_a_header(write):
     path = write("t.xlsx", xlsx({"s": [[1, 2.5], [3, 4]]}))
-    table = read_table(path, csv_format=CsvFormat(header=False))
+    table = read_table(path, read_options=ReadOptions(header=False))
     assert table.to_pydict() == {"1": [1, 3], "2": [2.5, 4.0]}
 
 

@@ -84,7 +84,7 @@ def test_front_ends_come_in_by_the_door(file):
     tree = parsed(file)
     assert imported_rooms(tree) <= OPEN_TO_FRONT_ENDS
     modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not {module for module in modules if module.startswith("poscount.workflows.")}
+    assert not {module for module in modules if module.startswith("poscount.app.")}
 
 
 @pytest.mark.parametrize("folder", [f for f in FILES if f.name == "__init__.py"], ids=str)

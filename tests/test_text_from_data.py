@@ -25,7 +25,7 @@ from poscount.plotting.page import picture_element, whole_page
 from poscount.plotting.prevalences import PrevalenceDisplay
 from poscount.printable import printable, shortened
 from poscount.results.verdict import AnswerWarning
-from poscount.workflows.results import Result, write_csv
+from poscount.app.results import Result, write_csv
 from terminal import seen_on_a_terminal
 
 mpl.use("agg")

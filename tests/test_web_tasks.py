@@ -22,7 +22,7 @@ from poscount.web.tasks import (
     MethodsTask,
     SentFile,
 )
-from poscount.workflows import CsvFormat
+from poscount.app import ReadOptions
 
 SOURCE = Path(poscount.__file__).parent
 POSITIVES = SentFile("/tmp/poscount-x/1.csv", "p.csv", "positives")
@@ -31,8 +31,8 @@ ESTIMATE = EstimateTask(
     directory="/tmp/poscount-x/3",
     positives=POSITIVES,
     unlabeled=(TRAP,),
-    positives_format=CsvFormat(),
-    csv_format=CsvFormat(),
+    positives_format=ReadOptions(),
+    read_options=ReadOptions(),
     method="rcq",
     options={"bootstrap": None},
     features=None,
@@ -171,7 +171,7 @@ def test_every_option_that_an_error_names_has_words_on_the_page():
 
 
 def test_tasks_go_to_a_worker_unchanged():
-    tasks = [MethodsTask(), InspectTask(TRAP, CsvFormat(";"), Limits()), DiagnoseTask(ESTIMATE)]
+    tasks = [MethodsTask(), InspectTask(TRAP, ReadOptions(";"), Limits()), DiagnoseTask(ESTIMATE)]
     assert pickle.loads(pickle.dumps(tasks)) == tasks
 
 
@@ -205,8 +205,8 @@ def test_a_task_reads_each_file_once(reads, tmp_path, features):
         assert dict(reads) == {file.path: 1 for file in task.files}
         return outcome["done"]
 
-    content = FileContent.model_validate(done(InspectTask(positives, CsvFormat(), Limits())))
-    done(InspectTask(trap, CsvFormat(), Limits()))
+    content = FileContent.model_validate(done(InspectTask(positives, ReadOptions(), Limits())))
+    done(InspectTask(trap, ReadOptions(), Limits()))
     estimate = dataclasses.replace(
         ESTIMATE,
         directory=str(tmp_path),

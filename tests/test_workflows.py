@@ -10,7 +10,7 @@ from poscount import ExTIcE, workflows
 from poscount.datasets import example_path, load_example
 from poscount.errors import InputError
 from poscount.files import features, reading
-from poscount.workflows import CsvFormat, estimates
+from poscount.app import ReadOptions, estimates
 
 POSITIVES = str(example_path("positives.csv"))
 TRAP = str(example_path("trap.csv.gz"))
@@ -215,11 +215,11 @@ def test_the_remedy_for_decimal_commas_gives_the_right_answer(refused, tmp_path,
     positives = write_semicolons(example.positives, tmp_path / "p.csv")
     trap = write_semicolons(example.trap, tmp_path / "t.csv")
     error = refused(workflows.fit, positives, "pat", options={"random_state": 0})
-    mended = CsvFormat()._replace(**{error.option: error.value})
-    assert (error.column, error.row, mended) == ("wingbeat_hz", 0, CsvFormat(decimal=","))
-    fitted = workflows.fit(positives, "pat", options={"random_state": 0}, csv_format=mended)
+    mended = ReadOptions()._replace(**{error.option: error.value})
+    assert (error.column, error.row, mended) == ("wingbeat_hz", 0, ReadOptions(decimal=","))
+    fitted = workflows.fit(positives, "pat", options={"random_state": 0}, read_options=mended)
     assert fitted.hash_ == model.hash_
-    (found,) = workflows.quantify(fitted, [trap], csv_format=mended)
+    (found,) = workflows.quantify(fitted, [trap], read_options=mended)
     (expected,) = workflows.quantify(model, [TRAP])
     assert_same_answer(found, expected)
     error = refused(workflows.quantify, fitted, [trap])

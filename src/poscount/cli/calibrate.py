@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from poscount import workflows
+from poscount.app.outputs import check_output
 from poscount.cli.options import RandomState
 from poscount.cli.output import tell_written
 
@@ -55,7 +55,7 @@ def calibrate(
     """Learn from data whose truth is known how far RCQ or TRCQ is from it."""
     from poscount.training.making import make_calibration
 
-    workflows.check_output(output, tables or [])
+    check_output(output, tables or [])
     made = make_calibration(
         output,
         METHODS[method.value],

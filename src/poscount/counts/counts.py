@@ -5,38 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from poscount.counts.weights import UNITS, WeightSums
 from poscount.errors import FileError, InputError
-from poscount.printable import in_a_sentence, printable
 from poscount.storage import container
 
 _WEIGHTED = "weighted counts"
 # Up to it, float64 holds every whole number.
 MOST_ROWS = 2**53
-
-
-class Skipped(NamedTuple):
-    """A file that was left out, because the caller asked to skip files that cannot be counted."""
-
-    file: str
-    reason: str
-
-    @classmethod
-    def because(cls, error: InputError, file: str) -> Skipped:
-        """Make it from the error that the file had; what a terminal would obey is escaped.
-
-        Examples
-        --------
-        >>> Skipped.because(InputError("it is empty.", column="size", row=4), "trap.csv").reason
-        "column 'size', row 5: it is empty."
-        """
-        place = error.at(file=file).place_inside
-        reason = f"{place}: {error.message}" if place else error.message
-        return cls(in_a_sentence(file, 5000), in_a_sentence(reason, 1000))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +30,6 @@ class Counts:
         Number of rows counted; with weights, of those whose weight is not 0.
     model : str
         Content hash of the model that counted.
-    skipped : tuple of Skipped
-        Files that could not be counted and were left out.
     weights : WeightSums, optional
         Sums over the weights, if the rows have any. Added to weighted counts, rows without weights
         weigh 1.
@@ -74,7 +51,6 @@ class Counts:
     cells: np.ndarray
     n: int
     model: str
-    skipped: tuple[Skipped, ...] = ()
     weights: WeightSums | None = None
     parts: tuple[str, ...] = ()
 
@@ -88,7 +64,7 @@ class Counts:
                 "would count twice: leave them out. Count different samples that happen to have "
                 "equal counts in one go."
             )
-        skipped, parts = self.skipped + other.skipped, self.parts + other.parts
+        parts = self.parts + other.parts
         if self.n + other.n > MOST_ROWS:
             raise InputError(
                 f"These counts add up to {self.n + other.n:.1e} rows, and sums are exact only up "
@@ -96,12 +72,12 @@ class Counts:
             )
         if self.weights is None and other.weights is None:
             ours, theirs = _of_one_length(self.cells, other.cells)
-            return Counts(ours + theirs, self.n + other.n, self.model, skipped, None, parts)
+            return Counts(ours + theirs, self.n + other.n, self.model, None, parts)
         (cells, sums), (other_cells, other_sums) = self._in_units(), other._in_units()
         # The sums come first, because they refuse what would overflow.
         sums += other_sums
         ours, theirs = _of_one_length(cells, other_cells)
-        return Counts(ours + theirs, self.n + other.n, self.model, skipped, sums, parts)
+        return Counts(ours + theirs, self.n + other.n, self.model, sums, parts)
 
     def __radd__(self, other: object) -> Counts:
         # sum() starts from 0.
@@ -126,9 +102,8 @@ class Counts:
                 "These counts cannot be subtracted: a cell would fall below zero, so the second "
                 "counts are not part of the first."
             )
-        skipped = tuple(file for file in self.skipped if file not in other.skipped)
         parts = tuple(part for part in self.parts if part not in other.parts)
-        return Counts(cells, n, self.model, skipped, sums, parts)
+        return Counts(cells, n, self.model, sums, parts)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -136,7 +111,6 @@ class Counts:
         return (
             self.model == other.model
             and self.n == other.n
-            and self.skipped == other.skipped
             and self.weights == other.weights
             and np.array_equal(self.cells, other.cells)
         )
@@ -169,7 +143,7 @@ class Counts:
         problem = self._problem()
         if problem:
             raise InputError(f"These counts cannot be saved: {problem}.", file=str(path))
-        meta: dict[str, Any] = {"n": self.n, "model": self.model, "skipped": self.skipped}
+        meta: dict[str, Any] = {"n": self.n, "model": self.model}
         kind = "counts"
         if self.weights is not None:
             # A kind of its own, which versions that know no weights refuse.
@@ -187,17 +161,16 @@ class Counts:
         weighted = meta.pop("kind") == _WEIGHTED
         del meta["version"]
         weights = WeightSums.from_meta(meta.pop("weights", None)) if weighted else None
-        skipped, parts = meta.pop("skipped", []), meta.pop("parts", [])
+        parts = meta.pop("parts", [])
         problem = ""
         if meta.keys() != {"n", "model"} or arrays.keys() != {"cells"}:
             problem = "something is missing, or does not belong there"
         elif weighted and weights is None:
             problem = "the sums of its weights are impossible"
-        elif not _is_list_of_pairs(skipped) or not _is_list_of_text(parts):
-            problem = "what it says about its files is not that"
+        elif not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            problem = "its parts are not content ids"
         else:
-            files = tuple(Skipped(*pair) for pair in skipped)
-            counts = cls(arrays["cells"], meta["n"], meta["model"], files, weights, tuple(parts))
+            counts = cls(arrays["cells"], meta["n"], meta["model"], weights, tuple(parts))
             problem = counts._problem()
         if problem:
             kind = _WEIGHTED if weighted else "counts"
@@ -221,8 +194,6 @@ class Counts:
         model = self.model
         if type(model) is not str or len(model) > 64 or not model.isprintable():
             return "it does not say which model has counted"
-        if not all(printable(text) == text for pair in self.skipped for text in pair):
-            return "the name of a file that was left out holds control characters"
         if len(set(self.parts)) < len(self.parts) or any(len(part) != 64 for part in self.parts):
             return "its parts are not content ids"
         return ""
@@ -249,16 +220,6 @@ def _of_one_length(*parts: np.ndarray) -> list[np.ndarray]:
     return [np.pad(part, (0, longest - len(part))) for part in parts]
 
 
-def _is_list_of_text(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-def _is_list_of_pairs(value: object) -> bool:
-    return isinstance(value, list) and all(
-        _is_list_of_text(pair) and len(pair) == 2 for pair in value
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class GroupedCounts:
     """The counts of many groups in one matrix.
@@ -275,8 +236,6 @@ class GroupedCounts:
         Rows per group; with weights, those whose weight is not 0.
     model : str
         Content hash of the model that counted.
-    skipped : tuple of Skipped
-        Files that could not be counted and were left out.
     weights : list of WeightSums, optional
         Sums over the weights of each group, if the rows have any.
 
@@ -294,7 +253,6 @@ class GroupedCounts:
     cells: np.ndarray
     n: np.ndarray
     model: str
-    skipped: tuple[Skipped, ...] = ()
     weights: list[WeightSums] | None = None
 
     def __len__(self) -> int:
@@ -304,7 +262,7 @@ class GroupedCounts:
         """Yield pairs of a group and its counts."""
         weights = [None] * len(self) if self.weights is None else self.weights
         for key, cells, n, sums in zip(self.keys, self.cells, self.n, weights, strict=True):
-            yield key, Counts(cells, int(n), self.model, self.skipped, sums)
+            yield key, Counts(cells, int(n), self.model, sums)
 
     def __add__(self, other: GroupedCounts) -> GroupedCounts:
         if not isinstance(other, GroupedCounts):
@@ -315,8 +273,8 @@ class GroupedCounts:
         if not isinstance(other, GroupedCounts):
             return NotImplemented
         return (
-            (self.by, self.keys, self.model, self.skipped, self.weights)
-            == (other.by, other.keys, other.model, other.skipped, other.weights)
+            (self.by, self.keys, self.model, self.weights)
+            == (other.by, other.keys, other.model, other.weights)
             and np.array_equal(self.cells, other.cells)
             and np.array_equal(self.n, other.n)
         )
@@ -336,7 +294,6 @@ class GroupedCounts:
                 "These counts belong to different models or groupings: count all of them with the "
                 "same fitted model and the same grouping columns."
             )
-        skipped = tuple(file for part in parts for file in part.skipped)
         rows: list[Any]
         if all(part.keys == first.keys for part in parts):
             keys, rows = first.keys, [slice(None)] * len(parts)
@@ -353,7 +310,7 @@ class GroupedCounts:
         for part, at in zip(parts, rows, strict=True):
             cells[at] += part.cells
             n[at] += part.n
-        return cls(first.by, keys, cells, n, first.model, skipped, weights)
+        return cls(first.by, keys, cells, n, first.model, weights)
 
     def in_order(self) -> GroupedCounts:
         """Sort the groups by their keys, as `count_by` does: missing values come last."""
@@ -371,9 +328,7 @@ class GroupedCounts:
         """The groups in these places, in this order."""
         keys = [self.keys[i] for i in chosen]
         weights = None if self.weights is None else [self.weights[i] for i in chosen]
-        return GroupedCounts(
-            self.by, keys, self.cells[chosen], self.n[chosen], self.model, self.skipped, weights
-        )
+        return GroupedCounts(self.by, keys, self.cells[chosen], self.n[chosen], self.model, weights)
 
     def _in_units(self) -> GroupedCounts:
         """The same with weights; rows without weights weigh 1."""

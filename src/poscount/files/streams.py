@@ -39,12 +39,6 @@ def source_name(path: str) -> str:
     return "standard input" if path == "-" else path
 
 
-def begins_with_object(path: str) -> bool:
-    """Whether the text of an open stream, standard input, begins like JSON lines."""
-    raw: Any = sys.stdin.buffer
-    return path == "-" and raw.peek(1)[:1] == b"{"
-
-
 def archive_member(path: str) -> str:
     """Name of the one file in a zip archive.
 
@@ -112,8 +106,6 @@ class Utf8Stream:
         Of the bytes; a byte-order mark is surer.
     block_bytes : int
         How much is read at a time.
-    live : bool
-        Whether pieces are handed out as they arrive, however small.
     """
 
     def __init__(
@@ -122,11 +114,8 @@ class Utf8Stream:
         source: str,
         encoding: str | None = None,
         block_bytes: int = _BLOCK_BYTES,
-        live: bool = False,
     ) -> None:
-        self.source, self.block_bytes = source, block_bytes
-        # Not every stream can hand out less than was asked for.
-        self._take = getattr(stream, "read1", stream.read) if live else stream.read
+        self.stream, self.source, self.block_bytes = stream, source, block_bytes
         self.decoder: Any = None
         # Lines that have been decoded, to name the one that cannot be.
         self.line = 1
@@ -186,7 +175,7 @@ class Utf8Stream:
 
     def _read(self) -> bytes:
         try:
-            return self._take(self.block_bytes)
+            return self.stream.read(self.block_bytes)
         except _DAMAGED as error:
             raise _damaged(self.source) from error
         except Exception as error:

@@ -7,33 +7,23 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from poscount import registry
+from poscount.app.data_files import DataFiles, ProgressFactory
+from poscount.app.estimates import ScorePicture, quantify, quantify_with_scores
+from poscount.app.fitting import fit, is_reusable
+from poscount.app.results import Result, draw, write_csv
 from poscount.datasets import example_path
 from poscount.errors import InputError
+from poscount.files.arrow import OnProgress
+from poscount.storage.writer import replacing, write_whole
 from poscount.web.answers import answer_of
 from poscount.web.report import write_report
 from poscount.web.schemas import Download, UsedFile
 from poscount.web.tasks import EstimateTask, ReportStep
-from poscount.workflows import (
-    OnProgress,
-    Result,
-    ScorePicture,
-    Watch,
-    draw,
-    fit,
-    fit_targets,
-    is_reusable,
-    quantify,
-    quantify_with_scores,
-    replacing,
-    write_csv,
-    write_whole,
-)
 
 _MOST_DRAWN = 300
 # Rows in the picture of scores.
@@ -47,8 +37,7 @@ _TRIED = 4
 def make_estimate(task: EstimateTask, report_step: ReportStep) -> None:
     """Fit the method, estimate all groups, and write the answer into the folder of the task."""
     report_step(f"learning from {task.positives.name}", None)
-    positives: list[Any] = []
-    model = _fitted(task, positives.append)
+    model, positives = _fitted(task)
     _check_replicates(task, model, report_step)
     if not is_reusable(model):
         report_step(f"looking at {_files(task)} of unlabeled rows", None)
@@ -60,31 +49,19 @@ def make_estimate(task: EstimateTask, report_step: ReportStep) -> None:
 
 
 def _results(
-    task: EstimateTask, model: Any, positives: list[Any], report_step: ReportStep
+    task: EstimateTask, model: Any, positives: Any, report_step: ReportStep
 ) -> tuple[list[Result], ScorePicture | None]:
     """The result of every group; of a single answer also the scores, from the same reading."""
-    paths, watch = [file.path for file in task.unlabeled], _watch(task, report_step)
-    if positives and not task.by and not task.by_file:
-        result, scores = quantify_with_scores(
-            model,
-            positives[0],
-            paths,
-            most_rows=_MOST_SCORED,
-            csv_format=task.csv_format,
-            watch=watch,
-        )
-        return [result], scores
-    results = quantify(
-        model,
-        paths,
-        by=task.by,
-        by_file=task.by_file,
-        # The other cores are for others, and every thread would take up memory.
+    # The other cores are for others, and every thread would take up memory.
+    data = DataFiles(
+        [file.path for file in task.unlabeled],
+        task.read_options,
         n_jobs=1,
-        csv_format=task.csv_format,
-        watch=watch,
+        progress=_progress(task, report_step),
     )
-    return results, None
+    if not task.by and not task.by_file:
+        return quantify_with_scores(model, positives, data, most_rows=_MOST_SCORED)
+    return quantify(model, data, by=task.by, by_file=task.by_file), None
 
 
 def _check_replicates(task: EstimateTask, model: Any, report_step: ReportStep) -> None:
@@ -93,27 +70,21 @@ def _check_replicates(task: EstimateTask, model: Any, report_step: ReportStep) -
     A replicate is made from half of the rows, so that the estimate itself and `_TRIED` replicates
     take as long as `_TRIED / 2 + 1` estimates, or `_TRIED + 2` replicates.
     """
-    replicates = task.options["bootstrap"]
+    replicates = task.options["n_resamples"]
     if replicates is None or replicates <= _FEW_REPLICATES:
         return
     report_step("finding out how long the replicates take", None)
 
     def seconds(tried: int | None) -> float:
-        model.set_params(bootstrap=tried)
+        model.set_params(n_resamples=tried)
         began = time.perf_counter()
-        quantify(
-            model,
-            [file.path for file in task.unlabeled],
-            by=task.by,
-            by_file=task.by_file,
-            n_jobs=1,
-            csv_format=task.csv_format,
-        )
+        data = DataFiles([file.path for file in task.unlabeled], task.read_options, n_jobs=1)
+        quantify(model, data, by=task.by, by_file=task.by_file)
         return time.perf_counter() - began
 
     seconds(None)  # the first time something may have to be compiled
     each = seconds(_TRIED) / (_TRIED + 2)
-    model.set_params(bootstrap=replicates)
+    model.set_params(n_resamples=replicates)
     if replicates * each > task.seconds:
         most = int(task.seconds / each)
         raise InputError(
@@ -136,21 +107,15 @@ def _spoken(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
-def _fitted(task: EstimateTask, keep_rows: Callable[[Any], None]) -> Any:
-    features = None if task.features is None else list(task.features)
-    reading: dict[str, Any] = {"features": features, "csv_format": task.positives_format}
-    if task.target_column is None:
-        return fit(
-            task.positives.path, task.method, options=task.options, keep_rows=keep_rows, **reading
-        )
-    if task.method != registry.DEFAULT_METHOD:
-        raise InputError(
-            "Several targets are counted by RCQ's regions: choose RCQ.", option="method"
-        )
-    options = {name: task.options[name] for name in ("confidence", "random_state")}
-    return fit_targets(
-        [task.positives.path], target_column=task.target_column, options=options, **reading
+def _fitted(task: EstimateTask) -> tuple[Any, Any]:
+    model, positives, _ = fit(
+        [DataFiles([task.positives.path], task.positives_format)],
+        task.method,
+        options=task.options,
+        target_column=task.target_column,
+        features=None if task.features is None else list(task.features),
     )
+    return model, positives
 
 
 def _files(task: EstimateTask) -> str:
@@ -158,19 +123,19 @@ def _files(task: EstimateTask) -> str:
     return task.unlabeled[0].name if n == 1 else f"{n} files"
 
 
-def _watch(task: EstimateTask, report_step: ReportStep) -> Watch:
+def _progress(task: EstimateTask, report_step: ReportStep) -> ProgressFactory:
     """Tell how far the counting is: of one file after the other, or of all together."""
     parts = [file.name for file in task.unlabeled] if task.by_file else [_files(task)]
     numbers = itertools.count()
 
     @contextmanager
-    def watch(title: str) -> Iterator[OnProgress]:
+    def progress(title: str) -> Iterator[OnProgress]:
         number = next(numbers)
         step = f"counting {parts[number]}"
         report_step(step, number / len(parts))
         yield lambda done, total: report_step(step, (number + done / total) / len(parts))
 
-    return watch
+    return progress
 
 
 def _under_sent_names(task: EstimateTask, results: Sequence[Result]) -> list[Result]:
@@ -196,7 +161,7 @@ def _write(
         open(path, "w", newline="", encoding="utf-8") as file,
     ):
         # People open a download in a spreadsheet; the command line writes the exact values.
-        write_csv(results, file, for_spreadsheet=True)
+        write_csv([result.line(for_spreadsheet=True) for result in results], file)
     no_model = None
     try:
         model.save(folder / Download.model)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from poscount.files.read_options import ReadOptions
 from poscount.web.refusals import RefusedError
 from poscount.web.sessions import Upload
-from poscount.workflows import CsvFormat
 
 ROLES = ("positives", "unlabeled", "reference")
 # Fields of the form; for an empty one the default is used.
@@ -29,7 +29,7 @@ _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 _TRUTH = {"true": True, "false": False}
 
 
-def read_fields(fields: dict[str, str]) -> tuple[str, CsvFormat]:
+def read_fields(fields: dict[str, str]) -> tuple[str, ReadOptions]:
     """Read the fields that come with a file: its role, and how it is written.
 
     Examples
@@ -47,7 +47,7 @@ def read_fields(fields: dict[str, str]) -> tuple[str, CsvFormat]:
         raise RefusedError(
             422, "The form needs a field role: positives, unlabeled or reference.", "role"
         )
-    return fields["role"], CsvFormat(
+    return fields["role"], ReadOptions(
         delimiter=fields.get("delimiter") or None,
         decimal=fields.get("decimal", "."),
         header=_TRUTH[fields.get("header", "true")],
@@ -79,14 +79,16 @@ def _units(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(units)
 
 
-def common_settings(uploads: Sequence[Upload]) -> CsvFormat:
+def common_settings(uploads: Sequence[Upload]) -> ReadOptions:
     """Give the settings by which all of these files are read, or refuse files that differ.
 
     A setting that means nothing for a file, such as the delimiter of a workbook, may differ.
     """
     settings: dict[str, Any] = {}
-    for name in CsvFormat._fields:
-        values = {getattr(upload.csv_format, name) for upload in uploads if _matters(name, upload)}
+    for name in ReadOptions._fields:
+        values = {
+            getattr(upload.read_options, name) for upload in uploads if _matters(name, upload)
+        }
         if len(values) > 1:
             raise RefusedError(
                 422,
@@ -96,7 +98,7 @@ def common_settings(uploads: Sequence[Upload]) -> CsvFormat:
             )
         if values:
             settings[name] = values.pop()
-    return CsvFormat(**settings)
+    return ReadOptions(**settings)
 
 
 def _matters(setting: str, upload: Upload) -> bool:

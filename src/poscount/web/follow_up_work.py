@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from poscount import registry
+from poscount.app.data_files import DataFiles
+from poscount.app.follow_ups import compare, diagnose, trend
+from poscount.app.rows import ListedRows, audit, settle
 from poscount.results.prevalence import Prevalence
 from poscount.web import reproduction_code
 from poscount.web.refusals import remedy
@@ -20,7 +23,6 @@ from poscount.web.tasks import (
     SettleTask,
     TrendTask,
 )
-from poscount.workflows import ListedRows, audit, compare, diagnose, settle, trend
 
 # Of intervals by labels, for which the page says how many labels they need.
 _WANTED_WIDTHS = (0.1, 0.05)
@@ -32,16 +34,13 @@ _FEWEST_ROWS = 10_000
 def check_assumptions(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]:
     """Check the assumptions of an estimate by its model file, and write the report."""
     folder = Path(task.directory)
-    report_step("reading the rows again", None)
+    report_step("checking the assumptions", None)
     model = registry.load(folder / Download.model)
     diagnosis, n_used, n_rows = diagnose(
         model,
-        [file.path for file in task.unlabeled],
-        positives=task.positives.path,
-        positives_format=task.positives_format,
+        DataFiles([file.path for file in task.unlabeled], task.read_options),
+        positives=DataFiles([task.positives.path], task.positives_format),
         most_rows=max(_FEWEST_ROWS, _MOST_VALUES // len(model.feature_names_in_)),
-        csv_format=task.csv_format,
-        on_read=lambda: report_step("checking the assumptions", None),
     )
     diagnosis.to_html(folder / Download.diagnosis)
     rows = f"all {n_rows:,} unlabeled rows together"
@@ -64,9 +63,10 @@ def check_assumptions(task: EstimateTask, report_step: ReportStep) -> dict[str, 
     }
 
 
-def _model_and_files(task: FollowUp) -> tuple[Any, list[str]]:
+def _model_and_files(task: FollowUp) -> tuple[Any, DataFiles]:
     model = registry.load(Path(task.estimate.directory) / Download.model)
-    return model, [file.path for file in task.estimate.unlabeled]
+    files = [file.path for file in task.estimate.unlabeled]
+    return model, DataFiles(files, task.estimate.read_options, n_jobs=1)
 
 
 def find_trend(task: TrendTask, report_step: ReportStep) -> dict[str, Any]:
@@ -79,8 +79,6 @@ def find_trend(task: TrendTask, report_step: ReportStep) -> dict[str, Any]:
         task.by,
         baseline=task.baseline or None,
         smooth=task.smooth,
-        n_jobs=1,
-        csv_format=task.estimate.csv_format,
     )
     return found.to_dict()
 
@@ -89,14 +87,8 @@ def compare_with_reference(task: CompareTask, report_step: ReportStep) -> dict[s
     """Compare the files of an estimate with another sample."""
     report_step("counting both samples", None)
     model, files = _model_and_files(task)
-    found = compare(
-        model,
-        files,
-        [task.reference.path],
-        n_jobs=1,
-        csv_format=task.estimate.csv_format,
-        reference_format=task.reference_format,
-    )
+    reference = DataFiles([task.reference.path], task.reference_format, n_jobs=1)
+    found = compare(model, files, reference)
     names = " and ".join(file.name for file in task.estimate.unlabeled), task.reference.name
     return {
         "difference": found.difference,
@@ -122,7 +114,7 @@ def choose_rows(task: AuditTask, report_step: ReportStep) -> dict[str, Any]:
 def _audited(task: AuditTask, report_step: ReportStep) -> ListedRows:
     report_step("choosing rows to label", None)
     model, files = _model_and_files(task)
-    chosen = audit(model, files, task.n, random_state=0, csv_format=task.estimate.csv_format)
+    chosen = audit(model, files, task.n, random_state=0)
     names = {file.path: file.name for file in task.estimate.unlabeled}
     return chosen.with_file_names(names)
 
@@ -133,6 +125,6 @@ def settle_labels(task: SettleTask, report_step: ReportStep) -> dict[str, Any]:
     report_step("reading the labels", None)
     model, files = _model_and_files(task)
     labels = {row: "yes" if positive else "no" for row, positive in task.labels.items()}
-    settled = settle(model, files, chosen.with_labels(labels), csv_format=task.estimate.csv_format)
+    settled = settle(model, files, chosen.with_labels(labels))
     widths = {f"{width:g}": settled.labels_needed(width) for width in _WANTED_WIDTHS}
     return {**settled.to_dict(), "labels_needed": widths}

@@ -5,10 +5,10 @@ The positives decide what a column is. Whatever is wrong is said here, before an
 
 from __future__ import annotations
 
+from poscount.app.results import RESERVED
 from poscount.errors import ask_about_similar, join_names
 from poscount.web.schemas import ColumnInfo, ColumnMatch, Grouping
 from poscount.web.sessions import Session, Upload
-from poscount.workflows import RESERVED
 
 _LONGEST_VALUE = 30
 MOST_TARGETS = 20

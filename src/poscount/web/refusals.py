@@ -192,7 +192,7 @@ def refusal_of(failure: Mapping[str, Any], task: Task) -> RefusedError:
         other = remedy(error.otherwise, error.value)
         advice = f"{advice[:-1]}, or {other[:1].lower()}{other[1:]}"
     sheets = failure.get("choices", ())
-    return RefusedError(422, error.told(advice), field, sheets, mends_of(error))
+    return RefusedError(422, error.rendered(advice), field, sheets, mends_of(error))
 
 
 def size(n_bytes: float) -> str:

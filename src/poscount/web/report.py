@@ -7,9 +7,10 @@ from html import escape
 from pathlib import Path
 
 from poscount import __version__
+from poscount.plotting.page import picture_element, whole_page
+from poscount.storage.writer import write_whole
 from poscount.web import schemas
 from poscount.web.answers import interval_text, percent
-from poscount.workflows import picture_element, whole_page, write_whole
 
 _CSS = """
 body { max-width: 60rem; } .big { font-size: 1.3rem; } .wide { overflow-x: auto; }

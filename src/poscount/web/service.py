@@ -10,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 
 from poscount import registry
+from poscount.files.read_options import ReadOptions
 from poscount.web import schemas
 from poscount.web.clients import Clients
 from poscount.web.cost import is_long
@@ -32,7 +33,6 @@ from poscount.web.tasks import (
     MethodsTask,
     TrendTask,
 )
-from poscount.workflows import CsvFormat
 
 _EXAMPLE = (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled"))
 _SWEEP_SECONDS = 15.0
@@ -89,8 +89,8 @@ class Service:
                     file.write(data)
 
                 form = await receive(request, write, self.limits, self._too_large())
-            role, csv_format = read_fields(form.fields)
-            upload = self.sessions.new_upload(session, form.file_name or "", role, csv_format)
+            role, read_options = read_fields(form.fields)
+            upload = self.sessions.new_upload(session, form.file_name or "", role, read_options)
             upload.settings = without_role(form.fields)
             _check_open(session)
             incoming.rename(upload.path)
@@ -109,8 +109,8 @@ class Service:
     ) -> None:
         """Read a file again with other settings; it stays as it was if that fails."""
         await self._make_way(session)
-        _, csv_format = read_fields({**fields, "role": upload.role})
-        again = replace(upload, csv_format=csv_format, settings=without_role(fields))
+        _, read_options = read_fields({**fields, "role": upload.role})
+        again = replace(upload, read_options=read_options, settings=without_role(fields))
         with session.receiving():
             await self._inspect(session, again)
         session.example = session.example and upload.role == "reference"
@@ -127,7 +127,7 @@ class Service:
         session.example = True
 
     async def _copy_example(self, session: Session, name: str, role: str) -> None:
-        upload = self.sessions.new_upload(session, name, role, CsvFormat())
+        upload = self.sessions.new_upload(session, name, role, ReadOptions())
         await self._inspect(session, upload, example=name)
         upload.size = upload.path.stat().st_size
         self.sessions.take(session, upload.size)
@@ -150,14 +150,14 @@ class Service:
         if not unlabeled:
             raise RefusedError(422, "There is no file of unlabeled rows yet; add one.", "unlabeled")
         self._check_request(session, wanted)
-        positives_format, csv_format = _formats(positives[0], unlabeled)
+        positives_format, read_options = _formats(positives[0], unlabeled)
         directory = session.directory / secrets.token_hex(8)
         task = EstimateTask(
             directory=str(directory),
             positives=positives[0].sent,
             unlabeled=tuple(upload.sent for upload in unlabeled),
             positives_format=positives_format,
-            csv_format=csv_format,
+            read_options=read_options,
             method=wanted.method or registry.DEFAULT_METHOD,
             options={
                 "scorer": wanted.scorer,
@@ -245,7 +245,7 @@ class Service:
         reference = next(iter(session.of_role("reference")), None)
         if reference is None:
             raise RefusedError(422, "There is no reference yet; add a file of it.", "reference")
-        task = CompareTask(estimate.task, reference.sent, reference.csv_format)
+        task = CompareTask(estimate.task, reference.sent, reference.read_options)
         return self.start_follow_up(session, estimate, "comparison", task)
 
     def start_follow_up(
@@ -317,7 +317,7 @@ class Service:
     async def _inspect(
         self, session: Session, upload: Upload, *, example: str | None = None
     ) -> None:
-        task = InspectTask(upload.sent, upload.csv_format, self.limits, example)
+        task = InspectTask(upload.sent, upload.read_options, self.limits, example)
         job = session.reading[upload.name] = self.inspections.submit(task, session.owner)
         try:
             content = await _outcome(job)
@@ -372,15 +372,15 @@ def _check_open(session: Session) -> None:
         raise RefusedError(404, "The session was closed while a file was coming in.")
 
 
-def _formats(positives: Upload, unlabeled: list[Upload]) -> tuple[CsvFormat, CsvFormat]:
+def _formats(positives: Upload, unlabeled: list[Upload]) -> tuple[ReadOptions, ReadOptions]:
     """How the positives are read, and the other files: in the same way if that is possible."""
-    csv_format = common_settings(unlabeled)
+    read_options = common_settings(unlabeled)
     try:
-        csv_format = common_settings([positives, *unlabeled])
+        read_options = common_settings([positives, *unlabeled])
     except RefusedError:
         # For instance, they are in two sheets of one workbook.
-        return positives.csv_format, csv_format
-    return csv_format, csv_format
+        return positives.read_options, read_options
+    return read_options, read_options
 
 
 async def _ended(job: Job) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from poscount.files.read_options import ReadOptions
 from poscount.web.fair_queue import Owner
 from poscount.web.jobs import Job
 from poscount.web.limits import Limits
@@ -19,7 +20,6 @@ from poscount.web.refusals import RefusedError, size
 from poscount.web.schemas import EstimateRequest, FileContent
 from poscount.web.server_directory import ServerDirectory
 from poscount.web.tasks import EstimateTask, SentFile
-from poscount.workflows import CsvFormat
 
 _PACKED = (".gz", ".zst", ".zip", "")
 _TEXT = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
@@ -43,7 +43,7 @@ class Upload:
     name: str
     role: str
     path: Path
-    csv_format: CsvFormat
+    read_options: ReadOptions
     settings: dict[str, str] = field(default_factory=dict)
     size: int = 0
     content: FileContent = field(default_factory=FileContent)
@@ -51,7 +51,7 @@ class Upload:
     @property
     def label(self) -> str:
         """What it is called beside other files, which may be other sheets of the same workbook."""
-        sheet = self.csv_format.sheet
+        sheet = self.read_options.sheet
         return self.name if sheet is None else f"{self.name} (sheet {sheet})"
 
     @property
@@ -211,7 +211,9 @@ class Sessions:
         if not self.disk[client]:
             del self.disk[client]
 
-    def new_upload(self, session: Session, name: str, role: str, csv_format: CsvFormat) -> Upload:
+    def new_upload(
+        self, session: Session, name: str, role: str, read_options: ReadOptions
+    ) -> Upload:
         """Give a new file its place; what the client calls it is only shown, never a path."""
         shown = _shown_name(name)
         suffix = next((end for end in _SUFFIXES if shown.lower().endswith(end)), None)
@@ -226,11 +228,11 @@ class Sessions:
         taken = {
             upload.name
             for upload in session.uploads.values()
-            if upload.csv_format.sheet == csv_format.sheet
+            if upload.read_options.sheet == read_options.sheet
         }
         identifier = secrets.token_hex(8)
         path = session.directory / f"{identifier}{suffix}"
-        return Upload(identifier, _untaken(shown, suffix, taken), role, path, csv_format)
+        return Upload(identifier, _untaken(shown, suffix, taken), role, path, read_options)
 
     def remove_upload(self, session: Session, upload: Upload) -> None:
         """Delete a file."""

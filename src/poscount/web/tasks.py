@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from poscount import registry
+from poscount.files.read_options import ReadOptions
 from poscount.web.limits import Limits
-from poscount.workflows import CsvFormat
 
 # The page does not offer these: their time grows faster than the number of rows, or is seconds even
 # for a small sample.
@@ -50,14 +50,14 @@ class InspectTask:
     Attributes
     ----------
     file : SentFile
-    csv_format : CsvFormat
+    read_options : ReadOptions
     limits : Limits
     example : str, optional
         File of the embedded example to copy to `file` first.
     """
 
     file: SentFile
-    csv_format: CsvFormat
+    read_options: ReadOptions
     limits: Limits
     example: str | None = None
 
@@ -77,7 +77,7 @@ class EstimateTask:
         Where to write the results.
     positives : SentFile
     unlabeled : tuple of SentFile
-    positives_format, csv_format : CsvFormat
+    positives_format, read_options : ReadOptions
         How the positives are written, and how the unlabeled files are.
     method : str
     options : dict
@@ -104,8 +104,8 @@ class EstimateTask:
     directory: str
     positives: SentFile
     unlabeled: tuple[SentFile, ...]
-    positives_format: CsvFormat
-    csv_format: CsvFormat
+    positives_format: ReadOptions
+    read_options: ReadOptions
     method: str
     options: dict[str, Any]
     features: tuple[str, ...] | None
@@ -167,12 +167,12 @@ class CompareTask(FollowUp):
     ----------
     reference : SentFile
         The other sample.
-    reference_format : CsvFormat
+    reference_format : ReadOptions
         How it is written.
     """
 
     reference: SentFile
-    reference_format: CsvFormat
+    reference_format: ReadOptions
 
     @property
     def files(self) -> tuple[SentFile, ...]:

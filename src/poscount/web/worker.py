@@ -17,6 +17,8 @@ import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
 
 from poscount import registry
+from poscount.app.fitting import fewest_positives, is_reusable
+from poscount.app.inspection import FileLimits, inspect_file, sheet_names
 from poscount.datasets import example_path
 from poscount.errors import InputError
 from poscount.web.estimate_work import make_estimate
@@ -39,13 +41,6 @@ from poscount.web.tasks import (
     SettleTask,
     Task,
     TrendTask,
-)
-from poscount.workflows import (
-    FileLimits,
-    fewest_positives,
-    inspect_file,
-    is_reusable,
-    sheet_names,
 )
 
 # No window, whatever the machine has.
@@ -131,12 +126,12 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
             path,
             positives=task.file.role == "positives",
             limits=FileLimits(limits.rows, limits.columns, limits.unpacked_bytes, limits.groups),
-            csv_format=task.csv_format,
+            read_options=task.read_options,
             progress=lambda done, total: report_step("reading", done / total if total else None),
         )
     except UnicodeError as error:
         # Python has encodings that are not meant for files, such as idna, with errors of their own.
-        sentence = f"it cannot be read with the encoding {task.csv_format.encoding!r}."
+        sentence = f"it cannot be read with the encoding {task.read_options.encoding!r}."
         raise InputError(sentence, file=path, option="encoding") from error
     columns = [
         {

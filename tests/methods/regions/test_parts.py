@@ -16,7 +16,7 @@ from poscount.base.counting import BatchCounter
 from poscount.engines import count
 from poscount.engines.batches import BatchSource, count_sources
 from poscount.files import csv as csv_module
-from poscount.files.csv_format import CsvFormat
+from poscount.files.read_options import ReadOptions
 from poscount.files.reading import read_batches, read_parts
 
 ANY_FIXTURE = [HealthCheck.function_scoped_fixture]
@@ -92,7 +92,7 @@ def test_both_ways_read_the_same_or_say_the_same(
     monkeypatch.setattr(csv_module, "_BLOCK_BYTES", block)
     options = {
         "numeric": ["a", "c"],
-        "csv_format": CsvFormat(delimiter=";", decimal=decimal, na=na),
+        "read_options": ReadOptions(delimiter=";", decimal=decimal, na=na),
     }
     assert outcome(path, **options) == carefully(path, **options)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from poscount.auditing.batches import Batch, Source
+from poscount.app.data_files import DataFiles
 from poscount.auditing.drawing import draw
 from poscount.auditing.label_table import (
     FILE,
@@ -22,15 +22,11 @@ from poscount.auditing.settlement import Settlement
 from poscount.auditing.settling import settle_drawn
 from poscount.base.quantifier import Quantifier
 from poscount.data.validation import as_frame_with_names
-from poscount.engines.count_files import BytesRead
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
-from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
-from poscount.files.features import model_columns
-from poscount.files.reading import expand, read_batches, read_table
+from poscount.files.reading import read_table
 from poscount.seeds import RandomState, seed_of
 from poscount.storage.writer import csv_writer, write_whole
-from poscount.workflows.estimates import COUNTS_SUFFIX, Watch, unwatched
 
 
 class ListedRows(NamedTuple):
@@ -53,12 +49,10 @@ class ListedRows(NamedTuple):
 
     def with_file_names(self, names: Mapping[str, str]) -> ListedRows:
         """The same rows, whose files are called otherwise."""
-        at = self.table.column_names.index(FILE)
         files = [names.get(file, file) for file in self.table[FILE].to_pylist()]
-        column = pyarrow().array(files, pyarrow().string())
-        return self._replace(table=self.table.set_column(at, FILE, column))
+        return self._with_texts(FILE, files)
 
-    def with_labels(self, labels: Mapping[str, str | bool | None]) -> ListedRows:
+    def with_labels(self, labels: Mapping[str, str]) -> ListedRows:
         """The same rows with labels, given by the values of their column audit_id.
 
         Examples
@@ -72,11 +66,12 @@ class ListedRows(NamedTuple):
         for row in labels:
             if row not in ids:
                 raise InputError(f"{row!r} is none of the rows to be labelled.", column=ID)
-        given = [labels.get(row) for row in ids]
-        texts = [None if label is None else str(label) for label in given]
-        at = self.table.column_names.index(LABEL)
+        return self._with_texts(LABEL, [labels.get(row) for row in ids])
+
+    def _with_texts(self, name: str, texts: list[str | None]) -> ListedRows:
+        at = self.table.column_names.index(name)
         column = pyarrow().array(texts, pyarrow().string())
-        return self._replace(table=self.table.set_column(at, LABEL, column))
+        return self._replace(table=self.table.set_column(at, name, column))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a CSV file, completely or not at all."""
@@ -85,13 +80,11 @@ class ListedRows(NamedTuple):
 
 def audit(
     model: Quantifier,
-    paths: Sequence[str],
+    data: DataFiles,
     n: int = 100,
     *,
     random_state: RandomState = 0,
     labelled: str | None = None,
-    csv_format: CsvFormat = DEFAULT_CSV,
-    watch: Watch = unwatched,
 ) -> ListedRows:
     """Choose rows of files to be labelled, in two passes over them.
 
@@ -99,16 +92,12 @@ def audit(
     ----------
     model : Quantifier
         A reusable one.
-    paths : sequence of str
-        Files of rows, globs or directories.
+    data : DataFiles
+        Each pass has a progress of its own.
     n, random_state
         As in `poscount.audit`.
     labelled : str, optional
         An earlier file of the same model, rows and seed, whose labels are filled in.
-    csv_format : CsvFormat
-        How the files of rows are written.
-    watch : callable
-        As in `quantify`; each pass has a progress of its own.
 
     Returns
     -------
@@ -116,7 +105,7 @@ def audit(
         The column "label" is empty, or has earlier labels; `poscount.audit` describes the others.
     """
     seed = seed_of(random_state)
-    source = _source(model, paths, (), csv_format, watch)
+    source = data.batches(model)
     earlier = {}
     if labelled is not None:
         try:
@@ -128,37 +117,23 @@ def audit(
     return ListedRows(table.to_native(), drawn.prevalence.n_unlabeled)
 
 
-def settle(
-    model: Quantifier,
-    paths: Sequence[str],
-    labelled: str | ListedRows,
-    *,
-    csv_format: CsvFormat = DEFAULT_CSV,
-    watch: Watch = unwatched,
-) -> Settlement:
+def settle(model: Quantifier, data: DataFiles, labelled: str | ListedRows) -> Settlement:
     """Turn labels of rows of files into a prevalence.
 
     Parameters
     ----------
     model : Quantifier
         The one that the rows were drawn with.
-    paths : sequence of str
+    data : DataFiles
         The files that they were drawn from.
     labelled : str or ListedRows
         A CSV or Excel file with labels, or what `audit` returned, with labels.
-    csv_format, watch
-        As in `audit`.
-
-    Returns
-    -------
-    Settlement
-        `Settlement.to_dict` has what JSON takes.
     """
-    source = _source(model, paths, (), csv_format, watch)
-    name = labelled if isinstance(labelled, str) else None
-    frame = (
-        _read_labels(labelled) if isinstance(labelled, str) else as_frame_with_names(labelled.table)
-    )
+    source = data.batches(model)
+    if isinstance(labelled, str):
+        name, frame = labelled, _read_labels(labelled)
+    else:
+        name, frame = None, as_frame_with_names(labelled.table)
     try:
         table = read_label_table(frame, model)
     except InputError as error:
@@ -172,17 +147,10 @@ def settle(
 
 
 def likely_positives(
-    model: Quantifier,
-    paths: Sequence[str],
-    top: int = 200,
-    *,
-    by: Sequence[str] = (),
-    csv_format: CsvFormat = DEFAULT_CSV,
-    watch: Watch = unwatched,
+    model: Quantifier, data: DataFiles, top: int = 200, *, by: Sequence[str] = ()
 ) -> ListedRows:
     """List the rows of files that are most likely positive, as `poscount.likely_positives` does."""
-    source = _source(model, paths, by, csv_format, watch)
-    table = likely_rows(model, source, top, by)
+    table = likely_rows(model, data.batches(model, by), top, by)
     return ListedRows(table.to_native(), len(table))
 
 
@@ -212,42 +180,3 @@ def _plain(value: Any) -> Any:
 def _read_labels(path: str) -> Any:
     # Everything as text, because a spreadsheet may have changed the type of a column.
     return as_frame_with_names(read_table(path, numeric=()))
-
-
-def _source(
-    model: Quantifier,
-    paths: Sequence[str],
-    by: Sequence[str],
-    csv_format: CsvFormat,
-    watch: Watch,
-) -> Source:
-    """All rows of files with all their columns, as often as they are asked for."""
-    files = expand(paths)
-    # Without names of columns there is nothing to look for in files.
-    model_columns(model)
-    for file in files:
-        if file == "-":
-            raise InputError(
-                "rows are read twice, but standard input only once: save it to a file.", file=file
-            )
-        if file.endswith(COUNTS_SUFFIX):
-            raise InputError("a counts file has no rows; give the data instead.", file=file)
-
-    def batches() -> Iterator[Batch]:
-        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        with watch(f"{files[0]}{more}") as progress:
-            read_so_far = BytesRead(files, progress)
-            for file in files:
-                row = 0
-                for batch in read_batches(
-                    file,
-                    numeric=model.numeric_features_,
-                    by=by,
-                    csv_format=csv_format,
-                    progress=read_so_far.progress_of(file),
-                ):
-                    yield Batch(as_frame_with_names(batch), file, row)
-                    row += batch.num_rows
-                read_so_far.finish(file)
-
-    return batches

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from poscount.results.prevalence import Prevalence
-from poscount.results.tables import SharedWarning, in_words, shared_warnings
 from poscount.storage.writer import csv_writer, write_whole
 
 if TYPE_CHECKING:
     from poscount.change import Trend
+    from poscount.results.prevalence import Prevalence
+    from poscount.results.tables import SharedWarning
 
 # What the target of a result is called among the columns of its group.
 TARGET = "target"
 # Columns of the result, whose names a grouping column cannot have.
 RESERVED = (
-    *("prevalence", "interval", "low", "high", "level", "count", "n_labeled", "n_unlabeled"),
-    *("label_frequency", "joint_prior", "method", "verdict", "warnings", "seed", "kinds"),
-    *("total_weight", "effective_rows", "negatives"),
+    "prevalence",
+    "interval",
+    "low",
+    "high",
+    "level",
+    "count",
+    "n_labeled",
+    "n_unlabeled",
+    "label_frequency",
+    "joint_prior",
+    "method",
+    "verdict",
+    "warnings",
+    "seed",
+    "kinds",
+    "total_weight",
+    "effective_rows",
+    "negatives",
 )
 
 # How text begins that spreadsheets take for a formula, or skip to find one; the last four are the
@@ -67,50 +82,50 @@ class Result(NamedTuple):
 
     def record(self) -> dict[str, Any]:
         """Everything about it, in types that JSON has, except for the values of the group."""
-        more = {"kinds": self.kinds, "negatives": self.negatives}
-        told = {name: shares for name, shares in more.items() if shares}
-        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **told}
+        parts = {"kinds": self.kinds, "negatives": self.negatives}
+        counted_apart = {name: shares for name, shares in parts.items() if shares}
+        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **counted_apart}
+
+    def line(self, *, for_spreadsheet: bool = False) -> dict[str, Any]:
+        """What a table of results has of it.
+
+        Parameters
+        ----------
+        for_spreadsheet : bool
+            Whether to put an apostrophe before text of the group that a spreadsheet would take for
+            a formula. It is no longer exact then.
+        """
+        p, group = self.prevalence, self.group
+        if for_spreadsheet:
+            group = {formula_as_text(name): formula_as_text(group[name]) for name in group}
+        ends = p.interval or ("", "")
+        return {
+            **group,
+            "prevalence": p,
+            **dict(zip(("low", "high"), ends, strict=True)),
+            "level": p.interval.level if p.interval else "",
+            "count": p.count,
+            "n_unlabeled": p.n_unlabeled,
+            "n_labeled": p.n_labeled,
+            "method": p.method,
+            "verdict": p.verdict.grade,
+            "warnings": self.codes,
+            "seed": self.seed,
+        }
 
 
 def warnings_of(results: Iterable[Result]) -> list[SharedWarning[Result]]:
     """Collect the warnings of results, each code once, in the words of its worst case."""
+    from poscount.results.tables import shared_warnings
+
     return shared_warnings((result, result.prevalence) for result in results)
 
 
-def where_warned(shared: SharedWarning[Result]) -> str:
-    """Name the groups that a warning is about, and the one that it is worst for.
-
-    Returns
-    -------
-    str
-        Empty if there are no groups.
-    """
-    labels = ["/".join(result.values) for result in shared.of]
-    which = in_words("/".join(shared.worst.values), labels)
-    return f"{'/'.join(shared.worst.group)} {which}" if shared.worst.group else ""
-
-
-def write_csv(results: Sequence[Result], file: IO[str], *, for_spreadsheet: bool = False) -> None:
-    """Write a header, and one line for each result.
-
-    Parameters
-    ----------
-    results : sequence of Result
-    file : text file
-    for_spreadsheet : bool
-        Whether to put an apostrophe before text that a spreadsheet would take for a formula. The
-        values of groups are no longer exact then.
-    """
-    written = formula_as_text if for_spreadsheet else _unchanged
+def write_csv(lines: Sequence[Mapping[str, Any]], file: IO[str]) -> None:
+    """Write lines that have the same keys, under a header."""
     writer = csv_writer(file)
-    heads = ["prevalence", "low", "high", "level", "count", "n_unlabeled", "n_labeled", "method"]
-    writer.writerow([*map(written, results[0].group), *heads, "verdict", "warnings", "seed"])
-    for result in results:
-        group, p = result
-        ends = (p.interval.low, p.interval.high, p.interval.level) if p.interval else ("", "", "")
-        numbers = [p, *ends, p.count, p.n_unlabeled, p.n_labeled, p.method]
-        grade = p.verdict.grade
-        writer.writerow([*map(written, group.values()), *numbers, grade, result.codes, result.seed])
+    writer.writerow(list(lines[0]))
+    writer.writerows(line.values() for line in lines)
 
 
 def formula_as_text(value: Any) -> Any:
@@ -123,10 +138,6 @@ def formula_as_text(value: Any) -> Any:
     """
     if isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value):
         return f"'{value}"
-    return value
-
-
-def _unchanged(value: Any) -> Any:
     return value
 
 
@@ -148,8 +159,32 @@ def draw(
     dpi : int
         Resolution of pictures that are made of pixels.
     """
-    figure = (_draw_targets if results[0].target else _draw_prevalences)(results, truth)
-    save_picture(figure, *paths, dpi=dpi)
+    from poscount.plotting.prevalences import PrevalenceDisplay, group_label
+    from poscount.plotting.target_shares import TargetSharesDisplay
+    from poscount.results.target_shares import TargetShares
+
+    first = results[0]
+    by = [name for name in first.group if name != TARGET or first.target is None]
+    labels = [group_label(result.group[name] for name in by) or "sample" for result in results]
+    drawn: Any
+    if first.target is None:
+        drawn = PrevalenceDisplay.from_predictions(
+            [result.prevalence for result in results],
+            labels,
+            truth=truth,
+            xlabel=", ".join(by),
+            title=f"{PrevalenceDisplay.title}, {first.prevalence.method}",
+        )
+    else:
+        n = len({result.target for result in results})
+        groups = (results[i : i + n] for i in range(0, len(results), n))
+        drawn = TargetSharesDisplay.from_predictions(
+            [TargetShares({str(r.target): r.prevalence for r in group}) for group in groups],
+            labels[::n],
+            xlabel=", ".join(by),
+            title=f"{TargetSharesDisplay.title}, {first.prevalence.method}",
+        )
+    save_picture(drawn.figure_, *paths, dpi=dpi)
 
 
 def draw_trend(trend: Trend, *paths: str | os.PathLike[str], dpi: int = 150) -> None:
@@ -166,32 +201,3 @@ def save_picture(figure: Any, *paths: str | os.PathLike[str], dpi: int) -> None:
     for path in paths:
         write_whole(path, picture(figure, picture_format(path), dpi))
     pyplot().close(figure)
-
-
-def _draw_prevalences(results: Sequence[Result], truth: Sequence[float] | None) -> Any:
-    from poscount.plotting.prevalences import PrevalenceDisplay, group_label
-
-    return PrevalenceDisplay.from_predictions(
-        [result.prevalence for result in results],
-        [group_label(result.group.values()) or "sample" for result in results],
-        truth=truth,
-        xlabel=", ".join(results[0].group),
-        title=f"{PrevalenceDisplay.title}, {results[0].prevalence.method}",
-    ).figure_
-
-
-def _draw_targets(results: Sequence[Result], truth: Sequence[float] | None) -> Any:
-    from poscount.plotting.prevalences import group_label
-    from poscount.plotting.target_shares import TargetSharesDisplay
-    from poscount.results.target_shares import TargetShares
-
-    labels = [group_label(list(result.group.values())[:-1]) or "sample" for result in results]
-    n_targets = len({result.target for result in results})
-    groups = (results[i : i + n_targets] for i in range(0, len(results), n_targets))
-    answers = [TargetShares({str(r.target): r.prevalence for r in group}) for group in groups]
-    return TargetSharesDisplay.from_predictions(
-        answers,
-        labels[::n_targets],
-        xlabel=", ".join(list(results[0].group)[:-1]),
-        title=f"{TargetSharesDisplay.title}, {results[0].prevalence.method}",
-    ).figure_

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from poscount.errors import InputError
 
 _THOUSANDS = (",", ".", " ", "'", "_")
 
 
-class CsvFormat(NamedTuple):
+class ReadOptions(NamedTuple):
     """How files are written.
 
     `delimiter`, `header` and `encoding` are for CSV files (`encoding` for JSON lines too, and
@@ -53,7 +54,7 @@ class CsvFormat(NamedTuple):
     sheet: str | None = None
     day_first: bool | None = None
 
-    def checked(self, path: str) -> CsvFormat:
+    def checked(self, path: str) -> ReadOptions:
         """Check the settings, and set the delimiter if the extension of a file gives it."""
         delimiter, decimal, thousands = self.delimiter, self.decimal, self.thousands
         if delimiter is None and re.search(r"\.tsv(\.gz|\.zst|\.zip)?$", path.lower()):
@@ -97,4 +98,18 @@ class CsvFormat(NamedTuple):
             ) from None
 
 
-DEFAULT_CSV = CsvFormat()
+DEFAULT_OPTIONS = ReadOptions()
+
+
+def read_options(
+    *, units: Mapping[str, str] | None = None, na: str | Sequence[str] = (), **others: Any
+) -> ReadOptions:
+    """`ReadOptions` with a mapping from columns to units, and with one sign or a list of signs.
+
+    Examples
+    --------
+    >>> read_options(units={"weight": "g"}, na="-", decimal=",").units
+    (('weight', 'g'),)
+    """
+    signs = (na,) if isinstance(na, str) else tuple(na)
+    return ReadOptions(units=tuple((units or {}).items()), na=signs, **others)
