@@ -57,7 +57,7 @@ def check_assumptions(task: EstimateTask, report_step: ReportStep) -> dict[str, 
                 "title": missing.title,
                 "reason": f"{missing.reason} {remedy(missing.option)}".rstrip(),
             }
-            for missing in diagnosis.unchecked
+            for missing in diagnosis.skipped
         ],
         "command": reproduction_code.diagnose_command(task),
     }

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 from answers import assert_same_answer
 from poscount import InputError
@@ -177,14 +176,12 @@ def test_times_out_of_order_or_missing(counting, sample, bad):
         assert (caught.value.column, caught.value.row) == ("t", 3)
 
 
-def test_bad_rows_have_their_number_in_the_stream(pat, positives, sample):
-    strict = clone(pat).set_params(missing="error").fit(positives)
-    for model, value in ((pat, np.inf), (strict, np.nan)):
-        spoilt = sample.copy()
-        spoilt[250, 1] = value
-        with pytest.raises(InputError) as caught:
-            list(windows(model, np.array_split(spoilt, 7), size=100))
-        assert (caught.value.row, caught.value.column) == (250, "1")
+def test_bad_rows_have_their_number_in_the_stream(pat, sample):
+    spoilt = sample.copy()
+    spoilt[250, 1] = np.inf
+    with pytest.raises(InputError) as caught:
+        list(windows(pat, np.array_split(spoilt, 7), size=100))
+    assert (caught.value.row, caught.value.column) == (250, "1")
 
 
 def test_gaps_are_counted_in_their_window(pat, sample):

@@ -219,14 +219,11 @@ def test_periods_in_files(named_pat, dated, tmp_path, kind, by, engine):
 
 
 @pytest.mark.parametrize("by", BY, ids=str)
-def test_periods_in_duckdb(named_pat, dated, tmp_path, by):
+def test_periods_in_duckdb(named_pat, dated, by):
     duckdb = pytest.importorskip("duckdb")
-    expected = named_pat.count_by(dated, by)
-    pq.write_table(dated, tmp_path / "x.parquet")
-    assert count(named_pat, tmp_path, by=by, engine="duckdb") == expected
     with duckdb.connect() as connection:
         connection.register("dated", dated)
-        assert count(named_pat, (connection, "FROM dated"), by=by) == expected
+        assert count(named_pat, (connection, "FROM dated"), by=by) == named_pat.count_by(dated, by)
 
 
 def test_a_column_with_the_name_of_a_period_wins(named_pat, dated, tmp_path):

@@ -1,7 +1,6 @@
 """Counting on Spark: one local session with two workers, because starting it takes long."""
 
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sklearn.base import clone
 
 import poscount
 from poscount import PAT, RCQ, InputError
@@ -143,22 +141,16 @@ def test_no_rows(named_pat, frame, trap):
     assert len(count(named_pat, nothing, by="night")) == 0
 
 
-def test_errors_are_one_sentence(named_pat, spark, frame, trap):
-    strict = clone(named_pat).set_params(missing="error", text="error")
-    strict.fit(trap.select(["a", "b", "c"]))
+def test_errors_are_one_sentence(named_pat, spark, frame):
     with pytest.raises(InputError, match="the Spark data frame: column 'b'"):
         count(named_pat, frame.drop("b"))
-    rows = pd.DataFrame({"a": [1.0] * 9, "b": [2.0] * 8 + [np.nan], "c": [3.0] * 9, "g": ["x"] * 9})
+    rows = pd.DataFrame({"a": [1.0] * 9, "b": [2.0] * 8 + [np.inf], "c": [3.0] * 9, "g": ["x"] * 9})
     spoilt = spark.createDataFrame(rows).coalesce(1)
     for by in (None, "g"):
         with pytest.raises(InputError) as caught:
-            count(strict, spoilt, by=by)
-        assert str(caught.value).startswith("partition 0: column 'b', row 9: NaN or a missing")
-    assert count(named_pat, spoilt) == named_pat.count(rows)
-    assert count(named_pat, spoilt, by="g") == named_pat.count_by(rows, "g")
+            count(named_pat, spoilt, by=by)
+        assert str(caught.value).startswith("partition 0: column 'b', row 9: infinity")
     words = frame.withColumn("a", frame["a"].cast("string"))
-    with pytest.raises(InputError, match="it holds String, not numbers"):
-        count(strict, words)
     with pytest.raises(InputError, match="'a': it holds words here, but held numbers"):
         count(named_pat, words)
 
@@ -174,15 +166,6 @@ def test_files_on_workers(named_pat, spark, trap, tmp_path):
         Path(path).write_bytes(b"PAR1")
     with pytest.raises(InputError, match=r"broken 0\.parquet: this is not Parquet"):
         count(named_pat, tmp_path, engine="spark", by="site")
-    counts = count(named_pat, tmp_path, engine="spark", on_error="skip")
-    # In the order of the files, whichever worker had them.
-    assert [skipped.file for skipped in counts.skipped] == broken
-    assert counts == count(named_pat, tmp_path, on_error="skip")
-    grouped = count(named_pat, tmp_path, engine="spark", on_error="skip", by="site")
-    assert grouped == count(named_pat, tmp_path, on_error="skip", by="site")
-    with pytest.raises(InputError, match="None of the 5 file") as caught:
-        count(named_pat, broken, engine="spark", on_error="skip", by="site")
-    assert caught.value.file == broken[0]
 
 
 def test_a_worker_with_another_version_says_so(named_pat, frame, monkeypatch):
@@ -198,9 +181,7 @@ def test_a_worker_with_another_version_says_so(named_pat, frame, monkeypatch):
 def test_a_worker_without_poscount_says_so(named_pat, tmp_path):
     from pyspark import cloudpickle
 
-    columns = {"cell": "int64", "n": "int64"}
-    counter = BatchCounter(named_pat, "g")
-    task = spark_engine._task("count_partition", columns, counter, list("abcg"), groups=[3])
+    task = spark_engine._task("count_partition", BatchCounter(named_pat, "g"), list("abcg"))
     (tmp_path / "task").write_bytes(cloudpickle.dumps(task))
     script = f"""
         import pickle, sys
@@ -210,19 +191,13 @@ def test_a_worker_without_poscount_says_so(named_pat, tmp_path):
         task = pickle.loads(open({str(tmp_path / "task")!r}, "rb").read())
         batch = pa.RecordBatch.from_pydict({{"a": [1.0], "b": [1.0], "c": [1.0], "g": ["x"]}})
         (told,) = task(iter([batch]))
-        assert told.schema.names == ["by0", "cell", "n", "problem"], told.schema
+        assert told.schema.names == ["counts", "problem"], told.schema
         print(pickle.loads(told["problem"][0].as_py()))
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"install poscount {poscount.__version__} on every worker." in done.stdout
-
-
-def test_only_the_small_model_is_shipped(named_pat, frame):
-    plan = count(named_pat, frame, explain=True)
-    assert f"the model has {len(pickle.dumps(named_pat))} bytes" in plan
-    assert len(pickle.dumps(named_pat)) < 100_000
 
 
 def test_ten_thousand_groups(named_pat, spark, trap):
