@@ -1,4 +1,4 @@
-"""Audits of files: by the command line, and through `workflows` as the page does."""
+"""Audits of files: by the command line, and as the page does."""
 
 import csv
 import io
@@ -10,7 +10,9 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from poscount import InputError, load, workflows
+from poscount import InputError, load
+from poscount.app.data_files import DataFiles
+from poscount.app.rows import audit, settle
 from workbooks import xlsx
 
 N = 1200
@@ -196,19 +198,19 @@ def test_likely_rows_of_files(tmp_path, files, poscount_, refused):
 
 
 def test_the_page_sends_labels_back(files):
-    model, trap = load(files[0]), [str(files[1])]
-    to_label = workflows.audit(model, trap, 80, random_state=3)
+    model, trap = load(files[0]), DataFiles([str(files[1])])
+    to_label = audit(model, trap, 80, random_state=3)
     record = json.loads(json.dumps(to_label.record()))
     at = {name: i for i, name in enumerate(record["columns"])}
     given = {
         row[at["audit_id"]]: "yes" if int(row[at["number"]]) < 400 else "no"
         for row in record["rows"]
     }
-    settled = workflows.settle(model, trap, to_label.with_labels(given))
+    settled = settle(model, trap, to_label.with_labels(given))
     assert settled.n_labelled == 80
     assert 400 / N in settled.prevalence.interval
     assert record["n_rows"] == N
     with pytest.raises(InputError, match="'r0' is none of the rows"):
         to_label.with_labels({"r0": "yes"})
     with pytest.raises(InputError, match="'perhaps' is not a label"):
-        workflows.settle(model, trap, to_label.with_labels(dict.fromkeys(given, "perhaps")))
+        settle(model, trap, to_label.with_labels(dict.fromkeys(given, "perhaps")))

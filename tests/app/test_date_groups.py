@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poscount.app.inspection import DateGroups
 from poscount.data.grouping import periods, times_in_text
-from poscount.app.date_groups import DateGroups
 
 DAYS = ["day", "week", "month", "year"]
 

@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from poscount.app import inspection
+from poscount.app.inspection import FileLimits, inspect_file
 from poscount.errors import InputError
 from poscount.files import reading
-from poscount.files.read_options import ReadOptions
 from poscount.files.features import choose_features
-from poscount.app import FileLimits, inspect_file, inspection
+from poscount.files.read_options import ReadOptions
 from workbooks import xlsx
 
 LIMITS = FileLimits(rows=1000, columns=10, unpacked_bytes=100_000, groups=5)

@@ -154,7 +154,8 @@ def test_decimal_comma_and_no_header(poscount_, refused, trap, tmp_path):
     assert outcome.status == 0
     named = registry.load(tmp_path / "bare.poscount")
     assert list(named.feature_names_in_) == [str(i) for i in range(1, 9)]
-    assert np.array_equal(named.edges_, reference().edges_)
+    numbered = trap.select(positives.column_names).rename_columns(list(named.feature_names_in_))
+    assert float(named.quantify(numbered)) == float(reference().quantify(trap))
 
 
 def test_a_million_rows(poscount_, model, trap, tmp_path):
@@ -176,7 +177,7 @@ def nights(trap, tmp_path):
     return tmp_path / "nights"
 
 
-@pytest.mark.parametrize("engine", ["auto", "duckdb", "dask"])
+@pytest.mark.parametrize("engine", ["auto", "dask"])
 def test_engines_give_the_same_answers(poscount_, model, nights, engine):
     if engine != "auto":
         pytest.importorskip(engine)
@@ -185,14 +186,11 @@ def test_engines_give_the_same_answers(poscount_, model, nights, engine):
     assert poscount_("quantify", model, nights, *options).results() == expected
 
 
-def test_skipped_files_are_in_the_answer(poscount_, refused, model, nights):
+def test_a_broken_file_is_named(refused, model, nights):
     broken = nights / "night=x" / "broken.parquet"
     broken.parent.mkdir()
     broken.write_bytes(b"PAR1")
     assert refused("quantify", model, nights).startswith(f"poscount: {broken}: this is not Parquet")
-    outcome = poscount_("quantify", model, nights, "--on-error", "skip")
-    assert "skipped-files: 1 file(s) could not be counted" in outcome.out
-    assert str(broken) in outcome.out
 
 
 def test_engines_are_for_reusable_methods(poscount_, refused, tmp_path):
@@ -331,7 +329,7 @@ def test_bootstrap_gives_an_interval(poscount_, refused, few_rows):
     (result,) = poscount_(*arguments, "--confidence", 0.8, "--format", "json").results()
     assert result["interval"]["low"] < result["prevalence"] < result["interval"]["high"]
     assert result["interval"]["level"] == 0.8
-    assert "no use for bootstrap. Leave --bootstrap out." in refused(
+    assert "has an interval of its own. Leave --bootstrap out." in refused(
         "estimate", POSITIVES, few_rows, "--method", "pat", "--bootstrap", 5
     )
 
@@ -414,32 +412,22 @@ def test_a_bad_cell_is_named(refused, model, tmp_path, command, change, parts):
 
 
 @pytest.mark.parametrize("cell", ["", "nan", "NA"])
-def test_a_missing_value_is_a_value_or_an_error_on_request(poscount_, refused, tmp_path, cell):
+def test_a_missing_value_is_a_value(poscount_, tmp_path, cell):
     lines = Path(POSITIVES).read_text().splitlines()
     lines[3] = ",".join([cell, *lines[3].split(",")[1:]])
     path = tmp_path / "gap.csv"
     path.write_text("\n".join(lines))
-    strict, output = ("--missing", "error"), ("-o", tmp_path / "m.poscount")
-    sentence = f"{path}: column 'wingbeat_hz', row 3: NaN or a missing value, which the model was"
-    assert sentence in refused("fit", path, *output, *strict)
-    assert sentence in refused("estimate", path, TRAP, *strict)
-    assert poscount_("fit", POSITIVES, *output, *strict).status == 0
-    assert sentence in refused("quantify", tmp_path / "m.poscount", path)
-    assert poscount_("fit", path, *output).status == 0
+    assert poscount_("fit", path, "-o", tmp_path / "m.poscount").status == 0
     model = registry.load(tmp_path / "m.poscount")
     assert model.columns_["wingbeat_hz"].missing == 1 / model.n_labeled_
     assert poscount_("quantify", tmp_path / "m.poscount", path).status == 0
 
 
-def test_words_are_categories_or_an_error_on_request(poscount_, refused, tmp_path):
+def test_words_are_categories(poscount_, tmp_path):
     positives = load_example("pyarrow").positives
     words = pa.array(["wet" if i % 3 else "dry" for i in range(len(positives))])
     path = write_csv(tmp_path / "words.csv", positives.append_column("weather", words))
-    output = ("-o", tmp_path / "m.poscount")
-    for command in (("fit", path, *output), ("estimate", path, path)):
-        sentence = refused(*command, "--text", "error")
-        assert f"{path}: column 'weather': it holds String, not numbers" in sentence
-    assert poscount_("fit", path, *output).status == 0
+    assert poscount_("fit", path, "-o", tmp_path / "m.poscount").status == 0
     weather = registry.load(tmp_path / "m.poscount").columns_["weather"]
     assert (weather.kind, weather.categories) == ("category", ("dry", "wet"))
 
@@ -453,7 +441,7 @@ def test_missing_things_are_named(refused, poscount_, model, tmp_path, trap):
     assert "column 'colour'" in refused("fit", POSITIVES, "-o", "m", "--features", "colour")
     assert "nowhere.csv" in refused("quantify", model, tmp_path / "nowhere.csv")
     assert "nowhere.poscount" in refused("quantify", tmp_path / "nowhere.poscount", TRAP)
-    assert "no method 'patt'; the methods are odin, pat" in refused(
+    assert "no method 'patt'; the methods are minimum, odin, pat" in refused(
         "estimate", POSITIVES, TRAP, "--method", "patt"
     )
     assert "the scorers are mahalanobis" in refused(
@@ -572,10 +560,11 @@ def test_diagnose_with_a_reference(poscount_, model):
     ).results()
     codes = {finding["code"]: finding["severity"] for finding in content["findings"]}
     assert codes["second-sample"] == "ok"
-    assert "dedpul-disagrees" in {record["code"] for record in content["unchecked"]}
+    assert "dedpul-disagrees" in {record["code"] for record in content["skipped"]}
 
 
 def test_diagnose_refuses_in_one_sentence(refused, model, tmp_path):
+    (tmp_path / "a.counts").write_bytes(b"x")
     assert "not only at counts" in refused("diagnose", model, tmp_path / "a.counts")
     assert "no such file" in refused("diagnose", model, tmp_path / "a.csv")
     sentence = refused("diagnose", model, TRAP, "--positives", TRAP)

@@ -1,22 +1,19 @@
 """What the commands print for people, and what --output writes."""
 
 import csv
-import gzip
 import io
-import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from poscount import PAT, RCQ, Prevalence
-from poscount.cli.output import of_results
+from poscount.app.results import Result
+from poscount.cli.output import emit_results
 from poscount.cli.tables import bars, print_table
 from poscount.datasets import example_path, load_example
 from poscount.results.verdict import AnswerWarning
-from poscount.app import Result
 from terminal import seen_on_a_terminal
 
 POSITIVES = str(example_path("positives.csv"))
@@ -136,7 +133,7 @@ def test_warnings_name_their_groups(capsys):
         p = Prevalence(0.5, n_labeled=9, n_unlabeled=9, method="PAT", warnings=[caution])
         return Result({"night": night, "trap": "north"}, p)
 
-    of_results([result("mon", 1.0), result(None, 3.0)]).show()
+    emit_results([result("mon", 1.0), result(None, 3.0)], "table", None, None)
     (line,) = (line for line in capsys.readouterr().out.splitlines() if "warning for" in line)
     assert line == (
         "warning for night/trap mon/north, missing/north (worst: missing/north), few-rows: Only "
@@ -155,14 +152,11 @@ def commands(model, tmp_path):
         "trend": ("trend", model, TRAP, "--by", "night"),
         "plan": ("plan", "--error", "0.02"),
         "show": ("show", model),
-        "datasets": ("datasets", "list"),
         "settle": ("settle", model, TRAP, labelled),
     }
 
 
-@pytest.mark.parametrize(
-    "name", ["quantify", "estimate", "trend", "plan", "show", "datasets", "settle"]
-)
+@pytest.mark.parametrize("name", ["quantify", "estimate", "trend", "plan", "show", "settle"])
 def test_output_is_what_format_prints(poscount_, refused, model, tmp_path, name):
     command = commands(model, tmp_path)[name]
     if name == "settle":
@@ -211,51 +205,3 @@ def test_findings_are_written_in_three_formats(poscount_, refused, tmp_path):
         else:
             assert text == outcome.out
     assert "use .html, .json or .txt." in refused("diagnose", model, TRAP, "-o", tmp_path / "x.pdf")
-
-
-def test_a_watch_adds_to_its_file(poscount_, refused, model, tmp_path):
-    rows = tmp_path / "rows.csv"
-    rows.write_bytes(gzip.decompress(example_path("trap.csv.gz").read_bytes()))
-    command = ("watch", model, rows, "--rows", "1000", "--baseline", "5")
-    for kind in ("csv", "jsonl"):
-        log = tmp_path / f"windows.{kind}"
-        form = "csv" if kind == "csv" else "json"
-        outcome = poscount_(*command, "--format", form, "-o", log)
-        assert outcome.status == 0, outcome.err
-        assert log.read_text() == outcome.out
-        poscount_(*command, "-o", log)
-        body = outcome.out.partition("\n")[2] if kind == "csv" else outcome.out
-        assert log.read_text() == outcome.out + body
-    windows = [json.loads(line)["window"] for line in log.read_text().splitlines()]
-    assert windows == [*range(1, 1 + len(windows) // 2)] * 2
-    other = tmp_path / "other.csv"
-    other.write_text("a,b\n1,2\n")
-    outcome = poscount_(*command, "-o", other)
-    assert (outcome.status, "this file has other columns" in outcome.err) == (2, True)
-    assert other.read_text() == "a,b\n1,2\n"
-    assert "use .csv or .jsonl." in refused(*command, "-o", tmp_path / "x.json")
-    (tmp_path / "null.csv").symlink_to("/dev/null")
-    assert "this is a device" in refused(*command, "-o", tmp_path / "null.csv")
-
-
-# Experiments
-
-
-def test_reproduce_and_report_print_the_table(poscount_, tmp_path, monkeypatch):
-    pytest.importorskip("statsmodels")
-    monkeypatch.chdir(tmp_path)
-    outcome = poscount_(
-        *("reproduce", "1", "--datasets", "overlap-half", "--methods", "pat", "odin"),
-        *("--repetitions", "1", "--n-jobs", "1"),
-    )
-    assert outcome.status == 0, outcome.err
-    title, head, *_ = outcome.out.partition("models fitted in this run.\n")[2].splitlines()
-    assert title == "#1: mean absolute error (* the best)"
-    assert head.split()[:2] == ["method", "overlap-half"]
-    table = csv.reader(Path("poscount-report/csv/errors-1.csv").read_text().splitlines())
-    next(table)
-    for method, error, *_ in table:
-        line = next(line for line in outcome.out.splitlines() if line.startswith(f"{method} "))
-        assert line.split()[1].rstrip("*") == f"{float(error):.2f}"
-    again = poscount_("report", "poscount-results.sqlite").out
-    assert head in again.splitlines()

@@ -7,10 +7,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-
-from poscount import RCQ, MultiRCQ, workflows
-from poscount.datasets.make_example import FEATURES, record
 from test_cli import TRAP
+
+from poscount import MultiRCQ, RCQWithNegatives
+from poscount.app import estimates, fitting
+from poscount.app.data_files import DataFiles
+from poscount.datasets.make_example import FEATURES, record
 
 SPECIES = {
     "aegypti": "Aedes aegypti female",
@@ -109,7 +111,9 @@ def test_negatives(poscount_, folder, tmp_path):
     poscount_("fit", folder / "aegypti.csv", *options, "-o", path)
     (found,) = poscount_("quantify", path, TRAP, "--format", "json").results()
     kinds = {str(file): pd.read_csv(file) for file in known}
-    model = RCQ(random_state=0).fit(pd.read_csv(folder / "aegypti.csv"), negatives=kinds)
+    model = RCQWithNegatives(random_state=0).fit(
+        pd.read_csv(folder / "aegypti.csv"), negatives=kinds
+    )
     assert found["prevalence"] == float(model.quantify(pd.read_csv(TRAP)))
     assert [kind["name"] for kind in found["negatives"]] == [*sorted(kinds), "other"]
     assert "beside them" in poscount_("quantify", path, TRAP).out
@@ -157,11 +161,11 @@ def test_a_column_named_target_cannot_make_groups(refused, model, tmp_path):
 
 
 def test_the_door_for_front_ends(folder):
-    """`workflows` gives a result for each group and target."""
-    model = workflows.fit_targets(
-        [str(folder / "all.csv")], target_column="species", options={"random_state": 0}
-    )
-    assert workflows.describe_targets(model) == dict.fromkeys(sorted(SPECIES), 150)
-    results = workflows.quantify(model, [TRAP], by=["night"])
+    """There is a result for each group and target."""
+    positives = DataFiles([str(folder / "all.csv")])
+    options = {"random_state": 0}
+    model = fitting.fit([positives], target_column="species", options=options).model
+    assert fitting.describe_targets(model) == dict.fromkeys(sorted(SPECIES), 150)
+    results = estimates.quantify(model, DataFiles([TRAP]), by=["night"])
     assert [result.target for result in results[:4]] == [*sorted(SPECIES), "other"]
     assert results[0].group == {"night": "2026-01-12", "target": "aegypti"}

@@ -11,13 +11,14 @@ import pytest
 import typer.main
 
 import poscount
-from poscount import workflows
+from poscount.app import estimates, fitting
+from poscount.app.data_files import DataFiles
 from poscount.cli import main
 from poscount.cli.app import app
 from poscount.cli.words import flag
 from poscount.datasets import example_path
 from poscount.errors import InputError
-from poscount.app import ReadOptions
+from poscount.files.read_options import ReadOptions
 
 POSITIVES = str(example_path("positives.csv"))
 TRAP = str(example_path("trap.csv.gz"))
@@ -54,25 +55,22 @@ def files(tmp_path_factory):
     for name, text in tables.items():
         (folder / name).write_text(text)
     for method in ("pat", "extice"):
-        model = workflows.fit(POSITIVES, method, options={"random_state": 0})
+        model = fit(POSITIVES, method, random_state=0)
         model.save(folder / f"{method}.poscount")
         if method == "pat":
-            workflows.count(model, [TRAP]).save(folder / "trap.counts")
-    forest = workflows.fit(
-        POSITIVES, "pat", options={"random_state": 0, "scorer": "isolation-forest"}
-    )
+            DataFiles([TRAP]).count(model).save(folder / "trap.counts")
+    forest = fit(POSITIVES, "pat", random_state=0, scorer="isolation-forest")
     forest.save(folder / "forest.poscount")
     return folder
 
 
 def fit(path, method="pat", read_options=None, **options):
-    return workflows.fit(str(path), method, options=options, read_options=read_options or ReadOptions())
+    positives = DataFiles([str(path)], read_options or ReadOptions())
+    return fitting.fit([positives], method, options=options).model
 
 
-def quantify(folder, model, *paths, **options):
-    return workflows.quantify(
-        poscount.load(folder / model), [str(path) for path in paths], **options
-    )
+def quantify(folder, model, path, *, by=(), **how):
+    return estimates.quantify(poscount.load(folder / model), DataFiles([str(path)], **how), by=by)
 
 
 FOREST_TYPES = "sklearn.tree._tree.Tree"
@@ -147,9 +145,9 @@ CASES = {
     ),
     "bootstrap": (
         lambda files: ("estimate", POSITIVES, TRAP, "--method", "pat", "--bootstrap", 5),
-        lambda files: fit(POSITIVES, bootstrap=5),
+        lambda files: fit(POSITIVES, n_resamples=5),
         "Leave --bootstrap out.",
-        "Leave bootstrap= out.",
+        "Leave n_resamples= out.",
     ),
     "name of a result": (
         lambda files: ("quantify", files / "pat.poscount", TRAP, "--by", "low"),
@@ -172,12 +170,6 @@ CASES = {
         "Leave --engine out.",
         "Leave engine= out.",
     ),
-    "skipping": (
-        lambda files: ("quantify", files / "extice.poscount", TRAP, "--on-error", "skip"),
-        lambda files: quantify(files, "extice.poscount", TRAP, on_error="skip"),
-        "Leave --on-error out.",
-        "Leave on_error= out.",
-    ),
     "trust": (
         lambda files: ("quantify", files / "forest.poscount", TRAP),
         lambda files: quantify(files, "forest.poscount", TRAP),
@@ -193,8 +185,8 @@ def test_the_command_line_and_python_differ_only_in_the_remedy(refused, files, c
     with pytest.raises(InputError) as caught:
         call(files)
     error = caught.value
-    assert str(error) == error.told(in_python)
-    assert refused(*words(files)) == error.told(on_command_line)
+    assert str(error) == error.rendered(in_python)
+    assert refused(*words(files)) == error.rendered(on_command_line)
     assert error.message.endswith(".")
     assert "--" not in error.message
 
@@ -227,14 +219,13 @@ def texts(node):
     return [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
 
 
-# Settings of the page's server, which no command has.
-# Of the page alone, and of `poscount.engines.windows` in Python.
-NO_FLAGS = {"limits", "time"}
+# Of the page's server, of `windows` and `ChangeDetector` in Python, and of research.
+NO_FLAGS = {"limits", "time", "run_length", "drop"}
 
 
 def test_every_option_that_an_error_names_is_one_of_a_command():
     group = typer.main.get_command(app)
-    commands = [*group.commands.values(), *group.commands["datasets"].commands.values()]
+    commands = group.commands.values()
     flags = {name for command in commands for param in command.params for name in param.opts}
     named = {
         text

@@ -238,7 +238,6 @@ def files(tmp_path_factory):
         "estimate p.csv u.csv --plot u.svg",
         "estimate p.csv u.csv --negatives p.csv -o p.csv",
         "trend m.poscount u.csv --by x -o u.csv",
-        "watch m.poscount u.csv -o u.csv",
         "diagnose m.poscount u.csv --positives p.csv -o p.csv",
         "diagnose m.poscount u.csv --reference p.csv -o p.csv",
         "calibrate p.csv -o p.csv",
@@ -262,8 +261,6 @@ def test_no_command_writes_over_its_inputs(command, files, monkeypatch, capsys):
         ("demo -o x.docx", "x.docx: its extension names no format of pictures"),
         ("quantify m.poscount u.csv --plot -", "-: its extension names no format"),
         ("quantify m.poscount u.csv -o x.xlsx", "x.xlsx: its extension names no format of this"),
-        ("reproduce 1 --datasets W -o /dev/null", "/dev/null: this is a device"),
-        ("reproduce 1 --datasets W -o -", "-: a database cannot be written to standard output"),
     ],
 )
 def test_outputs_are_refused_before_the_work(command, sentence, files, monkeypatch, capsys):
@@ -291,7 +288,6 @@ def test_a_full_disk_leaves_nothing(files, tmp_path):
     for arguments in (
         ["fit", files / "p.csv", "--method", "pat", "-o", "model"],
         ["quantify", files / "m.poscount", files / "u.csv", "--plot", "plot.png"],
-        ["reproduce", "1", "--datasets", "overlap-half", "--methods", "pat", "-o", "store"],
     ):
         done = subprocess.run(
             [sys.executable, "-m", "poscount", *map(str, arguments)],

@@ -457,7 +457,9 @@ def test_options_that_make_no_sense(write):
 
 def test_decimal_comma(write):
     path = write("trap.csv", "a;b\n3,14;x\n-1,5e3;y\n 7 ;z\n;w\n")
-    assert together(path, read_options=ReadOptions(decimal=","), numeric=["a"])["a"].to_pylist() == [
+    assert together(path, read_options=ReadOptions(decimal=","), numeric=["a"])[
+        "a"
+    ].to_pylist() == [
         3.14,
         -1500,
         7,
@@ -477,7 +479,9 @@ def test_decimal_comma(write):
 
 def test_points_are_not_taken_for_decimal_commas(write):
     caught = error(
-        write("trap.csv", "a;b\n1,5;2\n1.234;3\n"), read_options=ReadOptions(decimal=","), numeric=["a"]
+        write("trap.csv", "a;b\n1,5;2\n1.234;3\n"),
+        read_options=ReadOptions(decimal=","),
+        numeric=["a"],
     )
     assert (caught.column, caught.row) == ("a", 1)
     assert "'1.234' is not a number: it has thousands marks." in str(caught)
@@ -505,7 +509,9 @@ def test_header_of_numbers_suggests_that_there_is_none(write):
     assert (caught.option, caught.value) == ("header", False)
     got = together(path, read_options=ReadOptions(header=False), numeric=["1", "2"])
     assert got.to_pydict() == {"1": [1.5, 3.0], "2": [-2000.0, 4.0]}
-    assert together(path, read_options=ReadOptions(header=False), columns=["2"]).column_names == ["2"]
+    assert together(path, read_options=ReadOptions(header=False), columns=["2"]).column_names == [
+        "2"
+    ]
 
 
 def test_names_that_are_numbers_can_be_asked_for(write):
@@ -564,7 +570,10 @@ def test_encodings(write, small_blocks, encoding, name):
         # The byte-order mark tells it, whatever the option says.
         assert together(path, numeric=["größe"]) == got
         if encoding != "utf-8":
-            assert together(path, numeric=["größe"], read_options=ReadOptions(encoding="cp1252")) == got
+            assert (
+                together(path, numeric=["größe"], read_options=ReadOptions(encoding="cp1252"))
+                == got
+            )
 
 
 @pytest.mark.parametrize("name", ["trap.csv", "trap.jsonl"])

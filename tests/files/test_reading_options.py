@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poscount.errors import InputError
-from poscount.files.read_options import ReadOptions
 from poscount.files.features import describe_column
+from poscount.files.read_options import ReadOptions
 from poscount.files.reading import read_batches, read_table
 from poscount.files.text_numbers import infer, numbers
 from workbooks import ods, xls, xlsx
@@ -147,7 +147,9 @@ def test_mixed_units_are_named(write):
     )
     assert error.option is None
     grams = ReadOptions(units=(("size", "g"),))
-    error = refused(path, lambda path: list(read_batches(path, numeric=["size"], read_options=grams)))
+    error = refused(
+        path, lambda path: list(read_batches(path, numeric=["size"], read_options=grams))
+    )
     assert (error.row, error.option) == (1, None)
     assert error.message.endswith("it has the unit kg, but the column's unit is g.")
 

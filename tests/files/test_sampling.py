@@ -7,13 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from poscount.app.data_files import DataFiles
 from poscount.errors import InputError
-from poscount.files.reading import expand
-from poscount.files.sampling import sample_rows_from_files
+from poscount.files.reading import expand, read_batches
+from poscount.files.sampling import RowSample
 
 
 @pytest.fixture
-def rows_in(tmp_path, named_pat, trap):
+def rows_in(tmp_path, trap):
     """Draws from the trap, written as so many files; the number of the row is in the column a."""
     numbered = trap.set_column(0, "a", pa.array(np.arange(len(trap), dtype=float)))
 
@@ -24,7 +25,11 @@ def rows_in(tmp_path, named_pat, trap):
         for i, (start, end) in enumerate(itertools.pairwise(ends)):
             part = numbered.slice(start, end - start)
             pa.parquet.write_table(part, folder / f"{i}.parquet")
-        return sample_rows_from_files(named_pat, expand([str(folder)]), most, seed=seed)
+        sample = RowSample(most, seed=seed)
+        for file in expand([str(folder)]):
+            for batch in read_batches(file, columns=["a", "b", "c"]):
+                sample.add(batch)
+        return sample.rows()
 
     return draw
 
@@ -71,5 +76,5 @@ def test_types_that_differ_between_files_are_an_error(tmp_path, named_pat, trap)
     text = trap.set_column(1, "b", pa.array(["x"] * len(trap)))
     pa.parquet.write_table(text, tmp_path / "1.parquet")
     with pytest.raises(InputError, match="the same type as in the files before") as caught:
-        sample_rows_from_files(named_pat, expand([str(tmp_path)]), 10, seed=0)
+        DataFiles.matching([str(tmp_path)]).sample(named_pat, 10)
     assert caught.value.file == str(tmp_path / "1.parquet")

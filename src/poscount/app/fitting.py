@@ -15,6 +15,7 @@ from poscount.errors import InputError
 from poscount.files.features import choose_features, chosen_columns
 from poscount.files.reading import FileRows, join_tables, read_files
 from poscount.methods.bootstrap import Bootstrap
+from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.negatives import RCQWithNegatives
 from poscount.methods.regions.subclass_rcq import SubclassRCQ
@@ -145,6 +146,10 @@ def _unfitted(
         raise InputError(reasons.get(kind, alone), option="negatives", leave_out=True)
     resampling = {}
     if "n_resamples" in given and not several:
+        if not issubclass(kind, TransductiveQuantifier):
+            raise InputError(
+                f"{what} has an interval of its own.", option="n_resamples", leave_out=True
+            )
         resampling = {name: given.pop(name) for name in _RESAMPLING if name in given}
     known = kind().get_params(deep=False)
     for name in given:
