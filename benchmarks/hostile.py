@@ -50,7 +50,9 @@ import hostile_files
 import hostile_models
 import poscount
 from hostile_files import Case
-from poscount import BBE, PAT, RCQ, TRCQ, Counts, ExTIcE, Minimum, MultiRCQ, ODIn, workflows
+from poscount import BBE, PAT, RCQ, TRCQ, Counts, ExTIcE, Minimum, MultiRCQ, ODIn
+from poscount.app.data_files import DataFiles
+from poscount.app.estimates import quantify
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.errors import InputError
 from poscount.results.target_shares import TargetShares
@@ -166,7 +168,7 @@ def _calibrating(positives: Any, sample: Any) -> Callable[[Path], Any]:
 
 def _reading(model: Any) -> Callable[[Path], Any]:
     def use(path: Path) -> Any:
-        (result,) = workflows.quantify(model, [str(path)])
+        (result,) = quantify(model, DataFiles([str(path)]))
         return result.prevalence
 
     return use

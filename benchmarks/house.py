@@ -254,10 +254,10 @@ def _command_line() -> Callable[[], object]:
 def _page(folder: str) -> Callable[[], object]:
     """What the page's workers do with an uploaded file of each kind and one press of a button."""
     from poscount.datasets import load_example
+    from poscount.files.read_options import ReadOptions
     from poscount.web.limits import Limits
     from poscount.web.tasks import EstimateTask, InspectTask, SentFile
     from poscount.web.worker import run
-    from poscount.app import ReadOptions
 
     positives, unlabeled = (
         SentFile(f"{folder}/{name}", name, role)

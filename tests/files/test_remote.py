@@ -233,7 +233,6 @@ def test_values_in_paths_can_be_grouped_by(named_pat, trap, store):
     nights = pa.array(["mon", "tue"])
     rows = trap.filter(pa.compute.is_in(trap["night"], value_set=nights))
     assert count(named_pat, names, by="night") == named_pat.count_by(rows, "night")
-    assert count(named_pat, names, by="night", engine="duckdb") == named_pat.count_by(rows, "night")
 
 
 def test_progress_is_in_bytes(named_pat, folder, store):

@@ -70,7 +70,7 @@ def _check_replicates(task: EstimateTask, model: Any, report_step: ReportStep) -
     A replicate is made from half of the rows, so that the estimate itself and `_TRIED` replicates
     take as long as `_TRIED / 2 + 1` estimates, or `_TRIED + 2` replicates.
     """
-    replicates = task.options["n_resamples"]
+    replicates = task.options["bootstrap"]
     if replicates is None or replicates <= _FEW_REPLICATES:
         return
     report_step("finding out how long the replicates take", None)
@@ -111,7 +111,7 @@ def _fitted(task: EstimateTask) -> tuple[Any, Any]:
     model, positives, _ = fit(
         [DataFiles([task.positives.path], task.positives_format)],
         task.method,
-        options=task.options,
+        options={"n_resamples" if k == "bootstrap" else k: v for k, v in task.options.items()},
         target_column=task.target_column,
         features=None if task.features is None else list(task.features),
     )

@@ -180,21 +180,6 @@ def test_threads_find_what_a_plain_loop_finds(counter, sample, layout, n_jobs):
     assert threading.active_count() == threads
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=ANY_FIXTURE)
-@given(layout=layouts, n_jobs=st.sampled_from([1, 3]))
-def test_skipped_sources_leave_no_trace(counter, sample, layout, n_jobs):
-    kept = [parts for parts in layout if first_error(parts) is None]
-    rows = [sample[:n] for parts in kept for _, n, _ in parts]
-    wrong = [f"source {i}" for i, parts in enumerate(layout) if first_error(parts) is not None]
-    if not rows:
-        return
-    counts = count_sources(counter, sources(layout, sample, []), skip=True, n_jobs=n_jobs)
-    assert [one.file for one in counts.skipped] == wrong
-    assert [one.reason for one in counts.skipped] == [e for e in map(first_error, layout) if e]
-    assert counts.n == sum(map(len, rows))
-    assert (counts.cells == counter.count(np.vstack(rows)).cells).all()
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2, 4])
 def test_an_error_stops_the_reading(counter, sample, n_jobs):
     read = []

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from poscount import PAT
+from poscount.app.fitting import describe_columns
 from poscount.data.columns import Column
-from poscount.app import describe_columns
 
 
 def record(kind, missing=0.0, categories=(), rare=()):

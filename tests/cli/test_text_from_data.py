@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poscount import PAT, Interval, Prevalence, diagnose
+from poscount.app.results import Result, write_csv
 from poscount.cli import main
 from poscount.errors import InputError
 from poscount.plotting.display import plain
@@ -25,7 +26,6 @@ from poscount.plotting.page import picture_element, whole_page
 from poscount.plotting.prevalences import PrevalenceDisplay
 from poscount.printable import printable, shortened
 from poscount.results.verdict import AnswerWarning
-from poscount.app.results import Result, write_csv
 from terminal import seen_on_a_terminal
 
 mpl.use("agg")
@@ -90,7 +90,7 @@ def test_a_text_keeps_its_beginning_and_end(text, most):
 @pytest.mark.parametrize("text", [*HOSTILE.values(), "\0" * 4_000_000], ids=[*HOSTILE, "endless"])
 def test_errors_say_it_in_one_short_line(text):
     error = InputError(f"{text} is bad.", file=text, column=text, row=1, option="na", value=[text])
-    for said in (str(error), error.at(file=f"{text}.csv").told(text)):
+    for said in (str(error), error.at(file=f"{text}.csv").rendered(text)):
         assert not ACTING.search(said)
         assert "\n" not in said
         assert len(said) < 1700
@@ -209,7 +209,7 @@ def test_a_real_terminal_gets_only_the_sequences_of_the_table(tmp_path):
 
 
 def test_no_command_prints_by_itself():
-    """Lines for people go through `say` or a table, which escape; exact formats have a function."""
+    """Lines for people go through `echo` or a table, which escape; exact formats have a function."""
     source = Path(sys.modules["poscount.cli"].__file__).parent
     allowed = {"words.py": ["print"]}
     for file in source.glob("*.py"):
@@ -279,7 +279,7 @@ HARMLESS = ["north", "-0.5", "+3", "1e5", "-1.5e-7", " x", "", "2026-01-02", -0.
 def test_formulas_are_text_in_what_is_opened_in_a_spreadsheet():
     def written(*groups, **options):
         file = io.StringIO(newline="")
-        write_csv(results(*groups), file, **options)
+        write_csv([result.line(**options) for result in results(*groups)], file)
         return list(csv.reader(io.StringIO(file.getvalue(), newline="")))
 
     head, *rows = written(*FORMULAS, for_spreadsheet=True)
