@@ -222,13 +222,9 @@ def test_cells_of_any_length_give_short_errors(tmp_path, refused):
     (tmp_path / "wide.csv").write_text(",".join(f"c{j}" for j in range(5000)) + "\n1\n")
     pq.write_table(pa.table({"s" * 10_000: ["x" * 1_000_000] * 20}), tmp_path / "u.parquet")
     for name in ("nul.csv", "long.csv", "header.csv", "wide.csv", "u.parquet"):
-        for command in (
-            ["fit", tmp_path / name, "-o", tmp_path / "m"],
-            ["fit", tmp_path / name, "-o", tmp_path / "m", "--features", "none"],
-        ):
-            said = refused(*command)
-            assert len(said) < 1500, command
-            assert name in said
+        said = refused("fit", tmp_path / name, "-o", tmp_path / "m", "--features", "none")
+        assert len(said) < 1500
+        assert name in said
 
 
 def feed(path, content):

@@ -8,6 +8,7 @@ import pytest
 from import_walk import (
     FRONT_DOORS,
     SOURCE,
+    imported_modules,
     imported_rooms,
     parsed,
     room_of,

@@ -26,7 +26,7 @@ from import_walk import SOURCE, edges
 PICTURE = Path(__file__).with_name("architecture.svg")
 # From a Parquet file to a printed line. A room that comes twice does two things.
 WAY = (
-    *("cli", "workflows", "engines", "files", "counting", "scorers"),
+    *("cli", "app", "engines", "files", "counting", "scorers"),
     *("reusable", "counts", "reusable", "checks", "prevalence", "cli"),
 )
 BLUE, PALE, GREY, DARK = "#0072b2", "#e3f0f8", "#8a8a8a", "#222222"
