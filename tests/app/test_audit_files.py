@@ -179,7 +179,14 @@ def test_mistakes_are_one_sentence(tmp_path, data, files, labelled, refused):
     assert "ends in .csv" in refused("audit", *files, "-o", tmp_path / "x.xlsx")
     assert "say next to nothing" in refused("audit", *files, "-n", 3, "-o", tmp_path / "x.csv")
     assert "--random-state '0'" in refused(
-        *("audit", *files, "--random-state", 1, "--labelled", labelled, "-o", tmp_path / "x.csv")
+        "audit",
+        *files,
+        "--random-state",
+        1,
+        "--labelled",
+        labelled,
+        "-o",
+        tmp_path / "x.csv",
     )
     assert not (tmp_path / "x.csv").exists()
 

@@ -547,8 +547,15 @@ def test_diagnose_gives_json_and_a_page(poscount_, model, tmp_path, diagnosis):
     pytest.importorskip("matplotlib")
     page = tmp_path / "report.html"
     outcome = poscount_(
-        *("diagnose", model, TRAP, "--positives", POSITIVES),
-        *("--format", "json", "-o", page),
+        "diagnose",
+        model,
+        TRAP,
+        "--positives",
+        POSITIVES,
+        "--format",
+        "json",
+        "-o",
+        page,
     )
     assert outcome.results() == diagnosis.to_dict()
     assert page.read_text(encoding="utf-8") == diagnosis.to_html()
@@ -556,7 +563,13 @@ def test_diagnose_gives_json_and_a_page(poscount_, model, tmp_path, diagnosis):
 
 def test_diagnose_with_a_reference(poscount_, model):
     content = poscount_(
-        *("diagnose", model, TRAP, "--reference", TRAP, "--format", "json")
+        "diagnose",
+        model,
+        TRAP,
+        "--reference",
+        TRAP,
+        "--format",
+        "json",
     ).results()
     codes = {finding["code"]: finding["severity"] for finding in content["findings"]}
     assert codes["second-sample"] == "ok"

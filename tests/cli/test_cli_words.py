@@ -157,8 +157,11 @@ CASES = {
     ),
     "groups of counts": (
         lambda files: (
-            *("quantify", files / "pat.poscount", files / "trap.counts"),
-            *("--by", "night"),
+            "quantify",
+            files / "pat.poscount",
+            files / "trap.counts",
+            "--by",
+            "night",
         ),
         lambda files: quantify(files, "pat.poscount", files / "trap.counts", by=["night"]),
         "Leave --by out.",

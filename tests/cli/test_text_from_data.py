@@ -67,7 +67,15 @@ def test_whatever_acts_or_hides_is_escaped_and_nothing_else_is(text):
     for char in set(shown):
         assert unicodedata.category(char) not in ("Cc", "Cs", "Zl", "Zp")
         assert unicodedata.bidirectional(char) not in (
-            *("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"),
+            "LRE",
+            "RLE",
+            "LRO",
+            "RLO",
+            "PDF",
+            "LRI",
+            "RLI",
+            "FSI",
+            "PDI",
         )
     if not any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in text):
         assert shown == text
@@ -209,7 +217,7 @@ def test_a_real_terminal_gets_only_the_sequences_of_the_table(tmp_path):
 
 
 def test_no_command_prints_by_itself():
-    """Lines for people go through `echo` or a table, which escape; exact formats have a function."""
+    """Lines for people go through `echo` or a table, which escape them."""
     source = Path(sys.modules["poscount.cli"].__file__).parent
     allowed = {"words.py": ["print"]}
     for file in source.glob("*.py"):
@@ -270,8 +278,22 @@ def results(*groups):
 
 
 FORMULAS = [
-    *("=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=cmd|' /C calc'!A0"),
-    *("\uff1d1+1", '=HYPERLINK("x")', "-", "+", "-inf", "-1e", "+49 30 1", "--1"),
+    "=1+1",
+    "+1+1",
+    "-1+1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "=cmd|' /C calc'!A0",
+    "\uff1d1+1",
+    '=HYPERLINK("x")',
+    "-",
+    "+",
+    "-inf",
+    "-1e",
+    "+49 30 1",
+    "--1",
 ]
 HARMLESS = ["north", "-0.5", "+3", "1e5", "-1.5e-7", " x", "", "2026-01-02", -0.5, 3, None, True]
 

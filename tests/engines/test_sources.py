@@ -16,6 +16,7 @@ from poscount.base.counting import BatchCounter
 from poscount.engines import count
 from poscount.engines.batches import BatchSource, count_sources
 from poscount.files import csv as csv_module
+from poscount.files import streams
 from poscount.files.read_options import ReadOptions
 from poscount.files.reading import read_batches, read_parts
 
@@ -89,7 +90,7 @@ def test_both_ways_read_the_same_or_say_the_same(
     lines = ["a;b;c", *(";".join(row) for row in rows)]
     path = tmp_path / "trap.csv"
     path.write_bytes((ending.join(lines) + ending).encode())
-    monkeypatch.setattr(csv_module, "_BLOCK_BYTES", block)
+    monkeypatch.setattr(streams, "BLOCK_BYTES", block)
     options = {
         "numeric": ["a", "c"],
         "read_options": ReadOptions(delimiter=";", decimal=decimal, na=na),
@@ -106,7 +107,7 @@ def test_numbers_need_no_detour_by_text(tmp_path, monkeypatch):
         *(csv_module, "_parsed"),
         lambda block, table, numeric: kinds.append(list(numeric)) or parsed(block, table, numeric),
     )
-    monkeypatch.setattr(csv_module, "_BLOCK_BYTES", 8)
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 8)
     table = pa.Table.from_batches(read_batches(path, numeric=["a"]))
     assert table.to_pydict() == {"a": [1.5, None, None, 2.0], "b": ["x", "y", None, "z"]}
     # The first block goes the quick way; " NA" ends it for all blocks after.
@@ -242,7 +243,7 @@ def test_a_csv_file_is_parsed_by_several_threads(trap, positives, tmp_path, monk
     model = PAT(random_state=0).fit(trap.slice(0, 500), features=["a", "b", "c"])
     path = tmp_path / "trap.csv"
     pyarrow.csv.write_csv(trap, path)
-    monkeypatch.setattr(csv_module, "_BLOCK_BYTES", 4096)
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 4096)
     batch = csv_module._batch
     seen = set()
 
@@ -257,7 +258,7 @@ def test_a_csv_file_is_parsed_by_several_threads(trap, positives, tmp_path, monk
 
 
 def test_rows_of_errors_count_from_the_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_module, "_BLOCK_BYTES", 4)
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 4)
     path = tmp_path / "trap.csv"
     path.write_text("a\n1\n2\n3\nx\n")
     *good, last = read_parts(path, numeric=["a"])

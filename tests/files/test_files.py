@@ -17,7 +17,7 @@ import pytest
 
 from poscount.errors import InputError
 from poscount.files import csv as csv_module
-from poscount.files import json_lines
+from poscount.files import streams
 from poscount.files.read_options import ReadOptions
 from poscount.files.reading import expand, read_batches, read_table
 from workbooks import ods, xls, xlsx
@@ -43,8 +43,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    for module in (csv_module, json_lines):
-        monkeypatch.setattr(module, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 16)
 
 
 def stdin(monkeypatch, content: bytes) -> None:
@@ -533,7 +532,7 @@ def test_quotes_across_blocks(write, monkeypatch, text):
     expected = together(path, numeric=["a"])
     assert expected.num_rows == 16
     for size in range(1, 40):
-        monkeypatch.setattr(csv_module, "_BLOCK_BYTES", size)
+        monkeypatch.setattr(streams, "BLOCK_BYTES", size)
         assert together(path, numeric=["a"]) == expected
 
 
@@ -546,13 +545,20 @@ def test_header_that_spans_lines(write, small_blocks):
 def test_quotation_mark_left_open_loses_no_rows_silently(write, monkeypatch):
     path = write("trap.csv", 'a,b\n1,x\n2,"y\n' + "3,z\n" * 100)
     assert f"{path}: line 3 opens a quotation mark that is never closed" in str(error(path))
-    monkeypatch.setattr(csv_module, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 16)
     monkeypatch.setattr(csv_module, "LONGEST_RECORD", 64)
     assert "line 3 is too long or opens a quotation mark" in str(error(path))
 
 
 ENCODINGS = [
-    *("cp1252", "latin-1", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"),
+    "cp1252",
+    "latin-1",
+    "utf-8",
+    "utf-8-sig",
+    "utf-16",
+    "utf-16-le",
+    "utf-16-be",
+    "utf-32",
 ]
 
 

@@ -265,7 +265,7 @@ def test_a_workbook_with_the_wrong_extension(write):
 
 
 def test_keys_may_be_missing_and_come_late(write, monkeypatch):
-    monkeypatch.setattr("poscount.files.json_lines._BLOCK_BYTES", 16)
+    monkeypatch.setattr("poscount.files.streams.BLOCK_BYTES", 16)
     lines = [{"a": 1}] * 9 + [{}, {"b": "x", "a": None}, {"c": True, "a": 2.5}]
     path = write("t.jsonl", "\n\n".join(map(json.dumps, lines)))
     table = read_table(path)

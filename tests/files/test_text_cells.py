@@ -159,7 +159,9 @@ def test_dates_words_and_answers_are_not_measurements():
     kinds = {look_at_text(cells).kind: look_at_text(cells).is_measurement for cells in KINDS}
     assert len(kinds) == 13
     assert {kind for kind, measured in kinds.items() if not measured} == {
-        *("date", "words", "yes or no")
+        "date",
+        "words",
+        "yes or no",
     }
 
 

@@ -26,7 +26,6 @@ from poscount.files.streams import (
 from poscount.files.text_cells import MISSING
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-_BLOCK_BYTES = 1 << 22
 
 
 class _Block(NamedTuple):
@@ -65,7 +64,7 @@ def csv_parts(
     """
     source, size = source_name(path), size_of(path) if progress else 0
     with unpacked(path) as (stream, raw):
-        text = Utf8Stream(stream, source, read_options.encoding, _BLOCK_BYTES)
+        text = Utf8Stream(stream, source, read_options.encoding)
         blocks = _blocks(text, source)
         names, delimiter, first = _first_line(next(blocks, None), read_options, required, source)
         chosen = choose(names)

@@ -19,8 +19,6 @@ from poscount.files.streams import (
     unpacked,
 )
 
-_BLOCK_BYTES = 1 << 22
-
 
 class _Objects(NamedTuple):
     """Some objects of a file, the row of the first, and how many bytes have been read."""
@@ -74,7 +72,7 @@ def json_batches(
 def _blocks(path: str, read_options: ReadOptions) -> Iterator[_Objects]:
     with unpacked(path) as (stream, raw):
         source = source_name(path)
-        text = Utf8Stream(stream, source, read_options.encoding, _BLOCK_BYTES)
+        text = Utf8Stream(stream, source, read_options.encoding)
         rest, line, row, done = b"", 1, 0, 0
         while chunk := text.read():
             *lines, rest = (rest + chunk).split(b"\n")

@@ -202,10 +202,9 @@ def read_parts(
 
     def finished(piece: Any) -> list[Any]:
         batch = piece() if file_format == "CSV" else piece
-        if file_format in _UNTYPED:
-            batch = _typed(batch, numeric or (), read_options, source)
-        elif read_options.na:
-            batch = _without_signs(batch, read_options.na)
+        if file_format in _UNTYPED or read_options.na:
+            as_numbers = (numeric or ()) if file_format in _UNTYPED else None
+            batch = _interpreted(batch, as_numbers, read_options, source)
         if chosen is not None:
             batch = with_partitions(batch, partitions)
         batch = with_periods(batch, by, chosen, read_options.day_first, source)
@@ -228,11 +227,16 @@ def read_parts(
     return (functools.partial(finished, piece) for piece in pieces)
 
 
-def _typed(batch: Any, numeric: Sequence[str], read_options: ReadOptions, source: str) -> Any:
-    """Make numbers of the text of numeric columns, and take away what means a missing value."""
+def _interpreted(
+    batch: Any, numeric: Sequence[str] | None, read_options: ReadOptions, source: str
+) -> Any:
+    """Take away what means a missing value, and make numbers of text in numeric columns.
+
+    In a file with types, `numeric` is None, and text stays as it is.
+    """
     arrays = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if not is_text(column.type):
+        if numeric is None or not is_text(column.type):
             arrays.append(without_signs(column, read_options.na))
         elif name in numeric:
             try:
@@ -241,11 +245,6 @@ def _typed(batch: Any, numeric: Sequence[str], read_options: ReadOptions, source
                 raise error.at(file=source) from error
         else:
             arrays.append(words(column, read_options))
-    return pyarrow().RecordBatch.from_arrays(arrays, names=batch.schema.names)
-
-
-def _without_signs(batch: Any, na: tuple[str, ...]) -> Any:
-    arrays = [without_signs(column, na) for column in batch.columns]
     return pyarrow().RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
@@ -381,11 +380,7 @@ def _supported_below(directory: str) -> list[str]:
     files = []
     for folder, subfolders, names in os.walk(directory):
         subfolders[:] = [name for name in subfolders if not name.startswith((".", "_"))]
-        files += [
-            os.path.join(folder, name)
-            for name in names
-            if name.lower().endswith(_ALL_SUFFIXES) and not name.startswith((".", "_"))
-        ]
+        files += [os.path.join(folder, name) for name in names if _is_supported(name)]
     if not files:
         raise InputError(f"no file in this directory ends in {_TOLD_SUFFIXES}.", file=directory)
     return sorted(files)

@@ -17,7 +17,8 @@ from poscount.errors import InputError, join_names
 from poscount.files.arrow import pyarrow
 from poscount.files.remote import is_url, open_url, size_of_url, unreachable
 
-_BLOCK_BYTES = 1 << 22
+# How much is read at a time.
+BLOCK_BYTES = 1 << 22
 # Bytes of a line, or of a record of several: what has more is no table of text.
 LONGEST_RECORD = 1 << 26
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -55,7 +56,7 @@ def opened(path: str) -> Any:
     """Open a file or a URL for reading bytes."""
     if is_url(path):
         # Every read from a server takes a round trip.
-        return io.BufferedReader(open_url(path), _BLOCK_BYTES)
+        return io.BufferedReader(open_url(path), BLOCK_BYTES)
     return open(path, "rb")
 
 
@@ -104,18 +105,10 @@ class Utf8Stream:
         What the file is called in errors.
     encoding : str, optional
         Of the bytes; a byte-order mark is surer.
-    block_bytes : int
-        How much is read at a time.
     """
 
-    def __init__(
-        self,
-        stream: Any,
-        source: str,
-        encoding: str | None = None,
-        block_bytes: int = _BLOCK_BYTES,
-    ) -> None:
-        self.stream, self.source, self.block_bytes = stream, source, block_bytes
+    def __init__(self, stream: Any, source: str, encoding: str | None = None) -> None:
+        self.stream, self.source = stream, source
         self.decoder: Any = None
         # Lines that have been decoded, to name the one that cannot be.
         self.line = 1
@@ -175,7 +168,7 @@ class Utf8Stream:
 
     def _read(self) -> bytes:
         try:
-            return self.stream.read(self.block_bytes)
+            return self.stream.read(BLOCK_BYTES)
         except _DAMAGED as error:
             raise _damaged(self.source) from error
         except Exception as error:

@@ -15,9 +15,32 @@ from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None")
 # What people write; these cells are asked about.
 _PERHAPS_MISSING = {
-    *("-", "--", "---", "?", "??", ".", "..", "...", "*", "na", "n.a", "n.a.", "nd", "n.d", "n.d."),
-    *("missing", "unknown", "nil", "empty", "blank"),
-    *("#value!", "#div/0!", "#ref!", "#num!", "#null!", "#name?"),
+    "-",
+    "--",
+    "---",
+    "?",
+    "??",
+    ".",
+    "..",
+    "...",
+    "*",
+    "na",
+    "n.a",
+    "n.a.",
+    "nd",
+    "n.d",
+    "n.d.",
+    "missing",
+    "unknown",
+    "nil",
+    "empty",
+    "blank",
+    "#value!",
+    "#div/0!",
+    "#ref!",
+    "#num!",
+    "#null!",
+    "#name?",
 }
 _YES_OR_NO = {"yes", "no", "y", "n", "true", "false", "t", "f"}
 # Between thousands: spaces of several widths, apostrophes, underscores.
