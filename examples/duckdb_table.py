@@ -1,4 +1,4 @@
-"""Count a DuckDB table: by SQL in the database where the model allows it."""
+"""Count a DuckDB table, and the rows of a query."""
 
 import duckdb
 
@@ -22,8 +22,6 @@ def main() -> None:
         by_night = count(model, some, by="night")
         for (night,), p in zip(by_night.keys, model.estimate_by(by_night), strict=True):
             print(f"{night}: {p:.3f}")
-
-        print(count(model, some, by="night", explain=True)[:300], "...")
 
 
 if __name__ == "__main__":

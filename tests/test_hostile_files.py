@@ -24,7 +24,7 @@ from benchmarks.robustness import hostile, hostile_files, hostile_models
 from poscount import PAT, RCQ, Counts, FileError, InputError, Minimum, registry
 from poscount.calibration.files import read_calibration
 from poscount.cli import main
-from poscount.counts.counts import MOST_ROWS, Skipped
+from poscount.counts.counts import MOST_ROWS
 from poscount.storage import container, schema
 from poscount.storage.archives import open_archive
 
@@ -461,17 +461,6 @@ def test_a_file_merged_twice_is_named(counted, command, tmp_path):
         assert status == 2
         assert f"{twice}: its counts, or some of them, are also in {paths[0]}, and would" in said
     assert not (tmp_path / "x.counts").exists()
-
-
-def test_names_of_files_are_escaped(tmp_path):
-    skipped = Skipped.because(InputError("it is\nempty."), "\x1b[31mtrap\ud800.csv")
-    assert skipped == ("\\x1b[31mtrap\\ud800.csv", "it is\\nempty.")
-    counts = Counts(np.array([1]), 1, "m", (skipped,))
-    counts.save(tmp_path / "x")
-    assert Counts.load(tmp_path / "x") == counts
-    Counts(np.array([1]), 1, "m", (Skipped("\x1b[31m", "x"),)).save(tmp_path / "x")
-    with pytest.raises(FileError, match="control characters"):
-        Counts.load(tmp_path / "x")
 
 
 # A little of everything

@@ -253,15 +253,15 @@ def _command_line() -> Callable[[], object]:
 
 def _page(folder: str) -> Callable[[], object]:
     """What the page's workers do with an uploaded file of each kind and one press of a button."""
+    from poscount.files.read_options import ReadOptions
     from poscount.web.limits import Limits
     from poscount.web.schemas import EstimateRequest
     from poscount.web.tasks import EstimateTask, InspectTask
     from poscount.web.uploads import Upload
     from poscount.web.worker import run
-    from poscount.workflows import CsvFormat
 
     positives, unlabeled = (
-        Upload(name, name, role, f"{folder}/{name}", CsvFormat())
+        Upload(name, name, role, f"{folder}/{name}", ReadOptions())
         for name, role in (("positives.parquet", "positives"), ("trap.parquet", "unlabeled"))
     )
     inspections = [InspectTask(file, Limits()) for file in (positives, unlabeled)]
@@ -270,8 +270,8 @@ def _page(folder: str) -> Callable[[], object]:
         wanted=EstimateRequest(by=["night"]),
         positives=positives,
         unlabeled=(unlabeled,),
-        positives_format=CsvFormat(),
-        csv_format=CsvFormat(),
+        positives_format=ReadOptions(),
+        read_options=ReadOptions(),
         example=False,
         most_groups=Limits().groups,
     )

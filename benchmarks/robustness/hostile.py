@@ -60,8 +60,9 @@ from poscount import (
     MultiRCQ,
     ODIn,
     SubclassRCQ,
-    workflows,
 )
+from poscount.app.data_files import DataFiles
+from poscount.app.estimates import quantify
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.errors import InputError
 from poscount.results.target_shares import TargetShares
@@ -177,7 +178,7 @@ def _calibrating(positives: Any, sample: Any) -> Callable[[Path], Any]:
 
 def _reading(model: Any) -> Callable[[Path], Any]:
     def use(path: Path) -> Any:
-        (result,) = workflows.quantify(model, [str(path)])
+        (result,) = quantify(model, DataFiles([str(path)]))
         return result.prevalence
 
     return use

@@ -1,10 +1,10 @@
 """Cost of counting in every engine, beside a plain scan of the same files.
 
-Run ``python -m benchmarks.speed.engines table|linear|groups|push-down|stream [--rows 10000000]``.
-Every run of an engine is a process of its own, so that its peak memory is its own; CPU time and
-memory of the processes that an engine starts (Dask's workers, Spark's Java and its workers) are
-watched from outside. With ``--repetitions`` the quickest of several runs counts. The files are made
-once, in batches, under ``--data``.
+Run ``python benchmarks/engines.py table|linear|groups [--rows 10000000]``. Every run of
+an engine is a process of its own, so that its peak memory is its own; CPU time and memory of the
+processes that an engine starts (Dask's workers, Spark's Java and its workers) are watched from
+outside. With ``--repetitions`` the quickest of several runs counts. The files are made once, in
+batches, under ``--data``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ import pyarrow.parquet as pq
 
 from poscount import registry
 from poscount.engines import count
-from poscount.engines import duckdb as duckdb_engine
 
 FEATURES = [f"x{j}" for j in range(20)]
 FILE_ROWS = 10**6
@@ -110,12 +109,11 @@ def with_spark(model: Any, folder: Path) -> Any:
     return counts
 
 
-def with_duckdb(most_features: int) -> Callable[[Any, Path], Any]:
-    def run(model: Any, folder: Path) -> Any:
-        duckdb_engine.MOST_SQL_FEATURES = most_features
-        return count(model, folder, engine="duckdb")
+def with_duckdb(model: Any, folder: Path) -> Any:
+    import duckdb
 
-    return run
+    with duckdb.connect() as connection:
+        return count(model, (connection, f"FROM '{folder}/*.parquet'"))
 
 
 ENGINES: dict[str, Callable[[Any, Path], Any]] = {
@@ -124,8 +122,7 @@ ENGINES: dict[str, Callable[[Any, Path], Any]] = {
     "files, 1 thread": lambda model, folder: count(model, folder, n_jobs=1),
     "files, 2 threads": lambda model, folder: count(model, folder, n_jobs=2),
     "files, 300 groups": lambda model, folder: count(model, folder, by="night", n_jobs=2),
-    "DuckDB, batches": with_duckdb(0),
-    "DuckDB, SQL": with_duckdb(1000),
+    "DuckDB": with_duckdb,
     "Dask, 2 workers": with_dask,
     "Spark, local[2]": with_spark,
 }
@@ -196,7 +193,7 @@ def run_one(engine: str, method: str, folder: Path) -> None:
 
 
 def measured(engine: str, method: str, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.speed.engines", "one", "--data", str(folder)]
+    command = [sys.executable, __file__, "one", "--data", str(folder)]
     command += ["--engine", engine, "--methods", method]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -283,64 +280,9 @@ def groups(folder: Path, rows: int, methods: list[str], repetitions: int) -> Non
             print(f"| {n_groups} | {method} | {best['night']:.3f} | {ratio:.2f} | {seconds:.2f} |")
 
 
-def push_down(folder: Path, rows: int, methods: list[str], repetitions: int) -> None:
-    """Compare SQL with batches, by the number of features: it sets MOST_SQL_FEATURES."""
-    import duckdb
-
-    print("| features | SQL, CPU s | batches, CPU s | grouped: SQL | batches |")
-    print("|---|---|---|---|---|")
-    rng = np.random.default_rng(0)
-    for d in (2, 4, 6, 8, 10, 15, 20, 40):
-        model = fitted(methods[0], d)
-        values = rng.standard_normal((rows, d), dtype=np.float32)
-        columns = {f"x{j}": column for j, column in enumerate(values.T)}
-        rows_of_arrow = pa.table({**columns, "g": rng.integers(0, 100, rows)})
-        with duckdb.connect(config={"threads": 1}) as connection:
-            connection.register("rows_of_arrow", rows_of_arrow)
-            connection.sql("CREATE TABLE rows AS SELECT * FROM rows_of_arrow")
-            relation = connection.table("rows")
-            best = {}
-            for _ in range(repetitions):
-                for by in ([], ["g"]):
-                    for most in (1000, 0):
-                        duckdb_engine.MOST_SQL_FEATURES = most
-                        start = time.process_time()
-                        count(model, relation, by=by, n_jobs=1)
-                        seconds = time.process_time() - start
-                        key = (bool(by), most)
-                        best[key] = min(best.get(key, np.inf), seconds)
-        print(f"| {d} | {' | '.join(f'{seconds:.2f}' for seconds in best.values())} |", flush=True)
-
-
-def stream(rows: int, method: str) -> None:
-    """Count generated batches in memory: CPU seconds a row and memory, up to a number of rows.
-
-    A few batches are drawn before the clock starts, and come again and again: so nothing but
-    counting is measured, and what the counts must be is known. 160 MB of the memory are these
-    batches.
-    """
-    batch_rows, n_batches = 250_000, 4
-    rng = np.random.default_rng(0)
-    model = registry.method(method)(random_state=0).fit(rng.standard_normal((500, len(FEATURES))))
-    batches = [rng.standard_normal((batch_rows, len(FEATURES))) for _ in range(n_batches)]
-    once = sum((model.count(batch) for batch in batches[1:]), model.count(batches[0]))
-    print("| rows | wall s | CPU s | microseconds of CPU a row | MB |\n|---|---|---|---|---|")
-    n_rows = batch_rows * n_batches
-    while n_rows <= rows:
-        wall, cpu = time.perf_counter(), time.process_time()
-        counts = model.count(batches[0])
-        for i in range(1, n_rows // batch_rows):
-            counts += model.count(batches[i % n_batches])
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        assert (counts.cells == once.cells * (n_rows // once.n)).all()
-        megabytes, cost = peak_megabytes(), 1e6 * cpu / n_rows
-        print(f"| {n_rows:,} | {wall:.2f} | {cpu:.2f} | {cost:.3f} | {megabytes:.0f} |", flush=True)
-        n_rows *= 10
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["table", "linear", "groups", "push-down", "stream", "one"])
+    parser.add_argument("what", choices=["table", "linear", "groups", "one"])
     parser.add_argument("--rows", type=int, default=10**6)
     parser.add_argument("--methods", nargs="+", default=["pat"])
     parser.add_argument("--repetitions", type=int, default=3)
@@ -351,10 +293,8 @@ def main() -> None:
         run_one(asked.engine[0], asked.methods[0], asked.data)
     elif asked.what == "table":
         table(asked.data, asked.rows, asked.methods, asked.repetitions, asked.engine)
-    elif asked.what == "stream":
-        stream(asked.rows, asked.methods[0])
     else:
-        tables = {"linear": linear, "groups": groups, "push-down": push_down}
+        tables = {"linear": linear, "groups": groups}
         tables[asked.what](asked.data, asked.rows, asked.methods, asked.repetitions)
 
 

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from answers import assert_same_answer
 from poscount import PAT, InputError, ODIn
-from poscount.counts.counts import GroupedCounts, Skipped
+from poscount.counts.counts import GroupedCounts
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -266,7 +266,6 @@ def test_equality_of_grouped_counts_looks_at_everything():
             "cells": np.array([[3, 1]]),
             "n": np.array([4]),
             "model": "m",
-            "skipped": (),
         }
         return GroupedCounts(**{**parts, **other})
 
@@ -276,7 +275,6 @@ def test_equality_of_grouped_counts_looks_at_everything():
     assert counts() != counts(cells=np.array([[1, 3]]))
     assert counts() != counts(n=np.array([5]))
     assert counts() != counts(model="other")
-    assert counts() != counts(skipped=(Skipped("a.csv", "it is empty."),))
 
 
 def test_the_total_of_one_part_is_that_part():

@@ -13,7 +13,7 @@ import poscount
 from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.files import reading
-from poscount.workflows import CsvFormat
+from poscount.files.read_options import ReadOptions
 
 pytest.importorskip("pydantic")
 
@@ -24,8 +24,8 @@ from poscount.web.tasks import EstimateTask, FollowUpTask, InspectTask
 from poscount.web.uploads import FileColumn, Upload
 
 SOURCE = Path(poscount.__file__).parent
-POSITIVES = Upload("1", "p.csv", "positives", "/tmp/poscount-x/1.csv", CsvFormat())
-TRAP = Upload("2", "my trap.csv", "unlabeled", "/tmp/poscount-x/2.csv", CsvFormat(";"))
+POSITIVES = Upload("1", "p.csv", "positives", "/tmp/poscount-x/1.csv", ReadOptions())
+TRAP = Upload("2", "my trap.csv", "unlabeled", "/tmp/poscount-x/2.csv", ReadOptions(";"))
 
 
 def said(**failure):
@@ -39,8 +39,8 @@ def estimate_of(positives, trap, directory, **wanted):
         wanted=EstimateRequest(**wanted),
         positives=positives,
         unlabeled=(trap,),
-        positives_format=positives.csv_format,
-        csv_format=trap.csv_format,
+        positives_format=positives.read_options,
+        read_options=trap.read_options,
         example=False,
         most_groups=10,
     )
@@ -197,7 +197,7 @@ def test_a_task_reads_each_file_once(reads, tmp_path, features):
 
     files = []
     for name, role in (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled")):
-        file = Upload(name, name, role, str(example_path(name)), CsvFormat())
+        file = Upload(name, name, role, str(example_path(name)), ReadOptions())
         content = done(InspectTask(file, Limits()))
         columns = tuple(FileColumn(**column) for column in content["columns"])
         files.append(replace(file, columns=columns))

@@ -1,4 +1,4 @@
-"""The command line: options and words; what they do is done behind `poscount.workflows`.
+"""The command line: options and words; what they do is done behind `poscount.app`.
 
 No statistics and no reading of files may be here.
 """
@@ -10,7 +10,7 @@ import warnings
 from typing import Any, NoReturn
 
 from poscount.cli.stopping import StoppedError, stopped_by_signals
-from poscount.cli.words import for_command_line, say
+from poscount.cli.words import echo, for_command_line
 from poscount.errors import InputError
 from poscount.printable import shortened
 
@@ -25,7 +25,7 @@ def main() -> None:
             warnings.showwarning = _print_warning
             _app()()
     except StoppedError as stop:
-        say(f"poscount: stopped by {stop}; no file is half-written.", err=True)
+        echo(f"poscount: stopped by {stop}; no file is half-written.", err=True)
         raise SystemExit(stop.status) from None
     except KeyboardInterrupt:  # from the server, which has handled it
         raise SystemExit(130) from None
@@ -53,9 +53,9 @@ def _app() -> Any:
 
 def _print_warning(message: Warning | str, *place: object, **more: object) -> None:
     # Without the line of code that Python would add.
-    say(f"poscount: {shortened(str(message), _MOST_SAID)}", err=True)
+    echo(f"poscount: {shortened(str(message), _MOST_SAID)}", err=True)
 
 
 def _fail(sentence: str) -> NoReturn:
-    say(f"poscount: {shortened(sentence, _MOST_SAID)}", err=True)
+    echo(f"poscount: {shortened(sentence, _MOST_SAID)}", err=True)
     raise SystemExit(2)

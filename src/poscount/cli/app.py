@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from poscount import __version__, registry, workflows
-from poscount.cli import audit, change
+from poscount import __version__, registry
+from poscount.app.outputs import check_output, check_picture, check_result
+from poscount.app.results import draw
+from poscount.cli import audit, trend
 from poscount.cli.calibrate import calibrate
-from poscount.cli.fitting import fitted
 from poscount.cli.options import (
     Bootstrap,
     By,
@@ -26,8 +27,6 @@ from poscount.cli.options import (
     Method,
     ModelFile,
     Negatives,
-    OnError,
-    OnErrorOption,
     Output,
     OutputFormat,
     Plot,
@@ -41,28 +40,28 @@ from poscount.cli.options import (
     TextFormat,
     Trust,
     Weights,
+    data_files,
     grouping,
     kinds,
+    load_model,
     names,
+    with_reading_options,
 )
 from poscount.cli.output import (
-    give,
-    of_model,
-    of_plan,
-    of_results,
+    emit_model,
+    emit_plan,
+    emit_results,
+    fitted_model,
     print_demo,
     print_findings,
-    print_left_out,
-    progress_bar,
     rows_in_words,
     targets_in_words,
     tell_written,
 )
-from poscount.cli.reading_options import with_reading_options
 from poscount.cli.stopping import ordinary_signals
-from poscount.cli.words import say
+from poscount.cli.words import echo
 from poscount.errors import join_names
-from poscount.workflows import CsvFormat
+from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
 
 app = typer.Typer(
     name="poscount",
@@ -79,7 +78,7 @@ def root(
 ) -> None:
     """Answer ``poscount --version``."""
     if version:
-        say(f"poscount {__version__}")
+        echo(f"poscount {__version__}")
         raise typer.Exit
 
 
@@ -90,16 +89,20 @@ def demo(
     ] = "poscount-demo.png",
 ) -> None:
     """Count mosquitoes in nine nights of example data, and compare with the truth."""
+    from poscount.app.estimates import quantify as quantify_files
+    from poscount.app.fitting import fit as fit_files
     from poscount.example import example_path, load_example
 
-    workflows.check_picture(output)
-    model = workflows.fit(
-        str(example_path("positives.csv")), registry.DEFAULT_METHOD, options={"random_state": 0}
+    check_picture(output)
+    positives, trap = (
+        data_files([str(example_path(name))], DEFAULT_OPTIONS)
+        for name in ("positives.csv", "trap.csv.gz")
     )
-    results = workflows.quantify(model, [str(example_path("trap.csv.gz"))], by=["night"])
+    model = fit_files([positives], options={"random_state": 0}).model
+    results = quantify_files(model, trap, by=["night"])
     nights = load_example("pyarrow").truth.to_pylist()
     truth = [night["positives"] / night["rows"] for night in nights]
-    workflows.draw(results, output, truth=truth)
+    draw(results, output, truth=truth)
     print_demo(results, truth, output)
 
 
@@ -120,28 +123,32 @@ def fit(
     subclasses: Subclasses = None,
     random_state: RandomState = 0,
     *,
-    csv_format: CsvFormat,
+    read_options: ReadOptions,
 ) -> None:
     """Fit a model to positives of one target or of several, and write a model file."""
-    workflows.check_output(output, [*positives, *(negatives or []), calibration])
-    model = fitted(
-        positives,
+    from poscount.app.fitting import fit as fit_files
+
+    of_targets = [data_files([path], read_options) for path in positives]
+    known = [data_files([path], read_options) for path in negatives or []]
+    inputs = [file for each in (*of_targets, *known) for file in each.files]
+    check_output(output, [*inputs, calibration])
+    fitted = fit_files(
+        of_targets,
         method,
-        targets,
-        target_column,
-        negatives or [],
-        {
+        options={
             "scorer": scorer,
             "confidence": confidence,
             "calibration": calibration,
             "subclasses": kinds(subclasses),
             "random_state": random_state,
         },
+        targets=names(targets),
+        target_column=target_column,
+        negatives=known,
         features=names(features),
         exclude=names(exclude),
-        csv_format=csv_format,
-        tell_left_out=print_left_out,
     )
+    model = fitted_model(fitted)
     model.save(output)
     columns = join_names(model.feature_names_in_)
     what = targets_in_words(model)
@@ -159,31 +166,22 @@ def quantify(
     by_file: ByFile = False,
     weights: Weights = None,
     engine: EngineOption = Engine.auto,
-    on_error: OnErrorOption = OnError.stop,
     output_format: OutputFormat = Format.table,
     output: Output = None,
     plot: Plot = None,
     trust: Trust = None,
     *,
-    csv_format: CsvFormat,
+    read_options: ReadOptions,
 ) -> None:
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
-    workflows.check_result(output, [model, *data])
-    workflows.check_picture(plot, [model, *data])
-    results = workflows.quantify(
-        registry.load(model, trusted=names(trust) or []),
-        data,
-        by=grouping(by),
-        by_file=by_file,
-        weights=weights,
-        engine=engine,
-        on_error=on_error,
-        csv_format=csv_format,
-        watch=progress_bar,
-    )
-    if plot is not None:
-        workflows.draw(results, plot)
-    give(of_results(results), output_format, output)
+    from poscount.app.estimates import quantify as quantify_files
+
+    files = data_files(data, read_options, weights=weights, engine=engine)
+    check_result(output, [model, *files.files])
+    check_picture(plot, [model, *files.files])
+    loaded = load_model(model, trust)
+    results = quantify_files(loaded, files, by=grouping(by), by_file=by_file)
+    emit_results(results, output_format, output, plot)
 
 
 @app.command()
@@ -209,47 +207,41 @@ def estimate(
     output: Output = None,
     plot: Plot = None,
     *,
-    csv_format: CsvFormat,
+    read_options: ReadOptions,
 ) -> None:
     """Fit and estimate in one step, with any method."""
-    workflows.check_result(output, [positives, *data, calibration, *(negatives or [])])
-    workflows.check_picture(plot, [positives, *data, calibration])
+    from poscount.app.estimates import quantify as quantify_files
+    from poscount.app.fitting import fit as fit_files
+
+    labelled = data_files([positives], read_options)
+    files = data_files(data, read_options, weights=weights)
+    known = [data_files([path], read_options) for path in negatives or []]
+    inputs = [calibration, *(file for each in (labelled, files, *known) for file in each.files)]
+    check_result(output, inputs)
+    check_picture(plot, inputs)
     options: dict[str, Any] = {
         "scorer": scorer,
         "confidence": confidence,
         "calibration": calibration,
         "subclasses": kinds(subclasses),
-        "bootstrap": bootstrap,
+        "n_resamples": bootstrap,
         "random_state": random_state,
     }
     if bootstrap is not None:
         # Replicates take long: use all cores, and show progress on a terminal.
         options |= {"n_jobs": -1, "verbose": 10 if sys.stderr.isatty() else 0}
-    model = fitted(
-        [positives],
+    fitted = fit_files(
+        [labelled],
         method,
-        None,
-        target_column,
-        negatives or [],
-        options,
+        options=options,
+        target_column=target_column,
+        negatives=known,
         features=names(features),
         exclude=names(exclude),
         weights=weights,
-        csv_format=csv_format,
-        tell_left_out=print_left_out,
     )
-    results = workflows.quantify(
-        model,
-        data,
-        by=grouping(by),
-        by_file=by_file,
-        weights=weights,
-        csv_format=csv_format,
-        watch=progress_bar,
-    )
-    if plot is not None:
-        workflows.draw(results, plot)
-    give(of_results(results), output_format, output)
+    results = quantify_files(fitted_model(fitted), files, by=grouping(by), by_file=by_file)
+    emit_results(results, output_format, output, plot)
 
 
 @app.command()
@@ -261,17 +253,12 @@ def count(
     weights: Weights = None,
     trust: Trust = None,
     *,
-    csv_format: CsvFormat,
+    read_options: ReadOptions,
 ) -> None:
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
-    workflows.check_output(output, [model, *data])
-    counts = workflows.count(
-        registry.load(model, trusted=names(trust) or []),
-        data,
-        weights=weights,
-        csv_format=csv_format,
-        watch=progress_bar,
-    )
+    files = data_files(data, read_options, weights=weights)
+    check_output(output, [model, *files.files])
+    counts = files.count(load_model(model, trust))
     counts.save(output)
     tell_written(output, f"{output}: counts of {rows_in_words(counts)}.")
 
@@ -282,8 +269,10 @@ def merge(
     output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
 ) -> None:
     """Add counts files; `poscount quantify MODEL FILE` turns the sum into a prevalence."""
-    workflows.check_output(output, counts)
-    total = workflows.merge(counts)
+    from poscount.app.estimates import merge as add_up
+
+    check_output(output, counts)
+    total = add_up(counts)
     total.save(output)
     tell_written(output, f"{output}: counts of {rows_in_words(total)} from {len(counts)} files.")
 
@@ -365,7 +354,7 @@ def plan(
     """Find how many positives and unlabeled rows are needed for a wanted error."""
     from poscount.theory import plan as find_plan
 
-    workflows.check_result(output)
+    check_result(output)
     found = find_plan(
         error,
         prevalence=prevalence,
@@ -373,7 +362,7 @@ def plan(
         n_labeled=positives,
         n_unlabeled=rows,
     )
-    give(of_plan(found), output_format, output)
+    emit_plan(found, output_format, output)
 
 
 @app.command()
@@ -406,19 +395,19 @@ def diagnose(
     ] = None,
     trust: Trust = None,
     *,
-    csv_format: CsvFormat,
+    read_options: ReadOptions,
 ) -> None:
     """Look for reasons to doubt an estimate: overlap, drift, too few rows, copies."""
-    files = [model, *data, positives, reference]
-    workflows.check_result(output, files, ("html", "json", "txt"))
-    found = workflows.diagnose(
-        registry.load(model, trusted=names(trust) or []),
-        data,
-        positives=positives,
-        reference=reference,
-        csv_format=csv_format,
-    ).diagnosis
-    print_findings(found, output_format, output)
+    from poscount.app.follow_ups import diagnose as diagnose_files
+
+    files = data_files(data, read_options)
+    labelled = data_files([positives], read_options) if positives else None
+    second = data_files([reference], read_options) if reference else None
+    inputs = [model, *(file for each in (files, labelled, second) if each for file in each.files)]
+    check_result(output, inputs, ("html", "json", "txt"))
+    loaded = load_model(model, trust)
+    found = diagnose_files(loaded, files, positives=labelled, reference=second)
+    print_findings(found.diagnosis, output_format, output)
 
 
 @app.command()
@@ -431,13 +420,11 @@ def show(
     output: Output = None,
 ) -> None:
     """Say what a model file holds: the method, its positives, and what became of each column."""
-    workflows.check_result(output, [model])
-    loaded = registry.load(model, trusted=names(trust) or [])
-    give(of_model(loaded, model), output_format, output)
+    check_result(output, [model])
+    emit_model(load_model(model, trust), model, output_format, output)
 
 
-app.command()(change.trend)
-app.command()(change.watch)
+app.command()(trend.trend)
 app.command()(audit.audit)
 app.command()(audit.settle)
 app.command()(audit.rows)

@@ -5,12 +5,13 @@ Only typer is imported with them, so that --help answers at once.
 
 from __future__ import annotations
 
+import functools
 import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from poscount import registry, workflows
+from poscount.app.outputs import check_output, check_result
 from poscount.cli.options import (
     By,
     Data,
@@ -20,14 +21,15 @@ from poscount.cli.options import (
     OutputFormat,
     RandomState,
     Trust,
+    data_files,
     grouping,
-    names,
+    load_model,
+    with_reading_options,
 )
-from poscount.cli.output import Forms, give, progress_bar, records_as_csv, tell_written
-from poscount.cli.reading_options import with_reading_options
+from poscount.cli.output import emit, tell_written
 from poscount.cli.tables import print_table
-from poscount.cli.words import say
-from poscount.workflows import CsvFormat
+from poscount.cli.words import echo
+from poscount.files.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from poscount.results.prevalence import Prevalence
@@ -48,18 +50,15 @@ def audit(
     random_state: RandomState = 0,
     trust: Trust = None,
     *,
-    csv_format: CsvFormat,
+    read_options: ReadOptions,
 ) -> None:
     """Choose rows to be labelled by hand; `poscount settle` makes a prevalence of the labels."""
-    workflows.check_output(output, [model, *data, labelled])
-    rows = workflows.audit(
-        registry.load(model, trusted=names(trust) or []),
-        data,
-        n,
-        random_state=random_state,
-        labelled=labelled,
-        csv_format=csv_format,
-        watch=progress_bar,
+    from poscount.app.rows import audit as choose_rows
+
+    files = data_files(data, read_options)
+    check_output(output, [model, *files.files, labelled])
+    rows = choose_rows(
+        load_model(model, trust), files, n, random_state=random_state, labelled=labelled
     )
     rows.write(output)
     tell_written(output, f"{output}: {rows.table.num_rows} of {rows.n_rows} rows to label.")
@@ -96,30 +95,26 @@ def settle(
     output: Output = None,
     trust: Trust = None,
     *,
-    csv_format: CsvFormat,
+    read_options: ReadOptions,
 ) -> None:
     """Make a prevalence of labels, and say whether they contradict the model."""
-    workflows.check_result(output, [model, *data, labels])
+    from poscount.app.rows import settle as settle_files
+    from poscount.app.rows import write_rows
+
+    files = data_files(data, read_options)
+    inputs = [model, *files.files, labels]
+    check_result(output, inputs)
     for path in (positives_out, negatives_out):
-        workflows.check_output(path, [model, *data, labels])
-    settled = workflows.settle(
-        registry.load(model, trusted=names(trust) or []),
-        data,
-        labels,
-        csv_format=csv_format,
-        watch=progress_bar,
-    )
-    needed = None if width is None else settled.labels_needed(width)
+        check_output(path, inputs)
+    settled = settle_files(load_model(model, trust), files, labels)
     for path, rows in ((positives_out, settled.positives), (negatives_out, settled.negatives)):
         if path is not None:
-            workflows.write_rows(rows, path)
+            write_rows(rows, path)
     record = settled.to_dict()
     if width is not None:
-        record |= {"width": width, "labels_needed": needed}
-    forms = Forms(
-        lambda: _print_settlement(settled, record), lambda: record, records_as_csv(_lines(record))
-    )
-    give(forms, output_format, output)
+        record |= {"width": width, "labels_needed": settled.labels_needed(width)}
+    show = functools.partial(_print_settlement, settled, record)
+    emit(show, record, _lines(record), output_format, output)
 
 
 @with_reading_options
@@ -131,18 +126,14 @@ def rows(
     by: By = None,
     trust: Trust = None,
     *,
-    csv_format: CsvFormat,
+    read_options: ReadOptions,
 ) -> None:
     """List the rows that are most likely positive, with their probability."""
-    workflows.check_output(output, [model, *data])
-    found = workflows.likely_positives(
-        registry.load(model, trusted=names(trust) or []),
-        data,
-        top,
-        by=grouping(by),
-        csv_format=csv_format,
-        watch=progress_bar,
-    )
+    from poscount.app.rows import likely_positives
+
+    files = data_files(data, read_options)
+    check_output(output, [model, *files.files])
+    found = likely_positives(load_model(model, trust), files, top, by=grouping(by))
     found.write(output)
     tell_written(output, f"{output}: the {found.n_rows} rows that are most likely positive.")
 
@@ -162,9 +153,9 @@ def _print_settlement(settled: Any, record: dict[str, Any]) -> None:
     heads = ["prevalence", f"{100 * level:g} % interval", "positives"]
     lines = [[name, *_cells(p)] for name, p in settled.answers.items()]
     print_table(["", *heads], lines, right=heads)
-    say(settled.agreement_in_words)
+    echo(settled.agreement_in_words)
     for caution in settled.findings:
-        say(caution)
+        echo(caution)
     heads = ["rows", "labelled", "positive", "expected by the model"]
     lines = [
         [
@@ -178,7 +169,7 @@ def _print_settlement(settled: Any, record: dict[str, Any]) -> None:
     ]
     print_table(["stratum", *heads], lines, right=["stratum", *heads])
     if "width" in record:
-        say(
+        echo(
             f"An interval {100 * record['width']:g} points wide, from labels alone, needs about "
             f"{record['labels_needed']} labels: poscount audit -n {record['labels_needed']} "
             "--labelled with this file keeps those that there are."

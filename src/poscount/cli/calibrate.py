@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from poscount import workflows
+from poscount.app.outputs import check_output
 from poscount.cli.options import RandomState
 from poscount.cli.output import tell_written
 
@@ -50,7 +50,7 @@ def calibrate(
     """Learn from data whose truth is known how far RCQ or TRCQ is from it."""
     from poscount.training.train import make_calibration, plan_of_tables
 
-    workflows.check_output(output, tables)
+    check_output(output, tables)
     made = make_calibration(
         output,
         METHODS[method.value],

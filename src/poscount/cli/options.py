@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from poscount import registry
+from poscount.cli.output import progress_bar
+from poscount.errors import InputError
+from poscount.files.read_options import ReadOptions, read_options
+
+if TYPE_CHECKING:
+    from poscount.app.data_files import DataFiles
 
 
 class Format(StrEnum):
@@ -29,16 +38,8 @@ class Engine(StrEnum):
     """What reads the files."""
 
     auto = "auto"
-    duckdb = "duckdb"
     dask = "dask"
     spark = "spark"
-
-
-class OnError(StrEnum):
-    """What to do if a file cannot be used."""
-
-    stop = "raise"
-    skip = "skip"
 
 
 ModelFile = Annotated[str, typer.Argument(help="Model file written by `poscount fit`.")]
@@ -140,9 +141,6 @@ Weights = Annotated[
     ),
 ]
 EngineOption = Annotated[Engine, typer.Option("--engine", help="What reads and counts the files.")]
-OnErrorOption = Annotated[
-    OnError, typer.Option("--on-error", help="Stop at a bad file, or skip it with a warning.")
-]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Output = Annotated[
     str | None,
@@ -179,3 +177,100 @@ def kinds(text: str | None) -> int | str | None:
 def grouping(values: list[str] | None) -> list[str]:
     """Columns of all --by together; each may name several, separated by commas."""
     return [name for value in values or [] for name in names(value) or []]
+
+
+def load_model(path: str, trust: str | None) -> Any:
+    """Load a model file; `trust` is the value of --trust."""
+    return registry.load(path, trusted=names(trust) or [])
+
+
+def data_files(paths: Sequence[str], read_options: ReadOptions, **how: Any) -> DataFiles:
+    """Files by names, globs and directories, which show their progress on a terminal."""
+    from poscount.app.data_files import DataFiles
+
+    return DataFiles.matching(paths, read_options=read_options, progress=progress_bar, **how)
+
+
+# How files are written, which every command that reads files asks
+
+_PANEL = "How files are written"
+
+
+def _option(text: str, *flags: str) -> Any:
+    return typer.Option(*flags, help=text, show_default=False, rich_help_panel=_PANEL)
+
+
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "delimiter": (
+        Annotated[str | None, _option("Delimiter of CSV files; found in the first line.")],
+        None,
+    ),
+    "decimal": (Annotated[str, _option("Decimal mark; a point by default.")], "."),
+    "thousands": (Annotated[str | None, _option("Thousands mark, as , in 12,000.")], None),
+    "units": (
+        Annotated[
+            str | None, _option("Units of columns: with weight=g, '40.25 g' is 40.25 (commas).")
+        ],
+        None,
+    ),
+    "na": (
+        Annotated[
+            str | None,
+            _option("More signs of missing values than NA, null, ... (commas), as in -,.,-999."),
+        ],
+        None,
+    ),
+    "encoding": (
+        Annotated[str | None, _option("Encoding of text files, such as cp1252 or utf-16.")],
+        None,
+    ),
+    "sheet": (Annotated[str | None, _option("Sheet of Excel workbooks.")], None),
+    "day_first": (
+        Annotated[
+            bool | None,
+            _option("Whether 03/04/2026 is in April or in March.", "--day-first/--month-first"),
+        ],
+        None,
+    ),
+    "no_header": (
+        Annotated[bool, _option("Files have no header; columns are 1, 2, ...", "--no-header")],
+        False,
+    ),
+}
+
+
+def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add these options to a command, which gets them together as its argument `read_options`."""
+    own = inspect.signature(command, eval_str=True)
+    parameters = [each for name, each in own.parameters.items() if name != "read_options"]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in _OPTIONS.items()
+    ]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        written = {name: given.pop(name) for name in _OPTIONS}
+        command(**given, read_options=_reading(**written))
+
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def _reading(
+    *, no_header: bool, delimiter: str | None, units: str | None, na: str | None, **same: Any
+) -> ReadOptions:
+    """Make one setting of all options; a tab may be written as backslash and t."""
+    pairs = [tuple(part.rpartition("=")[::2]) for part in names(units) or []]
+    if not all(column and unit for column, unit in pairs):
+        raise InputError(
+            "each part must be a column and its unit, such as weight=g.", option="units"
+        )
+    return read_options(
+        delimiter="\t" if delimiter == "\\t" else delimiter,
+        header=not no_header,
+        units={column.strip(): unit.strip() for column, unit in pairs},
+        na=names(na) or [],
+        **same,
+    )

@@ -10,26 +10,27 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from poscount import workflows
+from poscount.app.results import Result, draw, warnings_of, write_csv
 from poscount.cli.tables import bars, print_table
-from poscount.cli.words import say
+from poscount.cli.words import echo
 from poscount.errors import join_names
 from poscount.printable import printable
-from poscount.results.verdict import IF, MEANINGS
+from poscount.storage.writer import is_standard_output, write_whole
 
 if TYPE_CHECKING:
+    from poscount.app.fitting import Fitted
     from poscount.results.prevalence import Prevalence
+    from poscount.results.tables import SharedWarning
     from poscount.theory import Plan
-    from poscount.workflows import OnProgress, Result
 
 # Of a model's columns, in a table for people.
 MOST_COLUMNS_SHOWN = 100
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[OnProgress | None]:
+def progress_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
     """Give a function that shows how much is done, or None without a terminal."""
     if not sys.stderr.isatty():
         yield None
@@ -43,90 +44,81 @@ def progress_bar(title: str) -> Iterator[OnProgress | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
-def print_left_out(left_out: Mapping[str, str]) -> None:
-    """Say on standard error which columns are not used, and how to use them."""
-    columns = ", ".join(f"column {name!r} {holds}" for name, holds in left_out.items())
-    names = shlex.quote(",".join(left_out))
-    say(
-        f"Not used as features: {columns}. Rows can be grouped by such columns (--by), and "
-        f"--features can name them; --exclude {names} leaves them out without this line.",
-        err=True,
-    )
+def fitted_model(fitted: Fitted) -> Any:
+    """The model that was fitted; standard error says which columns it does not use, and why."""
+    if fitted.left_out:
+        columns = ", ".join(f"column {name!r} {holds}" for name, holds in fitted.left_out.items())
+        names = shlex.quote(",".join(fitted.left_out))
+        echo(
+            f"Not used as features: {columns}. Rows can be grouped by such columns (--by), and "
+            f"--features can name them; --exclude {names} leaves them out without this line.",
+            err=True,
+        )
+    return fitted.model
 
 
-class Forms(NamedTuple):
-    """A result in all its forms; each is made when it is needed.
+def emit(
+    show: Callable[[], None],
+    record: Any,
+    lines: Sequence[Mapping[str, Any]],
+    form: str,
+    output: str | None,
+) -> None:
+    """Print a result, and write it to a file, too, if there is a name for it.
 
-    Attributes
+    Parameters
     ----------
     show : callable
         Prints it for people.
-    record : callable
-        Makes what is written as JSON.
-    write_csv : callable
-        Writes it as CSV to a text file.
+    record : object
+        What is written as JSON.
+    lines : sequence of mappings
+        What is written as CSV; all have the same keys.
+    form : str
+        How to print it: "json", "csv", or anything else for people.
+    output : str, optional
+        Its extension is the format of the file; ``-`` is standard output, on which the result is
+        printed anyway.
     """
-
-    show: Callable[[], None]
-    record: Callable[[], Any]
-    write_csv: Callable[[IO[str]], None]
-
-    def text(self, form: str) -> str:
-        """The result as "json" or "csv"."""
-        if form == "json":
-            # JSON has escapes of its own for whatever would act on a terminal.
-            return f"{json.dumps(self.record(), indent=2, default=str)}\n"
-        file = io.StringIO()
-        self.write_csv(file)
-        return file.getvalue()
-
-
-def give(result: Forms, form: str, output: str | None) -> None:
-    """Print a result, and write it to a file, too, if there is a name for it.
-
-    The extension of the name is the format of the file; ``-`` is standard output, on which the
-    result is printed anyway.
-    """
-    if form in ("json", "csv"):
-        sys.stdout.write(result.text(form))
+    for_program = form in ("json", "csv")
+    if for_program:
+        sys.stdout.write(_text(record, lines, form))
     else:
-        result.show()
-    if output is not None and not workflows.is_standard_output(output):
-        # What is printed may be meant for a program.
-        write_result(result, output, err=form in ("json", "csv"))
+        show()
+    if output is not None and not is_standard_output(output):
+        form = os.path.splitext(output)[1].lower()[1:]
+        # Names of files may have bytes that are no text.
+        write_whole(output, _text(record, lines, form).encode("utf-8", "surrogateescape"))
+        echo(f"{output}: the result as {form.upper()}.", err=for_program)
 
 
-def write_result(result: Forms, output: str, *, err: bool) -> None:
-    """Write a result to a file, and say so."""
-    form = os.path.splitext(output)[1].lower()[1:]
-    # Names of files may have bytes that are no text.
-    workflows.write_whole(output, result.text(form).encode("utf-8", "surrogateescape"))
-    say(f"{output}: the result as {form.upper()}.", err=err)
+def _text(record: Any, lines: Sequence[Mapping[str, Any]], form: str) -> str:
+    if form == "json":
+        # JSON has escapes of its own for whatever would act on a terminal.
+        return f"{json.dumps(record, indent=2, default=str)}\n"
+    file = io.StringIO()
+    write_csv(lines, file)
+    return file.getvalue()
 
 
-def of_results(results: Sequence[Result]) -> Forms:
-    """The forms of prevalences."""
-    return Forms(
+def emit_results(
+    results: Sequence[Result], form: str, output: str | None, plot: str | None
+) -> None:
+    """Print prevalences, and write and draw them if there are names for that."""
+    if plot is not None:
+        draw(results, plot)
+    emit(
         lambda: _print_result_table(results),
-        lambda: [result.record() for result in results],
-        lambda file: workflows.write_csv(results, file),
+        [result.record() for result in results],
+        [result.line() for result in results],
+        form,
+        output,
     )
-
-
-def records_as_csv(records: Sequence[Mapping[str, Any]]) -> Callable[[IO[str]], None]:
-    """What writes records that have the same keys."""
-
-    def write(file: IO[str]) -> None:
-        writer = workflows.csv_writer(file)
-        writer.writerow(list(records[0]))
-        writer.writerows(record.values() for record in records)
-
-    return write
 
 
 def tell_written(path: str, sentence: str) -> None:
     """Say what was written; not on standard output, if that is where it was written."""
-    say(sentence, err=workflows.is_standard_output(path))
+    echo(sentence, err=is_standard_output(path))
 
 
 def print_findings(diagnosis: Any, form: str, output: str | None) -> None:
@@ -142,7 +134,7 @@ def print_findings(diagnosis: Any, form: str, output: str | None) -> None:
     if output is not None:
         kind = os.path.splitext(output)[1].lower()[1:] or "html"
         text = printable(texts[kind](), lines=True)
-        workflows.write_whole(output, f"{text.rstrip()}\n".encode())
+        write_whole(output, f"{text.rstrip()}\n".encode())
     for line in texts["json" if form == "json" else "txt"]().split("\n"):
         tell_written(output or "", line)
 
@@ -167,83 +159,84 @@ def targets_in_words(model: Any) -> str:
 def print_demo(results: Sequence[Result], truth: Sequence[float], picture: str) -> None:
     """Print the nights of the example beside the truth, and what to do next."""
     prevalences = [result.prevalence for result in results]
-    say(
+    echo(
         f"Females of Aedes aegypti in a trap: learned from {prevalences[0].n_labeled} recordings "
         "of them alone, counted each night among whatever else flew in (simulated data)."
     )
-    say("")
+    echo("")
     _print_result_table(results, truth)
     pairs = list(zip(prevalences, truth, strict=True))
     error = sum(abs(p - share) for p, share in pairs) / len(pairs)
     covered = sum(p.interval is not None and share in p.interval for p, share in pairs)
-    say("")
-    say(
+    echo("")
+    echo(
         f"Mean absolute error {100 * error:.1f} points; {covered} of {len(pairs)} intervals "
         "cover the truth."
     )
-    say(f"Picture: {picture}")
-    say("")
-    say("The same with your own files:")
-    say("  poscount fit positives.csv -o model.poscount")
-    say("  poscount quantify model.poscount unlabeled.csv --by night")
+    echo(f"Picture: {picture}")
+    echo("")
+    echo("The same with your own files:")
+    echo("  poscount fit positives.csv -o model.poscount")
+    echo("  poscount quantify model.poscount unlabeled.csv --by night")
 
 
-def of_plan(plan: Plan) -> Forms:
-    """The forms of a plan."""
+def emit_plan(plan: Plan, form: str, output: str | None) -> None:
+    """Print a plan."""
     record = asdict(plan)
-    return Forms(lambda: _print_plan(plan), lambda: record, records_as_csv([record]))
+    emit(lambda: _print_plan(plan), record, [record], form, output)
 
 
 def _print_plan(plan: Plan) -> None:
-    say(
+    echo(
         f"{plan.n_labeled} labelled positives and {plan.n_unlabeled} unlabeled rows: mean "
         f"absolute error {plan.expected_error:.4f}, {100 * plan.confidence:g} % interval of "
         f"+-{plan.half_width:.4f}, at a prevalence of {plan.prevalence:g}."
     )
-    say(
+    echo(
         "This is for PAT, if no negatives look like typical positives. It needs at least 10 "
         "positives, and more of them than features + 1."
     )
     if plan.rcq_widths:
         narrow, _, wide = plan.rcq_widths
-        say(
+        echo(
             "RCQ, which needs no such assumption: half of its 95 % intervals at such sizes "
             f"were {100 * narrow:.0f} to {100 * wide:.0f} points wide, on data sets that it "
             "had not learned from."
         )
 
 
-def of_model(model: Any, file: str) -> Forms:
-    """The forms of what a model is and what became of its columns."""
-    columns = workflows.describe_columns(model)
-    several = hasattr(model, "targets_")
+def emit_model(model: Any, file: str, form: str, output: str | None) -> None:
+    """Print what a model is and what became of its columns."""
+    from poscount.app.fitting import describe_columns, describe_targets
+
+    columns = describe_columns(model)
+    targets = describe_targets(model) if hasattr(model, "targets_") else {}
     record = {
         "file": file,
         "method": type(model).__name__,
         "n_labeled": model.n_labeled_,
         "seed": model.seed_,
-        **({"targets": workflows.describe_targets(model)} if several else {}),
+        **({"targets": targets} if targets else {}),
         "columns": [column._asdict() for column in columns],
     }
-    return Forms(
-        lambda: _print_model(model, file), lambda: record, records_as_csv(record["columns"])
-    )
 
+    def show() -> None:
+        echo(f"{file}: {model} learned from {model.n_labeled_} positives, seed {model.seed_}.")
+        if targets:
+            rows = [[name, str(size)] for name, size in targets.items()]
+            print_table(["target", "positives"], rows, ["positives"])
+        shown = columns[:MOST_COLUMNS_SHOWN]
+        print_table(["column", "kind", "what the model does with it"], shown, [])
+        if len(columns) > len(shown):
+            echo(f"... and {len(columns) - len(shown)} more; --format json lists all.")
 
-def _print_model(model: Any, file: str) -> None:
-    columns = workflows.describe_columns(model)
-    say(f"{file}: {model} learned from {model.n_labeled_} positives, seed {model.seed_}.")
-    if hasattr(model, "targets_"):
-        sizes = workflows.describe_targets(model).items()
-        print_table(["target", "positives"], [[n, str(k)] for n, k in sizes], ["positives"])
-    shown = columns[:MOST_COLUMNS_SHOWN]
-    print_table(["column", "kind", "what the model does with it"], shown, [])
-    if len(columns) > len(shown):
-        say(f"... and {len(columns) - len(shown)} more; --format json lists all.")
+    emit(show, record, record["columns"], form, output)
 
 
 def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None = None) -> None:
     """Print a table for people, and every warning once, for the group that it is worst for."""
+    from poscount.results.verdict import IF, MEANINGS
+
     level = next((r.prevalence.interval.level for r in results if r.prevalence.interval), None)
     heads = ["prevalence", f"{100 * level:g} % interval" if level else "interval"]
     counted = "counted" if results[0].target else "positives"
@@ -258,26 +251,25 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
     # The warnings are told below, with the groups that have them.
     print_table([*names, *heads, "verdict", "warnings"], rows, right=heads, spare=["warnings"])
     if len(results) == 1 and results[0].kinds:
-        _print_kinds(results[0].kinds)
+        _print_parts("of these", results[0].kinds, "prevalence")
     if len(results) == 1 and results[0].negatives:
-        _print_negatives(results[0].negatives)
+        _print_parts("beside them", results[0].negatives, "share")
     first = results[0].prevalence
     if len(results) == 1 and "effective_rows" in first.details:
-        say(
+        echo(
             f"The weights add up to {first.total_weight:.6g}; the interval is that of "
             f"{first.details['effective_rows']:.0f} rows of equal weight."
         )
     if len(results) == 1:
-        say(first.verdict)
+        echo(first.verdict)
     else:
         grades = {result.prevalence.verdict.grade for result in results}
         meanings = [f"{grade}: {MEANINGS[grade]}" for grade in MEANINGS if grade in grades]
-        say(f"Verdicts, {IF}: {'; '.join(meanings)}.")
-    for shared in workflows.warnings_of(results):
-        where = workflows.where_warned(shared)
-        say(f"warning{f' for {where}' if where else ''}, {shared.warning}")
+        echo(f"Verdicts, {IF}: {'; '.join(meanings)}.")
+    for shared in warnings_of(results):
+        echo(f"warning{_where(shared)}, {shared.warning}")
     # The last of several targets is "other", which has the positives of all.
-    say(f"{first.method}, {results[-1].prevalence.n_labeled} positives, seed {results[0].seed}")
+    echo(f"{first.method}, {results[-1].prevalence.n_labeled} positives, seed {results[0].seed}")
 
 
 def _bars(prevalences: Sequence[Prevalence]) -> tuple[list[str], list[list[str]]]:
@@ -289,27 +281,27 @@ def _bars(prevalences: Sequence[Prevalence]) -> tuple[list[str], list[list[str]]
     return [axis], [[bar] for bar in drawn]
 
 
-def _print_kinds(kinds: Sequence[Mapping[str, Any]]) -> None:
-    heads = ["prevalence", "interval", "labelled positives"]
-    rows = [
-        [
-            kind["name"],
-            f"{kind['prevalence']:.3f}",
-            f"[{kind['low']:.3f}, {kind['high']:.3f}]",
-            str(kind["positives"]),
-        ]
-        for kind in kinds
-    ]
-    print_table(["of these", *heads], rows, right=heads)
+def _print_parts(head: str, parts: Sequence[Mapping[str, Any]], share: str) -> None:
+    """Print the shares of kinds of positives, or of negatives, below the share of all."""
+    labelled = ["labelled positives"] if "positives" in parts[0] else []
+    heads = [share, "interval", *labelled]
+    rows = []
+    for part in parts:
+        ends = f"[{part['low']:.3f}, {part['high']:.3f}]"
+        sizes = [str(part["positives"])] if labelled else []
+        rows.append([part["name"], f"{part['prevalence']:.3f}", ends, *sizes])
+    print_table([head, *heads], rows, right=heads)
 
 
-def _print_negatives(kinds: Sequence[Mapping[str, Any]]) -> None:
-    heads = ["share", "interval"]
-    rows = [
-        [kind["name"], f"{kind['prevalence']:.3f}", f"[{kind['low']:.3f}, {kind['high']:.3f}]"]
-        for kind in kinds
-    ]
-    print_table(["beside them", *heads], rows, right=heads)
+def _where(shared: SharedWarning[Result]) -> str:
+    """Name the groups that a warning is about, and the one that it is worst for."""
+    from poscount.results.tables import in_words
+
+    if not shared.worst.group:
+        return ""
+    labels = ["/".join(result.values) for result in shared.of]
+    which = in_words("/".join(shared.worst.values), labels)
+    return f" for {'/'.join(shared.worst.group)} {which}"
 
 
 def _interval(p: Prevalence) -> str:

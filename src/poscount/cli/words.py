@@ -10,7 +10,7 @@ from poscount.errors import InputError
 from poscount.printable import printable
 
 # The other options are called as in Python, with dashes.
-_FLAGS = {"header": "--no-header", "trusted": "--trust"}
+_FLAGS = {"header": "--no-header", "trusted": "--trust", "n_resamples": "--bootstrap"}
 
 
 def for_command_line(error: InputError) -> str:
@@ -23,10 +23,10 @@ def for_command_line(error: InputError) -> str:
     >>> for_command_line(InputError("Counts files have no groups.", option="by", leave_out=True))
     'Counts files have no groups. Leave --by out.'
     """
-    return error.with_remedy(_remedy(error))
+    return error.rendered(_remedy(error))
 
 
-def say(sentence: object, *, err: bool = False) -> None:
+def echo(sentence: object, *, err: bool = False) -> None:
     """Print a line for people: nothing that comes from data acts on the terminal."""
     print(printable(str(sentence)), file=sys.stderr if err else sys.stdout)
 
@@ -36,8 +36,8 @@ def flag(option: str) -> str:
 
     Examples
     --------
-    >>> flag("on_error"), flag("trusted")
-    ('--on-error', '--trust')
+    >>> flag("random_state"), flag("trusted")
+    ('--random-state', '--trust')
     """
     return _FLAGS.get(option, f"--{option.replace('_', '-')}")
 

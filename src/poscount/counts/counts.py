@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from poscount.counts.weights import UNITS, WeightSums
 from poscount.errors import FileError, InputError
-from poscount.printable import in_a_sentence, printable
 from poscount.storage import container
 from poscount.storage.schema import (
     Array,
@@ -33,7 +32,6 @@ _FILE: dict[str, Field] = {
     "cells": Array("int64", (None,), least=0),
     "n": Whole(most=MOST_ROWS),
     "model": Text(),
-    "skipped": ListOf(ListOf(Text(), 2)),
     "weights": OrNone(
         Record(
             {
@@ -48,26 +46,6 @@ _FILE: dict[str, Field] = {
 }
 
 
-class Skipped(NamedTuple):
-    """A file that was left out, because the caller asked to skip files that cannot be counted."""
-
-    file: str
-    reason: str
-
-    @classmethod
-    def because(cls, error: InputError, file: str) -> Skipped:
-        """Make it from the error that the file had; what a terminal would obey is escaped.
-
-        Examples
-        --------
-        >>> Skipped.because(InputError("it is empty.", column="size", row=4), "trap.csv").reason
-        "column 'size', row 5: it is empty."
-        """
-        place = error.at(file=file).place_inside
-        reason = f"{place}: {error.message}" if place else error.message
-        return cls(in_a_sentence(file, 5000), in_a_sentence(reason, 1000))
-
-
 @dataclass(frozen=True, eq=False)
 class Counts:
     """Rows per cell of one fitted model; counts of the same model add and subtract.
@@ -80,8 +58,6 @@ class Counts:
         Number of rows counted; with weights, of those whose weight is not 0.
     model : str
         Content hash of the model that counted.
-    skipped : tuple of Skipped
-        Files that could not be counted and were left out.
     weights : WeightSums, optional
         Sums over the weights, if the rows have any. Added to weighted counts, rows without weights
         weigh 1.
@@ -103,7 +79,6 @@ class Counts:
     cells: np.ndarray
     n: int
     model: str
-    skipped: tuple[Skipped, ...] = ()
     weights: WeightSums | None = None
     parts: tuple[str, ...] = ()
 
@@ -122,7 +97,7 @@ class Counts:
                 f"These counts add up to {self.n + other.n:.1e} rows, and sums are exact only up "
                 f"to {MOST_ROWS:.1e}."
             )
-        skipped, parts = self.skipped + other.skipped, self.parts + other.parts
+        parts = self.parts + other.parts
         if self.weights is None and other.weights is None:
             cells, sums = self.cells + other.cells, None
         else:
@@ -130,7 +105,7 @@ class Counts:
             # The sums come first, because they refuse what would overflow.
             sums += more
             cells = ours + theirs
-        return Counts(cells, self.n + other.n, self.model, skipped, sums, parts)
+        return Counts(cells, self.n + other.n, self.model, sums, parts)
 
     def __radd__(self, other: object) -> Counts:
         # sum() starts from 0.
@@ -154,9 +129,8 @@ class Counts:
                 "These counts cannot be subtracted: a cell would fall below zero, so the second "
                 "counts are not part of the first."
             )
-        skipped = tuple(file for file in self.skipped if file not in other.skipped)
         parts = tuple(part for part in self.parts if part not in other.parts)
-        return Counts(cells, n, self.model, skipped, sums, parts)
+        return Counts(cells, n, self.model, sums, parts)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -164,7 +138,6 @@ class Counts:
         return (
             self.model == other.model
             and self.n == other.n
-            and self.skipped == other.skipped
             and self.weights == other.weights
             and np.array_equal(self.cells, other.cells)
         )
@@ -197,7 +170,6 @@ class Counts:
         meta = {
             "n": self.n,
             "model": self.model,
-            "skipped": self.skipped,
             "weights": None if self.weights is None else asdict(self.weights),
             # A file is a part of its own, too, without saying so.
             "parts": [part for part in self.parts if part != self.content_id],
@@ -213,7 +185,6 @@ class Counts:
             check_fields("counts", _FILE, found)
             if found["weights"] is not None:
                 found["weights"] = WeightSums(**found["weights"])
-            found["skipped"] = tuple(Skipped(*pair) for pair in found["skipped"])
             found["parts"] = tuple(found["parts"])
             counts = cls(**found)
             counts._check()
@@ -227,8 +198,6 @@ class Counts:
         """Raise ValueError if counts of a file could act on a terminal or give endless answers."""
         named = len(self.model) <= 64 and self.model.isprintable()
         require(named, "it does not say which model has counted.")
-        safe = all(printable(text) == text for pair in self.skipped for text in pair)
-        require(safe, "the name of a file that was left out holds control characters.")
         total, sums = self.n, self.weights
         if sums is not None:
             total = sums.total
@@ -252,8 +221,6 @@ class GroupedCounts:
         Rows per group; with weights, those whose weight is not 0.
     model : str
         Content hash of the model that counted.
-    skipped : tuple of Skipped
-        Files that could not be counted and were left out.
     weights : list of WeightSums, optional
         Sums over the weights of each group, if the rows have any.
 
@@ -271,7 +238,6 @@ class GroupedCounts:
     cells: np.ndarray
     n: np.ndarray
     model: str
-    skipped: tuple[Skipped, ...] = ()
     weights: list[WeightSums] | None = None
 
     def __len__(self) -> int:
@@ -281,7 +247,7 @@ class GroupedCounts:
         """Yield pairs of a group and its counts."""
         weights = [None] * len(self) if self.weights is None else self.weights
         for key, cells, n, sums in zip(self.keys, self.cells, self.n, weights, strict=True):
-            yield key, Counts(cells, int(n), self.model, self.skipped, sums)
+            yield key, Counts(cells, int(n), self.model, sums)
 
     def __add__(self, other: GroupedCounts) -> GroupedCounts:
         if not isinstance(other, GroupedCounts):
@@ -292,8 +258,8 @@ class GroupedCounts:
         if not isinstance(other, GroupedCounts):
             return NotImplemented
         return (
-            (self.by, self.keys, self.model, self.skipped, self.weights)
-            == (other.by, other.keys, other.model, other.skipped, other.weights)
+            (self.by, self.keys, self.model, self.weights)
+            == (other.by, other.keys, other.model, other.weights)
             and np.array_equal(self.cells, other.cells)
             and np.array_equal(self.n, other.n)
         )
@@ -313,7 +279,6 @@ class GroupedCounts:
                 "These counts belong to different models or groupings: count all of them with the "
                 "same fitted model and the same grouping columns."
             )
-        skipped = tuple(file for part in parts for file in part.skipped)
         rows: list[Any]
         if all(part.keys == first.keys for part in parts):
             keys, rows = first.keys, [slice(None)] * len(parts)
@@ -330,7 +295,7 @@ class GroupedCounts:
         for part, at in zip(parts, rows, strict=True):
             cells[at] += part.cells
             n[at] += part.n
-        return cls(first.by, keys, cells, n, first.model, skipped, weights)
+        return cls(first.by, keys, cells, n, first.model, weights)
 
     def in_order(self) -> GroupedCounts:
         """Sort the groups by their keys, as `count_by` does: missing values come last."""
@@ -348,9 +313,7 @@ class GroupedCounts:
         """The groups in these places, in this order."""
         keys = [self.keys[i] for i in chosen]
         weights = None if self.weights is None else [self.weights[i] for i in chosen]
-        return GroupedCounts(
-            self.by, keys, self.cells[chosen], self.n[chosen], self.model, self.skipped, weights
-        )
+        return GroupedCounts(self.by, keys, self.cells[chosen], self.n[chosen], self.model, weights)
 
     def _in_units(self) -> GroupedCounts:
         """The same with weights; rows without weights weigh 1."""

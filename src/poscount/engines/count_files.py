@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 from poscount.base.counting import BatchCounter
 from poscount.data.rows import BLOCK_ROWS
-from poscount.engines.batches import BatchSource, count_sources
-from poscount.errors import InputError, join_names
+from poscount.engines.batches import AnyCounts, BatchSource, count_sources
+from poscount.errors import InputError
 from poscount.files.arrow import OnProgress, pyarrow
-from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
-from poscount.files.features import model_columns
+from poscount.files.features import is_text, model_columns
+from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
 from poscount.files.reading import Part, read_parts
 from poscount.files.streams import size_of
+
+Engine = Literal["auto", "dask", "spark"]
 
 _BATCH_VALUES = 2**21
 
@@ -23,12 +25,11 @@ def count_files(
     counter: BatchCounter,
     files: Sequence[str],
     *,
-    skip: bool = False,
+    engine: str = "auto",
     progress: OnProgress | None = None,
     n_jobs: int = -1,
-    explain: bool = False,
-    csv_format: CsvFormat = DEFAULT_CSV,
-) -> Any:
+    read_options: ReadOptions = DEFAULT_OPTIONS,
+) -> AnyCounts:
     """Count the rows of files.
 
     Parameters
@@ -38,16 +39,15 @@ def count_files(
         columns are in the files or in their paths, the weights in the files.
     files : sequence of str
         As `poscount.files.reading.expand` lists them.
-    skip : bool
-        Whether files that cannot be used are left out, and listed in the result.
+    engine : {"auto", "dask", "spark"}
+        What reads them: threads of this process ("auto"), or the workers of a cluster, one file at
+        a time; the workers must see the files.
     progress : callable, optional
-        Called as ``progress(done, total)``, in bytes.
+        Called as ``progress(done, total)``, in bytes, by threads of this process.
     n_jobs : int
-        Threads.
-    explain : bool
-        Return the plan as text instead.
-    csv_format : CsvFormat
-        How CSV files are written.
+        Threads of this process.
+    read_options : ReadOptions
+        How the files are written.
 
     Examples
     --------
@@ -57,10 +57,17 @@ def count_files(
     >>> count_files(BatchCounter(model), [str(example_path("trap.csv.gz"))]).n
     8070
     """
+    if engine not in get_args(Engine):
+        raise InputError(f"engine must be one of {', '.join(get_args(Engine))}, got {engine!r}.")
     columns = [*model_columns(counter.model), *counter.weight_columns]
-    if explain:
-        named = join_names([*columns, *counter.by])
-        return f"poscount reads {named} from {len(files)} file(s), in batches."
+    if engine == "dask":
+        from poscount.engines import dask
+
+        return dask.count_files(counter, files, read_options)
+    if engine == "spark":
+        from poscount.engines import spark
+
+        return spark.count_files(counter, files, read_options)
     read_so_far = BytesRead(files, progress)
     # A batch has a fixed cost, most of all with groups, but must not fill the memory.
     values = _BATCH_VALUES * (4 if counter.by else 1)
@@ -75,7 +82,7 @@ def count_files(
             by=counter.by,
             batch_rows=batch_rows,
             progress=read_so_far.progress_of(file),
-            csv_format=csv_format,
+            read_options=read_options,
         )
         for number, part in enumerate(found):
             if number == 0 and counter.by:
@@ -87,7 +94,7 @@ def count_files(
         read_so_far.finish(file)
 
     sources = (BatchSource(file, functools.partial(parts, file)) for file in files)
-    return count_sources(counter, sources, skip=skip, n_jobs=n_jobs)
+    return count_sources(counter, sources, n_jobs=n_jobs)
 
 
 def _check_group_kinds(
@@ -110,15 +117,12 @@ def _check_group_kinds(
 
 def _kind_of_values(arrow_type: Any) -> str:
     types = pyarrow().types
+    if is_text(arrow_type):
+        return "text"
     if types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
     if types.is_integer(arrow_type) or types.is_floating(arrow_type):
         return "numbers"
-    if any(
-        is_text(arrow_type)
-        for is_text in (types.is_string, types.is_large_string, types.is_string_view)
-    ):
-        return "text"
     return str(arrow_type)
 
 

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from poscount import __version__
 from poscount.base.counting import BatchCounter
 from poscount.engines.batches import AnyCounts, add_up, in_order
-from poscount.engines.clusters import FileTask, check_version, count_partition
+from poscount.engines.clusters import check_version, count_file, count_partition
 from poscount.files.features import chosen_columns, wanted_columns
+from poscount.files.read_options import ReadOptions
 
 # One task adds up this many counts.
 _WIDTH = 8
 
 
-def count_collection(counter: BatchCounter, collection: Any, *, explain: bool = False) -> Any:
-    """Count a Dask dataframe or array.
+def count_collection(counter: BatchCounter, collection: Any) -> AnyCounts:
+    """Count a Dask dataframe or array; the rows stay where they are.
 
     Parameters
     ----------
     counter : BatchCounter
-        It is sent to the workers; the rows stay where they are.
+        It is sent to the workers.
     collection : dask.dataframe.DataFrame or dask.array.Array
-    explain : bool
-        Return the plan as text instead.
     """
     if hasattr(collection, "chunks"):
         if counter.other_columns:
@@ -37,27 +36,14 @@ def count_collection(counter: BatchCounter, collection: Any, *, explain: bool = 
         columns = wanted_columns(counter.model, counter.other_columns, names)
         chosen_columns(names, None, columns, "the Dask dataframe")
         parts = collection[columns].to_delayed()
-    if explain:
-        return f"Dask counts {len(parts)} partition(s) and adds up {_WIDTH} counts at a time."
-    delayed = dask().delayed
-    shipped = delayed(counter, traverse=False)
-    return in_order(
-        _added(
-            [
-                delayed(_on_worker)(__version__, count_partition, shipped, [part], i)
-                for i, part in enumerate(parts)
-            ]
-        )
-    )
+    return _total(count_partition, counter, [([part], i) for i, part in enumerate(parts)])
 
 
-def add_files(task: FileTask, files: list[str]) -> AnyCounts:
+def count_files(
+    counter: BatchCounter, files: Sequence[str], read_options: ReadOptions
+) -> AnyCounts:
     """Let the workers count files."""
-    delayed = dask().delayed
-    shipped = delayed(task, traverse=False)
-    return _added(
-        [delayed(_on_worker)(__version__, FileTask.count_file, shipped, f) for f in files]
-    )
+    return _total(count_file, counter, [(file, read_options) for file in files])
 
 
 def dask() -> Any:
@@ -69,13 +55,19 @@ def dask() -> Any:
     return dask
 
 
+def _total(
+    work: Callable[..., AnyCounts], counter: BatchCounter, tasks: Sequence[tuple[Any, ...]]
+) -> AnyCounts:
+    """Let the workers do tasks, each with its arguments, and add up what they count."""
+    delayed = dask().delayed
+    shipped = delayed(counter, traverse=False)
+    parts = [delayed(_on_worker)(__version__, work, shipped, *arguments) for arguments in tasks]
+    while len(parts) > 1:
+        bunches = [parts[i : i + _WIDTH] for i in range(0, len(parts), _WIDTH)]
+        parts = [delayed(add_up)(bunch) for bunch in bunches]
+    return in_order(dask().compute(parts[0])[0])
+
+
 def _on_worker(sent_by: str, work: Callable[..., AnyCounts], *arguments: Any) -> AnyCounts:
     check_version(sent_by, "Dask")
     return work(*arguments)
-
-
-def _added(parts: list[Any]) -> AnyCounts:
-    while len(parts) > 1:
-        bunches = [parts[i : i + _WIDTH] for i in range(0, len(parts), _WIDTH)]
-        parts = [dask().delayed(add_up)(bunch) for bunch in bunches]
-    return dask().compute(parts[0])[0]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.data.validation import as_frame
-from poscount.engines.batches import BatchSource, count_sources
-from poscount.engines.clusters import count_on_workers
-from poscount.engines.count_files import count_files
+from poscount.engines.batches import AnyCounts, BatchSource, count_sources
+from poscount.engines.count_files import Engine, count_files
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
-from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
+from poscount.files.read_options import DEFAULT_OPTIONS, read_options
 from poscount.files.reading import expand
-
-Engine = Literal["auto", "duckdb", "dask", "spark"]
-OnError = Literal["raise", "skip"]
 
 
 def count(
@@ -28,20 +23,10 @@ def count(
     by: str | Sequence[str] | None = None,
     weights: str | None = None,
     engine: Engine = "auto",
-    on_error: OnError = "raise",
     progress: OnProgress | None = None,
     n_jobs: int = -1,
-    explain: bool = False,
-    delimiter: str | None = None,
-    decimal: str = ".",
-    header: bool = True,
-    encoding: str | None = None,
-    thousands: str | None = None,
-    units: Mapping[str, str] | None = None,
-    na: Sequence[str] = (),
-    sheet: str | None = None,
-    day_first: bool | None = None,
-) -> Any:
+    **reading: Any,
+) -> AnyCounts:
     """Count rows wherever they are; the counts are the same as if they were in memory.
 
     Parameters
@@ -66,42 +51,21 @@ def count(
         group of its own.
     weights : str, optional
         Column with the weight of each row, as in `CountingQuantifier.count`.
-    engine : {"auto", "duckdb", "dask", "spark"}
-        What reads *files*: poscount itself ("auto"); DuckDB, for Parquet; the workers of Dask or
-        Spark, one file at a time. For other sources there is nothing to choose.
-    on_error : {"raise", "skip"}
-        What to do if a file cannot be used: stop with an error that names it, or leave the whole
-        file out and list it in the ``skipped`` of the result.
+    engine : {"auto", "dask", "spark"}
+        What reads *files*: poscount itself ("auto"), or the workers of Dask or Spark, one file at
+        a time. For other sources there is nothing to choose.
     progress : callable, optional
         Called now and then as ``progress(done, total)``, in bytes, while files are read.
     n_jobs : int, default=-1
         Threads that read and count; -1 uses all cores. The result does not depend on it.
-    explain : bool
-        Count nothing, and return a text that says what would be done, with the SQL if there is
-        any.
-    delimiter : str, optional
-        Of CSV files; by default tab for ``.tsv``, and found in the first line for others.
-    decimal : {".", ","}
-        Decimal mark of CSV files.
-    header : bool
-        Whether CSV files begin with column names; without, they are "1", "2", ...
-    encoding : str, optional
-        Of files of text, such as "cp1252"; a byte-order mark is recognised.
-    thousands : {",", ".", " ", "'", "_"}, optional
-        The mark in numbers such as 12,000.
-    units : mapping, optional
-        From columns to units: with ``{"weight": "g"}``, a cell "40.25 g" is 40.25.
-    na : sequence of str
-        More signs of missing values, such as ``["-", "-999"]``.
-    sheet : str, optional
-        Of Excel workbooks.
-    day_first : bool, optional
-        Whether 03/04/2026 is in April; only for `by`.
+    **reading
+        How files are written: the parameters of `poscount.files.read_options.ReadOptions`, such as
+        ``decimal=","`` or ``na=["-", "-999"]``; `units` may be a mapping from columns to units.
 
     Returns
     -------
     Counts or GroupedCounts
-        For ``model.estimate`` or ``model.estimate_by``; a text with `explain`.
+        For ``model.estimate`` or ``model.estimate_by``.
 
     Examples
     --------
@@ -126,34 +90,20 @@ def count(
             "weights is the name of a column here; model.count takes an array of weights, for rows "
             "in memory."
         )
-    csv_format = CsvFormat(
-        delimiter=delimiter,
-        decimal=decimal,
-        header=header,
-        encoding=encoding,
-        thousands=thousands,
-        units=tuple((units or {}).items()),
-        na=(na,) if isinstance(na, str) else tuple(na),
-        sheet=sheet,
-        day_first=day_first,
-    )
+    options = read_options(**reading)
+    counter = BatchCounter(model, by or (), weights)
     paths = _paths(source)
     if paths is not None:
-        return count_listed(
-            model,
+        return count_files(
+            counter,
             expand(paths),
-            by or (),
-            weights=weights,
             engine=engine,
-            on_error=on_error,
             progress=progress,
             n_jobs=n_jobs,
-            explain=explain,
-            csv_format=csv_format,
+            read_options=options,
         )
-    counter = BatchCounter(model, by or (), weights)
-    given: dict[str, Any] = {"engine": engine, "on_error": on_error, **csv_format._asdict()}
-    usual = {"engine": "auto", "on_error": "raise", **DEFAULT_CSV._asdict()}
+    given = {"engine": engine, **options._asdict()}
+    usual = {"engine": "auto", **DEFAULT_OPTIONS._asdict()}
     for option, value in given.items():
         if value != usual[option]:
             raise InputError(
@@ -165,49 +115,17 @@ def count(
     if library == "duckdb":
         from poscount.engines.duckdb import count_relation
 
-        return count_relation(counter, source, n_jobs=n_jobs, explain=explain)
+        return count_relation(counter, source, n_jobs=n_jobs)
     if library == "dask":
         from poscount.engines.dask import count_collection
 
-        return count_collection(counter, source, explain=explain)
+        return count_collection(counter, source)
     if library == "pyspark":
         from poscount.engines.spark import count_frame
 
-        return count_frame(counter, source, explain=explain)
-    if explain:
-        return "poscount counts the batches itself."
+        return count_frame(counter, source)
     batches = BatchSource.of_batches(lambda: iter(_batches(source)))
     return count_sources(counter, [batches], n_jobs=n_jobs)
-
-
-def count_listed(
-    model: CountingQuantifier,
-    files: list[str],
-    by: str | Sequence[str],
-    *,
-    weights: str | None = None,
-    engine: str = "auto",
-    on_error: str = "raise",
-    progress: OnProgress | None = None,
-    n_jobs: int = -1,
-    explain: bool = False,
-    csv_format: CsvFormat = DEFAULT_CSV,
-) -> Any:
-    """Count files that `poscount.files.reading.expand` has listed; the rest is as in `count`."""
-    for option, value, known in (("engine", engine, Engine), ("on_error", on_error, OnError)):
-        if value not in get_args(known):
-            names = ", ".join(get_args(known))
-            raise InputError(f"{option} must be one of {names}, got {value!r}.")
-    options: dict[str, Any] = {
-        "skip": on_error == "skip",
-        "explain": explain,
-        "csv_format": csv_format,
-    }
-    if engine == "auto":
-        options |= {"progress": progress, "n_jobs": n_jobs}
-    elif engine == "duckdb":
-        options["n_jobs"] = n_jobs
-    return _on_files(engine)(BatchCounter(model, by, weights), files, **options)
 
 
 def _paths(source: Any) -> list[str] | None:
@@ -217,22 +135,6 @@ def _paths(source: Any) -> list[str] | None:
     if isinstance(source, list) and source and all(_paths(item) for item in source):
         return [os.fspath(item) for item in source]
     return None
-
-
-def _on_files(engine: str) -> Callable[..., Any]:
-    if engine == "duckdb":
-        from poscount.engines.duckdb import count_parquet
-
-        return count_parquet
-    if engine == "dask":
-        from poscount.engines import dask
-
-        return functools.partial(count_on_workers, "Dask", dask.add_files)
-    if engine == "spark":
-        from poscount.engines import spark
-
-        return functools.partial(count_on_workers, "Spark", spark.add_files)
-    return count_files
 
 
 def _library(source: Any) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from poscount.errors import InputError
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
-from poscount.files.csv_format import CsvFormat
+from poscount.files.read_options import ReadOptions
 from poscount.files.streams import (
     LONGEST_RECORD,
     Utf8Stream,
@@ -26,7 +26,6 @@ from poscount.files.streams import (
 from poscount.files.text_cells import MISSING
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-_BLOCK_BYTES = 1 << 22
 
 
 class _Block(NamedTuple):
@@ -44,7 +43,7 @@ class _Table(NamedTuple):
     chosen: list[str]
     numeric: list[str]
     delimiter: str
-    csv_format: CsvFormat
+    read_options: ReadOptions
     source: str
 
 
@@ -53,28 +52,27 @@ def csv_parts(
     choose: ChooseColumns,
     required: Sequence[str],
     numeric: Sequence[str],
-    csv_format: CsvFormat,
+    read_options: ReadOptions,
     progress: OnProgress | None,
-    live: bool = False,
 ) -> Iterator[Callable[[], Any]]:
     """Yield a function for each block of a file, which parses it when it is called.
 
     It gives a record batch of the chosen columns, in any thread, or raises an `InputError`. Columns
     are text with null for empty cells, or float64 if they are `numeric` and Arrow's parser has read
     all of their cells; it reads the same numbers as `poscount.files.text_numbers` from fewer ways
-    to write them. If live, rows come as they arrive.
+    to write them.
     """
     source, size = source_name(path), size_of(path) if progress else 0
     with unpacked(path) as (stream, raw):
-        text = Utf8Stream(stream, source, csv_format.encoding, _BLOCK_BYTES, live)
+        text = Utf8Stream(stream, source, read_options.encoding)
         blocks = _blocks(text, source)
-        names, delimiter, first = _first_line(next(blocks, None), csv_format, required, source)
+        names, delimiter, first = _first_line(next(blocks, None), read_options, required, source)
         chosen = choose(names)
-        plain = not csv_format.thousands and not csv_format.na
+        plain = not read_options.thousands and not read_options.na
         as_numbers = [
-            name for name in numeric if plain and name in chosen and not csv_format.unit_of(name)
+            name for name in numeric if plain and name in chosen and not read_options.unit_of(name)
         ]
-        table = _Table(names, chosen, as_numbers, delimiter, csv_format, source)
+        table = _Table(names, chosen, as_numbers, delimiter, read_options, source)
         for block in chain([first], blocks):
             yield functools.partial(_batch, block, table)
             if progress and size:
@@ -153,7 +151,7 @@ def _require_utf8(block: _Block, source: str) -> None:
 
 
 def _first_line(
-    block: _Block | None, csv_format: CsvFormat, required: Sequence[str], source: str
+    block: _Block | None, read_options: ReadOptions, required: Sequence[str], source: str
 ) -> tuple[list[str], str, _Block]:
     """Find names and delimiter in the first line, and the rows of the block after the header."""
     text = block.text.lstrip(b"\r\n") if block else b""
@@ -162,15 +160,15 @@ def _first_line(
     _require_utf8(block, source)
     end = _first_record_end(text, block.ending)
     record = text[:end]
-    delimiter = csv_format.delimiter or _delimiter(record.decode(), csv_format.decimal, source)
+    delimiter = read_options.delimiter or _delimiter(record.decode(), read_options.decimal, source)
     fields = _fields(record, delimiter)
     start = len(block.text) - len(text)
-    if not csv_format.header:
+    if not read_options.header:
         names = [str(number) for number in range(1, len(fields) + 1)]
     else:
         # Names that are numbers, such as wavelengths, are accepted if they are asked for.
         asked_for = required and set(required) <= set(fields)
-        if not asked_for and all(_is_number(field, csv_format.decimal) for field in fields):
+        if not asked_for and all(_is_number(field, read_options.decimal) for field in fields):
             raise InputError(
                 "the first line holds only numbers, not column names; if the numbers are names, "
                 "choose the columns by them.",
@@ -242,7 +240,7 @@ def _parsed(block: _Block, table: _Table, numeric: Sequence[str]) -> Any:
                 column_types=dict(kinds),
                 include_columns=table.chosen,
                 null_values=MISSING if numeric else [""],
-                decimal_point=table.csv_format.decimal,
+                decimal_point=table.read_options.decimal,
                 strings_can_be_null=True,
             ),
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from poscount.errors import InputError, join_names
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
-from poscount.files.csv_format import CsvFormat
+from poscount.files.read_options import ReadOptions
 from poscount.files.remote import is_url
 from poscount.files.streams import opened
 
@@ -17,7 +17,7 @@ _SHEETS_SHOWN = 20
 
 
 def excel_batches(
-    path: str, choose: ChooseColumns, csv_format: CsvFormat, progress: OnProgress | None
+    path: str, choose: ChooseColumns, read_options: ReadOptions, progress: OnProgress | None
 ) -> Iterator[Any]:
     """Yield the chosen columns of a sheet in one batch.
 
@@ -25,11 +25,11 @@ def excel_batches(
     text, as in a CSV file. Empty cells and errors such as #DIV/0! are null; rows without any value
     are left out.
     """
-    rows = [row for row in _cells(path, csv_format.sheet) if any(cell != "" for cell in row)]
+    rows = [row for row in _cells(path, read_options.sheet) if any(cell != "" for cell in row)]
     if not rows:
         raise InputError("the sheet is empty.", file=path)
-    names = _names(rows, csv_format.header, path)
-    body = rows[1:] if csv_format.header else rows
+    names = _names(rows, read_options.header, path)
+    body = rows[1:] if read_options.header else rows
     chosen = choose(names)
     at = {name: i for i, name in enumerate(names)}
     arrays = [_column([row[at[name]] for row in body]) for name in chosen]

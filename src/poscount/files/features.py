@@ -11,7 +11,7 @@ from poscount.data.columns import FEW_ROWS, MOSTLY_DIFFERENT, named_as_identifie
 from poscount.data.grouping import group_columns
 from poscount.errors import InputError, ask_about_similar
 from poscount.files.arrow import pyarrow
-from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
+from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import without_marks
 
@@ -42,8 +42,8 @@ def chosen_columns(
     return names if columns is None else list(dict.fromkeys(columns))
 
 
-class ColumnOfTable(NamedTuple):
-    """What a column of a table that was read from a file holds, and whether to use it.
+class ColumnDescription(NamedTuple):
+    """What a column of a file holds, and whether to use it.
 
     Parameters
     ----------
@@ -62,6 +62,17 @@ class ColumnOfTable(NamedTuple):
         For numbers that are written as text (decimal commas, thousands marks, units, signs for
         missing values, slips): which cell, and the option that reads it, if one does. Without
         solving it the column cannot be used.
+    numeric : bool
+        Whether all of its values are numbers. This and the rest are known of a file that was
+        inspected (`poscount.app.inspection`).
+    distinct : int or None
+        How many different values it has; None if they are too many, or too long, to make groups.
+    values : tuple of str
+        A few of them.
+    periods : tuple of (str, int)
+        Of dates: periods of time, and how many groups each makes, as far as they are not too many.
+    no_periods : InputError or None
+        Why dates make no such groups.
     """
 
     name: str
@@ -69,9 +80,16 @@ class ColumnOfTable(NamedTuple):
     missing: float
     why_not_used: str | None = None
     problem: InputError | None = None
+    numeric: bool = False
+    distinct: int | None = None
+    values: tuple[str, ...] = ()
+    periods: tuple[tuple[str, int], ...] = ()
+    no_periods: InputError | None = None
 
 
-def describe_column(column: Any, name: str, csv_format: CsvFormat = DEFAULT_CSV) -> ColumnOfTable:
+def describe_column(
+    column: Any, name: str, read_options: ReadOptions = DEFAULT_OPTIONS
+) -> ColumnDescription:
     """Say what a column holds, and whether it is a feature by default.
 
     Parameters
@@ -79,31 +97,32 @@ def describe_column(column: Any, name: str, csv_format: CsvFormat = DEFAULT_CSV)
     column : pyarrow.ChunkedArray or pyarrow.Array
         As `poscount.files.reading.read_table` reads it, so that numbers are numbers.
     name : str
-    csv_format : CsvFormat
+    read_options : ReadOptions
         With what the file was read.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> describe_column(pa.array(["north", None, "south", "north"]), "site")
-    ColumnOfTable(name='site', kind='category', missing=0.25, why_not_used=None, problem=None)
+    >>> found = describe_column(pa.array(["north", None, "south", "north"]), "site")
+    >>> found.kind, found.missing
+    ('category', 0.25)
     >>> describe_column(pa.array([7, 9]), "row_id").why_not_used
     'looks like an identifier'
     >>> describe_column(pa.array(["1,5", "2,25"]), "weight").problem.option
     'decimal'
     """
-    found = ColumnOfTable(name, "number", _share_missing(column))
+    found = ColumnDescription(name, "number", share_missing(column))
     looks = None
     if is_text(column.type):
-        text = without_marks(column.cast(pyarrow().string()), name, csv_format)
-        looks = look_at_text(text.to_pylist(), csv_format.decimal)
+        text = without_marks(column.cast(pyarrow().string()), name, read_options)
+        looks = look_at_text(text.to_pylist(), read_options.decimal)
     if looks is not None and looks.kind == "date":
         return found._replace(kind="date", why_not_used=looks.reason)
     if pyarrow().types.is_temporal(column.type):
         return found._replace(kind="date", why_not_used="holds dates or times")
     # A dictionary's values are categories, even if they are written like numbers.
     if looks and looks.is_measurement and not pyarrow().types.is_dictionary(column.type):
-        found = found._replace(problem=looks.error(name, csv_format))
+        found = found._replace(problem=looks.error(name, read_options))
     if _is_identifier(column, name):
         why_not = "looks like an identifier" if name else "has no name and may number the rows"
         return found._replace(kind="identifier", why_not_used=why_not)
@@ -134,7 +153,7 @@ def choose_features(
     features: list[str] | None,
     exclude: list[str],
     path: str,
-    csv_format: CsvFormat = DEFAULT_CSV,
+    read_options: ReadOptions = DEFAULT_OPTIONS,
 ) -> ChosenFeatures:
     """Choose features by name, or all numbers and categories if no column is doubtful.
 
@@ -153,7 +172,7 @@ def choose_features(
     """
     chosen = chosen_columns(table.column_names, features, [*(features or []), *exclude], path)
     columns = [
-        describe_column(table[name], name, csv_format) for name in chosen if name not in exclude
+        describe_column(table[name], name, read_options) for name in chosen if name not in exclude
     ]
     for column in columns:
         if column.problem and (features is not None or column.kind == "number"):
@@ -169,7 +188,7 @@ def choose_features(
     )
 
 
-def _doubtful(columns: list[ColumnOfTable], exclude: list[str]) -> InputError:
+def _doubtful(columns: list[ColumnDescription], exclude: list[str]) -> InputError:
     alone = len(columns) == 1
     return InputError(
         f"it {columns[0].why_not_used}."
@@ -181,7 +200,8 @@ def _doubtful(columns: list[ColumnOfTable], exclude: list[str]) -> InputError:
     )
 
 
-def _share_missing(column: Any) -> float:
+def share_missing(column: Any) -> float:
+    """Share of the rows in which a column has no value."""
     n_missing = column.null_count
     if pyarrow().types.is_floating(column.type):
         n_missing = pyarrow().compute.sum(column.is_null(nan_is_null=True)).as_py() or 0

@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
-from poscount.files.csv_format import CsvFormat
+from poscount.files.read_options import ReadOptions
 from poscount.files.streams import (
     LONGEST_RECORD,
     Utf8Stream,
@@ -19,8 +18,6 @@ from poscount.files.streams import (
     source_name,
     unpacked,
 )
-
-_BLOCK_BYTES = 1 << 22
 
 
 class _Objects(NamedTuple):
@@ -36,9 +33,8 @@ def json_batches(
     choose: ChooseColumns,
     required: Sequence[str] | None,
     numeric: Sequence[str],
-    csv_format: CsvFormat,
+    read_options: ReadOptions,
     progress: OnProgress | None,
-    live: bool = False,
 ) -> Iterator[Any]:
     """Yield the chosen keys as columns of text; a key that a line does not have is null.
 
@@ -52,23 +48,18 @@ def json_batches(
         one may appear in the last line only.
     numeric : sequence of str
         Keys whose values must be numbers.
-    live : bool
-        Whether lines are handed out as they arrive. The keys must then be in the first of them,
-        because a stream cannot be read twice.
     """
     pa = pyarrow()
     size, source = size_of(path) if progress else 0, source_name(path)
     names: dict[str, None] = {}
-    blocks = _blocks(path, csv_format, live)
-    first = None
-    for first in blocks:
-        names |= dict.fromkeys(key for record in first.objects for key in record)
-        if live or (required is not None and set(required) <= set(names)):
+    for block in _blocks(path, read_options):
+        names |= dict.fromkeys(key for record in block.objects for key in record)
+        if required is not None and set(required) <= set(names):
             break
-    if first is None or not names:
+    if not names:
         raise InputError("the file is empty.", file=source)
     chosen = choose(list(names))
-    for block in chain([first], blocks) if live else _blocks(path, csv_format):
+    for block in _blocks(path, read_options):
         arrays = [_column(block, name, name in numeric, source) for name in chosen]
         yield pa.RecordBatch.from_arrays(arrays, names=chosen)
         if progress and size:
@@ -78,18 +69,17 @@ def json_batches(
         progress(size, size)
 
 
-def _blocks(path: str, csv_format: CsvFormat, live: bool = False) -> Iterator[_Objects]:
+def _blocks(path: str, read_options: ReadOptions) -> Iterator[_Objects]:
     with unpacked(path) as (stream, raw):
         source = source_name(path)
-        text = Utf8Stream(stream, source, csv_format.encoding, _BLOCK_BYTES, live)
+        text = Utf8Stream(stream, source, read_options.encoding)
         rest, line, row, done = b"", 1, 0, 0
         while chunk := text.read():
             *lines, rest = (rest + chunk).split(b"\n")
             if len(rest) > LONGEST_RECORD:
                 raise InputError(f"line {line + len(lines)} has no end.", file=source)
             objects = _parsed(lines, line, source)
-            # A pipe cannot tell where it is.
-            done = 0 if live else raw.tell()
+            done = raw.tell()
             if objects:
                 yield _Objects(objects, row, done)
             line, row = line + len(lines), row + len(objects)

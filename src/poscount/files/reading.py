@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 from poscount.data.grouping import group_columns
 from poscount.errors import InputError
-from poscount.files.added_columns import partition_values, with_partitions, with_periods
 from poscount.files.arrow import OnProgress, pyarrow
 from poscount.files.csv import csv_parts
-from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
+from poscount.files.derived_columns import partition_values, with_partitions, with_periods
 from poscount.files.excel import excel_batches
 from poscount.files.features import chosen_columns, is_text
 from poscount.files.json_lines import json_batches
 from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
+from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
 from poscount.files.remote import check_url, is_url, matching_urls, without_query
-from poscount.files.streams import archive_member, begins_with_object, source_name
+from poscount.files.streams import archive_member, source_name
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import infer, numbers, without_signs, words
 
@@ -84,10 +84,9 @@ def read_batches(
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
     by: Sequence[str] = (),
-    csv_format: CsvFormat = DEFAULT_CSV,
+    read_options: ReadOptions = DEFAULT_OPTIONS,
     batch_rows: int = 65536,
     progress: OnProgress | None = None,
-    live: bool = False,
 ) -> Iterator[Any]:
     """Read a file batch by batch, in memory that does not grow with the file.
 
@@ -107,16 +106,13 @@ def read_batches(
     by : sequence of str
         Columns to group by, read besides `columns`. For ``month(date)`` and the like, which is
         not the name of a column, the batches have a column of that name, as text.
-    csv_format : CsvFormat
+    read_options : ReadOptions
         How the file is written.
     batch_rows : int
         The most rows in a batch.
     progress : callable, optional
         Called as ``progress(done, total)`` each time a part of the file has been used. The unit
         is bytes, rows or batches, depending on the format. Not called for standard input.
-    live : bool
-        Whether the rows of CSV and JSON lines are handed out as they arrive, in batches that may be
-        small. Standard input may then be either of the two.
 
     Yields
     ------
@@ -143,10 +139,9 @@ def read_batches(
         columns=columns,
         numeric=numeric,
         by=by,
-        csv_format=csv_format,
+        read_options=read_options,
         batch_rows=batch_rows,
         progress=progress,
-        live=live,
     ):
         try:
             batches = part()
@@ -163,10 +158,9 @@ def read_parts(
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
     by: Sequence[str] = (),
-    csv_format: CsvFormat = DEFAULT_CSV,
+    read_options: ReadOptions = DEFAULT_OPTIONS,
     batch_rows: int = 65536,
     progress: OnProgress | None = None,
-    live: bool = False,
 ) -> Iterator[Part]:
     """Read a file for several threads: yield functions that do the work which needs no order.
 
@@ -184,7 +178,7 @@ def read_parts(
     """
     pyarrow()
     path = os.fspath(path)
-    file_format = "JSON lines" if live and begins_with_object(path) else _format_of(path)
+    file_format = _format_of(path)
     in_path = partition_values(without_query(path))
     # A feature is never taken from a path.
     partitions: dict[str, str | None] = {}
@@ -208,25 +202,24 @@ def read_parts(
 
     def finished(piece: Any) -> list[Any]:
         batch = piece() if file_format == "CSV" else piece
-        if file_format in _UNTYPED:
-            batch = _typed(batch, numeric or (), csv_format, source)
-        elif csv_format.na:
-            batch = _without_signs(batch, csv_format.na)
+        if file_format in _UNTYPED or read_options.na:
+            as_numbers = (numeric or ()) if file_format in _UNTYPED else None
+            batch = _interpreted(batch, as_numbers, read_options, source)
         if chosen is not None:
             batch = with_partitions(batch, partitions)
-        batch = with_periods(batch, by, chosen, csv_format.day_first, source)
+        batch = with_periods(batch, by, chosen, read_options.day_first, source)
         starts = range(0, max(batch.num_rows, 1), batch_rows)
         return [batch.slice(start, batch_rows) for start in starts]
 
     source = source_name(path)
-    csv_format = csv_format.checked(without_query(path))
+    read_options = read_options.checked(without_query(path))
     if file_format == "CSV":
-        pieces = csv_parts(path, choose, required, numeric or (), csv_format, progress, live)
+        pieces = csv_parts(path, choose, required, numeric or (), read_options, progress)
     elif file_format == "JSON lines":
         needed = None if columns is None or by else required
-        pieces = json_batches(path, choose, needed, numeric or (), csv_format, progress, live)
+        pieces = json_batches(path, choose, needed, numeric or (), read_options, progress)
     elif file_format == "Excel":
-        pieces = excel_batches(path, choose, csv_format, progress)
+        pieces = excel_batches(path, choose, read_options, progress)
     elif file_format == "Parquet":
         pieces = undamaged(parquet_batches(path, choose, batch_rows, progress), path, file_format)
     else:
@@ -234,24 +227,24 @@ def read_parts(
     return (functools.partial(finished, piece) for piece in pieces)
 
 
-def _typed(batch: Any, numeric: Sequence[str], csv_format: CsvFormat, source: str) -> Any:
-    """Make numbers of the text of numeric columns, and take away what means a missing value."""
+def _interpreted(
+    batch: Any, numeric: Sequence[str] | None, read_options: ReadOptions, source: str
+) -> Any:
+    """Take away what means a missing value, and make numbers of text in numeric columns.
+
+    In a file with types, `numeric` is None, and text stays as it is.
+    """
     arrays = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if not is_text(column.type):
-            arrays.append(without_signs(column, csv_format.na))
+        if numeric is None or not is_text(column.type):
+            arrays.append(without_signs(column, read_options.na))
         elif name in numeric:
             try:
-                arrays.append(numbers(column, name, csv_format))
+                arrays.append(numbers(column, name, read_options))
             except InputError as error:
                 raise error.at(file=source) from error
         else:
-            arrays.append(words(column, csv_format))
-    return pyarrow().RecordBatch.from_arrays(arrays, names=batch.schema.names)
-
-
-def _without_signs(batch: Any, na: tuple[str, ...]) -> Any:
-    arrays = [without_signs(column, na) for column in batch.columns]
+            arrays.append(words(column, read_options))
     return pyarrow().RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
@@ -261,13 +254,13 @@ def read_table(
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
     by: Sequence[str] = (),
-    csv_format: CsvFormat = DEFAULT_CSV,
+    read_options: ReadOptions = DEFAULT_OPTIONS,
 ) -> Any:
     """Read a whole file that fits in memory.
 
     Parameters
     ----------
-    path, columns, by, csv_format
+    path, columns, by, read_options
         As in `read_batches`.
     numeric : sequence of str, optional
         As in `read_batches`. By default, a column of text in a file of CSV, JSON lines or Excel
@@ -286,11 +279,11 @@ def read_table(
     rows: int64
     """
     pa = pyarrow()
-    batches = read_batches(path, columns=columns, numeric=numeric, by=by, csv_format=csv_format)
+    batches = read_batches(path, columns=columns, numeric=numeric, by=by, read_options=read_options)
     table = pa.Table.from_batches(list(batches))
     if numeric is None and _format_of(os.fspath(path)) in _UNTYPED:
         inferred = [
-            infer(column, name, csv_format) if is_text(column.type) else column
+            infer(column, name, read_options) if is_text(column.type) else column
             for name, column in zip(table.column_names, table.columns, strict=True)
         ]
         table = pa.Table.from_arrays(inferred, names=table.column_names)
@@ -319,28 +312,28 @@ def read_files(
     columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
     by: Sequence[str] = (),
-    csv_format: CsvFormat = DEFAULT_CSV,
+    read_options: ReadOptions = DEFAULT_OPTIONS,
 ) -> FileRows:
     """Read whole files into one table; the other parameters are those of `read_table`."""
     tables = [
-        read_table(file, columns=columns, numeric=numeric, by=by, csv_format=csv_format)
+        read_table(file, columns=columns, numeric=numeric, by=by, read_options=read_options)
         for file in files
     ]
-    return join_tables(files, tables, csv_format)
+    return join_tables(files, tables, read_options)
 
 
-def join_tables(files: Sequence[str], tables: Sequence[Any], csv_format: CsvFormat) -> FileRows:
+def join_tables(files: Sequence[str], tables: Sequence[Any], read_options: ReadOptions) -> FileRows:
     """Put the tables of files on top of each other."""
     pa = pyarrow()
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        raise _different_types(files, tables, csv_format) from error
+        raise _different_types(files, tables, read_options) from error
     return FileRows(table, files, [table.num_rows for table in tables])
 
 
 def _different_types(
-    files: Sequence[str], tables: Sequence[Any], csv_format: CsvFormat
+    files: Sequence[str], tables: Sequence[Any], read_options: ReadOptions
 ) -> InputError:
     """Name the first column that is text in one file and something else in another."""
     for name in tables[0].column_names:
@@ -351,8 +344,8 @@ def _different_types(
         }
         text = [file for file, column in columns.items() if is_text(column.type)]
         if 0 < len(text) < len(columns):
-            looks = look_at_text(columns[text[0]].to_pylist(), csv_format.decimal)
-            return looks.error(name, csv_format).at(file=text[0])
+            looks = look_at_text(columns[text[0]].to_pylist(), read_options.decimal)
+            return looks.error(name, read_options).at(file=text[0])
     return InputError("a column does not have the same type in all files.", file=", ".join(files))
 
 
@@ -387,11 +380,7 @@ def _supported_below(directory: str) -> list[str]:
     files = []
     for folder, subfolders, names in os.walk(directory):
         subfolders[:] = [name for name in subfolders if not name.startswith((".", "_"))]
-        files += [
-            os.path.join(folder, name)
-            for name in names
-            if name.lower().endswith(_ALL_SUFFIXES) and not name.startswith((".", "_"))
-        ]
+        files += [os.path.join(folder, name) for name in names if _is_supported(name)]
     if not files:
         raise InputError(f"no file in this directory ends in {_TOLD_SUFFIXES}.", file=directory)
     return sorted(files)

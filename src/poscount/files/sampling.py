@@ -1,18 +1,13 @@
-"""The rows of files that a model looks at: all of them, or some drawn at random."""
+"""Some of many rows, drawn at random while they are read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from poscount.base.quantifier import Quantifier
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
-from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
-from poscount.files.features import model_columns
-from poscount.files.reading import FileRows, read_batches, read_files
 from poscount.seeds import stream
 
 
@@ -26,23 +21,6 @@ class SampledRows(NamedTuple):
     def complete(self) -> bool:
         """Whether the table holds all rows."""
         return self.table.num_rows == self.n_rows
-
-
-def read_rows(
-    model: Quantifier,
-    files: Sequence[str],
-    *,
-    by: Sequence[str] = (),
-    csv_format: CsvFormat = DEFAULT_CSV,
-) -> FileRows:
-    """Read all rows of the columns that a model was fitted on, and of those to group by."""
-    return read_files(
-        files,
-        columns=model_columns(model),
-        numeric=model.numeric_features_,
-        by=by,
-        csv_format=csv_format,
-    )
 
 
 class RowSample:
@@ -88,37 +66,3 @@ class RowSample:
     def rows(self) -> SampledRows:
         """What was drawn of the rows so far."""
         return SampledRows(self._kept, self.n_rows)
-
-
-def sample_rows_from_files(
-    model: Quantifier,
-    files: Sequence[str],
-    most: int,
-    *,
-    seed: int,
-    csv_format: CsvFormat = DEFAULT_CSV,
-) -> SampledRows:
-    """Read the columns that a model was fitted on: all rows, or `most` drawn at random.
-
-    They are drawn as `RowSample` draws them.
-
-    Examples
-    --------
-    >>> from poscount import PAT
-    >>> from poscount.example import example_path, load_example
-    >>> model = PAT(random_state=0).fit(load_example().positives)
-    >>> table, n = sample_rows_from_files(model, [str(example_path("trap.csv.gz"))], 100, seed=0)
-    >>> table.num_rows, n
-    (100, 8070)
-    """
-    sample = RowSample(most, seed=seed)
-    columns = model_columns(model)
-    for file in files:
-        for batch in read_batches(
-            file, columns=columns, numeric=model.numeric_features_, csv_format=csv_format
-        ):
-            try:
-                sample.add(batch)
-            except InputError as error:
-                raise error.at(file=file) from error
-    return sample.rows()

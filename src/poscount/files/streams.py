@@ -17,7 +17,8 @@ from poscount.errors import InputError, join_names
 from poscount.files.arrow import pyarrow
 from poscount.files.remote import is_url, open_url, size_of_url, unreachable
 
-_BLOCK_BYTES = 1 << 22
+# How much is read at a time.
+BLOCK_BYTES = 1 << 22
 # Bytes of a line, or of a record of several: what has more is no table of text.
 LONGEST_RECORD = 1 << 26
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -39,12 +40,6 @@ def source_name(path: str) -> str:
     return "standard input" if path == "-" else path
 
 
-def begins_with_object(path: str) -> bool:
-    """Whether the text of an open stream, standard input, begins like JSON lines."""
-    raw: Any = sys.stdin.buffer
-    return path == "-" and raw.peek(1)[:1] == b"{"
-
-
 def archive_member(path: str) -> str:
     """Name of the one file in a zip archive.
 
@@ -61,7 +56,7 @@ def opened(path: str) -> Any:
     """Open a file or a URL for reading bytes."""
     if is_url(path):
         # Every read from a server takes a round trip.
-        return io.BufferedReader(open_url(path), _BLOCK_BYTES)
+        return io.BufferedReader(open_url(path), BLOCK_BYTES)
     return open(path, "rb")
 
 
@@ -110,23 +105,10 @@ class Utf8Stream:
         What the file is called in errors.
     encoding : str, optional
         Of the bytes; a byte-order mark is surer.
-    block_bytes : int
-        How much is read at a time.
-    live : bool
-        Whether pieces are handed out as they arrive, however small.
     """
 
-    def __init__(
-        self,
-        stream: Any,
-        source: str,
-        encoding: str | None = None,
-        block_bytes: int = _BLOCK_BYTES,
-        live: bool = False,
-    ) -> None:
-        self.source, self.block_bytes = source, block_bytes
-        # Not every stream can hand out less than was asked for.
-        self._take = getattr(stream, "read1", stream.read) if live else stream.read
+    def __init__(self, stream: Any, source: str, encoding: str | None = None) -> None:
+        self.stream, self.source = stream, source
         self.decoder: Any = None
         # Lines that have been decoded, to name the one that cannot be.
         self.line = 1
@@ -186,7 +168,7 @@ class Utf8Stream:
 
     def _read(self) -> bytes:
         try:
-            return self._take(self.block_bytes)
+            return self.stream.read(BLOCK_BYTES)
         except _DAMAGED as error:
             raise _damaged(self.source) from error
         except Exception as error:

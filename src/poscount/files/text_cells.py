@@ -9,15 +9,38 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
-from poscount.files.csv_format import DEFAULT_CSV, CsvFormat
+from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
 
 # What spreadsheets and statistics programs write for a missing number: these cells are missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None")
 # What people write; these cells are asked about.
 _PERHAPS_MISSING = {
-    *("-", "--", "---", "?", "??", ".", "..", "...", "*", "na", "n.a", "n.a.", "nd", "n.d", "n.d."),
-    *("missing", "unknown", "nil", "empty", "blank"),
-    *("#value!", "#div/0!", "#ref!", "#num!", "#null!", "#name?"),
+    "-",
+    "--",
+    "---",
+    "?",
+    "??",
+    ".",
+    "..",
+    "...",
+    "*",
+    "na",
+    "n.a",
+    "n.a.",
+    "nd",
+    "n.d",
+    "n.d.",
+    "missing",
+    "unknown",
+    "nil",
+    "empty",
+    "blank",
+    "#value!",
+    "#div/0!",
+    "#ref!",
+    "#num!",
+    "#null!",
+    "#name?",
 }
 _YES_OR_NO = {"yes", "no", "y", "n", "true", "false", "t", "f"}
 # Between thousands: spaces of several widths, apostrophes, underscores.
@@ -108,7 +131,7 @@ _KINDS = {
 }
 
 
-class LooksLike(NamedTuple):
+class CellDiagnosis(NamedTuple):
     """What the cells of a column that are not numbers look like, and the first of them.
 
     Parameters
@@ -145,18 +168,18 @@ class LooksLike(NamedTuple):
         """Whether these are numbers, or can be written as numbers."""
         return self.kind not in ("date", "words", "yes or no")
 
-    def error(self, column: str, csv_format: CsvFormat = DEFAULT_CSV) -> InputError:
+    def error(self, column: str, read_options: ReadOptions = DEFAULT_OPTIONS) -> InputError:
         """What is wrong with the example, and the option that reads it, if there is one.
 
         Parameters
         ----------
         column : str
             The name of the column.
-        csv_format : CsvFormat
+        read_options : ReadOptions
             What was set already: signs of missing values and units are added to it.
         """
         _, advice = _KINDS[self.kind]
-        unit = csv_format.unit_of(column)
+        unit = read_options.unit_of(column)
         if self.kind == "unit" and unit is not None:
             advice = f": it has the unit {{first}}, but the column's unit is {unit}."
         advice = advice.format(
@@ -178,9 +201,9 @@ class LooksLike(NamedTuple):
             option = "decimal" if is_decimal else "thousands"
             value = _other(self.decimal) if is_decimal else self.marks[0]
         elif self.kind == "unit" and unit is None:
-            option, value = "units", {**dict(csv_format.units), column: self.marks[0]}
+            option, value = "units", {**dict(read_options.units), column: self.marks[0]}
         elif self.kind == "missing":
-            option, value = "na", [*csv_format.na, *self.marks]
+            option, value = "na", [*read_options.na, *self.marks]
         return InputError(
             f"{self.shown} is not a number{advice}",
             column=column,
@@ -204,7 +227,7 @@ class LooksLike(NamedTuple):
         return re.sub(f"[{_other(self.decimal)}{GAPS}]", "", self.example)
 
 
-def look_at_text(cells: Iterable[str | None], decimal: str = ".") -> LooksLike:
+def look_at_text(cells: Iterable[str | None], decimal: str = ".") -> CellDiagnosis:
     """Say what a column of text looks like, by most of the cells that are not numbers.
 
     Parameters
@@ -217,7 +240,7 @@ def look_at_text(cells: Iterable[str | None], decimal: str = ".") -> LooksLike:
     Examples
     --------
     >>> look_at_text(["7", "3,14"])
-    LooksLike(kind='decimal', example='3,14', row=1, decimal='.', marks=())
+    CellDiagnosis(kind='decimal', example='3,14', row=1, decimal='.', marks=())
     >>> print(look_at_text([None, "yes", "no", "yes"]).error("flies"))
     column 'flies', row 1: 'yes' is not a number; write 1 for yes and 0 for no.
     """
@@ -241,7 +264,7 @@ def look_at_text(cells: Iterable[str | None], decimal: str = ".") -> LooksLike:
         kind, marks = _kind_of_units(alike)
     else:
         marks = _marks(kind, alike, decimal)
-    return LooksLike(kind, example, rows.get(example, 0), decimal, marks)
+    return CellDiagnosis(kind, example, rows.get(example, 0), decimal, marks)
 
 
 def _marks(kind: str, cells: list[str], decimal: str) -> tuple[str, ...]:

@@ -71,36 +71,6 @@ def write_whole(path: AnyPath, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def append_text(path: AnyPath, text: str, head: str = "") -> None:
-    r"""Add text to the end of a file; a new or empty one begins with `head`.
-
-    Raises
-    ------
-    InputError
-        What is there begins otherwise, or is not a regular file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     append_text(f"{folder}/x.csv", "1\n", head="n\n")
-    ...     append_text(f"{folder}/x.csv", "2\n", head="n\n")
-    ...     Path(folder, "x.csv").read_text()
-    'n\n1\n2\n'
-    """
-    target = _target(path)
-    with _told_of(path), open(target, "a+b") as file:
-        file.seek(0)
-        beginning, wanted = file.read(len(head.encode())), head.encode()
-        if beginning and beginning != wanted:
-            raise InputError(
-                "this file has other columns, so nothing is added to it; write to another file.",
-                file=os.fspath(path),
-            )
-        # In one piece, because two processes may write to it.
-        file.write((b"" if beginning or not head else wanted) + text.encode())
-
-
 @contextmanager
 def replacing(path: AnyPath, suffix: str = "") -> Iterator[Path]:
     """Yield an empty temporary file that replaces `path` unless the block raises an error.

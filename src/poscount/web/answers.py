@@ -13,16 +13,12 @@ from datetime import date
 from typing import Any
 
 from poscount import __version__
+from poscount.app.estimates import ScorePicture
+from poscount.app.fitting import describe_columns, is_reusable
+from poscount.app.results import Result, warnings_of
 from poscount.results.verdict import MEANINGS
 from poscount.web import reproduction_code
 from poscount.web.tasks import EstimateTask
-from poscount.workflows import (
-    Result,
-    ScorePicture,
-    describe_columns,
-    is_reusable,
-    warnings_of,
-)
 
 _MEANING = (
     "The number is the share of positives among the unlabeled rows: 30 % of 1,000 rows means that "

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from poscount.app.results import RESERVED
 from poscount.errors import ask_about_similar, join_names
 from poscount.web.schemas import ColumnMatch, Grouping
 from poscount.web.uploads import FileColumn, Upload
-from poscount.workflows import RESERVED
 
 _LONGEST_VALUE = 30
 MOST_TARGETS = 20

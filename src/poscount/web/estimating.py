@@ -6,32 +6,23 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from poscount import registry
+from poscount.app.data_files import DataFiles, ProgressFactory
+from poscount.app.estimates import ScorePicture, quantify, quantify_with_scores
+from poscount.app.fitting import Fitted, fit, is_reusable
+from poscount.app.results import Result, draw, write_csv
 from poscount.errors import InputError
 from poscount.example import example_path
+from poscount.storage.writer import write_whole
 from poscount.web.answers import build_answer
 from poscount.web.report import write_report
 from poscount.web.schemas import Download
 from poscount.web.tasks import EstimateTask, ReportStep
-from poscount.workflows import (
-    OnProgress,
-    Result,
-    ScorePicture,
-    Watch,
-    draw,
-    fit,
-    fit_targets,
-    is_reusable,
-    quantify,
-    quantify_with_scores,
-    write_csv,
-    write_whole,
-)
 
 _MOST_DRAWN = 300
 # Rows in the picture of scores.
@@ -42,64 +33,42 @@ _DPI = 110
 def make_estimate(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]:
     """Fit the method, estimate all groups, and write the answer into the folder of the task."""
     report_step(f"learning from {task.positives.name}", None)
-    model, positives = _fitted(task)
+    fitted = _fitted(task)
+    model = fitted.model
     if not is_reusable(model):
         report_step(f"looking at {_spoken(task)} of unlabeled rows", None)
-    results, scores = _results(task, model, positives, report_step)
+    results, scores = _results(task, fitted, report_step)
     if len(results) > task.most_groups:
         raise InputError(f"There are {len(results):,} groups, too many to show.", option="by")
     report_step("writing the result", None)
     return _write(task, model, results, scores)
 
 
-def _fitted(task: EstimateTask) -> tuple[Any, Any]:
-    """The model, and the table of positives if the scores of both can be drawn."""
-    wanted = task.wanted
-    reading: dict[str, Any] = {"features": wanted.features, "csv_format": task.positives_format}
-    if wanted.target_column is None:
-        rows: list[Any] = []
-        model = fit(
-            task.positives.path,
-            task.method,
-            options=task.options,
-            keep_rows=rows.append,
-            **reading,
-        )
-        return model, rows[0]
-    if task.method != registry.DEFAULT_METHOD:
-        raise InputError(
-            "Several targets are counted by RCQ's regions: choose RCQ.", option="method"
-        )
-    options = {name: task.options[name] for name in ("confidence", "random_state")}
-    paths = [task.positives.path]
-    return fit_targets(paths, target_column=wanted.target_column, options=options, **reading), None
+def data_of(task: EstimateTask) -> DataFiles:
+    """The files to be counted. The other cores are for other jobs, so there is one thread."""
+    return DataFiles(task.paths, task.read_options, n_jobs=1)
+
+
+def _fitted(task: EstimateTask) -> Fitted:
+    positives = DataFiles([task.positives.path], task.positives_format)
+    return fit(
+        [positives],
+        task.method,
+        options=task.options,
+        target_column=task.wanted.target_column,
+        features=task.wanted.features,
+    )
 
 
 def _results(
-    task: EstimateTask, model: Any, positives: Any, report_step: ReportStep
+    task: EstimateTask, fitted: Fitted, report_step: ReportStep
 ) -> tuple[list[Result], ScorePicture | None]:
     """The result of every group; of a single answer also the scores, from the same reading."""
-    by_file, watch = task.wanted.by_file, _watch(task, report_step)
-    if positives is not None and not task.by and not by_file:
-        result, scores = quantify_with_scores(
-            model,
-            positives,
-            task.paths,
-            most_rows=_MOST_SCORED,
-            csv_format=task.csv_format,
-            watch=watch,
-        )
-        return [result], scores
-    results = quantify(
-        model,
-        task.paths,
-        by=task.by,
-        by_file=by_file,
-        # The other cores are for other jobs, and every thread would take up memory.
-        n_jobs=1,
-        csv_format=task.csv_format,
-        watch=watch,
-    )
+    by_file = task.wanted.by_file
+    data = replace(data_of(task), progress=_progress(task, report_step))
+    if task.wanted.target_column is None and not task.by and not by_file:
+        return quantify_with_scores(fitted.model, fitted.positives, data, most_rows=_MOST_SCORED)
+    results = quantify(fitted.model, data, by=task.by, by_file=by_file)
     if by_file:
         names = {file.path: file.name for file in task.unlabeled}
         results = [
@@ -114,20 +83,20 @@ def _spoken(task: EstimateTask) -> str:
     return task.unlabeled[0].name if n == 1 else f"{n} files"
 
 
-def _watch(task: EstimateTask, report_step: ReportStep) -> Watch:
+def _progress(task: EstimateTask, report_step: ReportStep) -> ProgressFactory:
     """Tell how far the counting is: of one file after the other, or of all together."""
     by_file = task.wanted.by_file
     parts = [file.name for file in task.unlabeled] if by_file else [_spoken(task)]
     numbers = itertools.count()
 
     @contextmanager
-    def watch(title: str) -> Iterator[OnProgress]:
+    def progress(title: str) -> Iterator[Callable[[int, int], None]]:
         number = next(numbers)
         step = f"counting {parts[number]}"
         report_step(step, number / len(parts))
         yield lambda done, total: report_step(step, (number + done / total) / len(parts))
 
-    return watch
+    return progress
 
 
 def _write(
@@ -141,7 +110,7 @@ def _write(
         draw(results, folder / Download.svg, folder / Download.png, truth=truth, dpi=_DPI)
     # People open a download in a spreadsheet; the command line writes the exact values.
     table = io.StringIO(newline="")
-    write_csv(results, table, for_spreadsheet=True)
+    write_csv([result.line(for_spreadsheet=True) for result in results], table)
     write_whole(folder / Download.csv, table.getvalue().encode())
     no_model = None
     try:

@@ -115,7 +115,7 @@ SETTINGS = {
     "method": _Setting("method", "Method"),
     "scorer": _Setting("scorer", "Scorer", {None: "the method's default"}),
     "confidence": _Setting("confidence", "Confidence"),
-    "bootstrap": _Setting("bootstrap", "Replicates"),
+    "n_resamples": _Setting("bootstrap", "Replicates"),
     "random_state": _Setting("random_state", "Seed"),
     # What the page has no setting for, the command line can do.
     "limits": _Setting(None, advice="The command line has no such limit."),
@@ -129,7 +129,7 @@ def remedy(option: str | None, value: Any = None, leave_out: bool = False) -> st
 
     Examples
     --------
-    >>> remedy("decimal", ","), remedy("bootstrap", leave_out=True)
+    >>> remedy("decimal", ","), remedy("n_resamples", leave_out=True)
     ('Change the setting Decimal mark to “comma: 0,5”.', 'Leave the setting Replicates empty.')
     >>> remedy("na", ["-", "."])
     'Write “-, .” into the setting Signs of missing values.'
@@ -206,7 +206,7 @@ def refusal_of(
         other = remedy(error.otherwise, error.value)
         advice = f"{advice[:-1]}, or {other[:1].lower()}{other[1:]}"
     shown = InputError(**{**vars(error), "file": file.name if file else None})
-    return RefusedError(422, shown.with_remedy(advice), field, choices, fixes_of(error))
+    return RefusedError(422, shown.rendered(advice), field, choices, fixes_of(error))
 
 
 def size(n_bytes: float) -> str:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from poscount import __version__
+from poscount.plotting.page import picture_element, whole_page
+from poscount.storage.writer import write_whole
 from poscount.web.answers import interval_text, percent
 from poscount.web.schemas import Download
-from poscount.workflows import picture_element, whole_page, write_whole
 
 _CSS = """
 body { max-width: 60rem; } .big { font-size: 1.3rem; } .wide { overflow-x: auto; }

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from poscount import registry
+from poscount.files.read_options import ReadOptions
 from poscount.web.tasks import EstimateTask
-from poscount.workflows import CsvFormat
 
 _MODEL = "model.poscount"
 
@@ -16,20 +16,20 @@ _MODEL = "model.poscount"
 def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) -> str:
     """Write the commands; `features` is None where the command line would choose the same."""
     in_lists = [*(features or ()), *task.by]
-    for written in (task.positives_format, task.csv_format):
+    for written in (task.positives_format, task.read_options):
         in_lists += [*written.na, *(column for column, _ in written.units)]
     if any("," in name or name != name.strip() for name in in_lists):
         return (
             "# A column name has a comma in it, or a space at one of its ends: the command line "
             "cannot\n# be given such a name. Use Python."
         )
-    if not reusable and task.positives_format != task.csv_format:
+    if not reusable and task.positives_format != task.read_options:
         return (
             "# The positives are not written as the other files are, or are in another sheet, and "
             "this\n# command reads all files in one way. Use Python."
         )
     positives, *unlabeled = _file_names(task)
-    csv_options = _csv_options(task.csv_format)
+    csv_options = _csv_options(task.read_options)
     options = [] if task.method == registry.DEFAULT_METHOD else [f"--method {task.method}"]
     if task.wanted.target_column is not None:
         options.append(f"--target-column {shlex.quote(task.wanted.target_column)}")
@@ -37,7 +37,8 @@ def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) 
         options.append(f"--features {shlex.quote(','.join(features))}")
     for name, value in task.options.items():
         if value is not None:
-            options.append(f"--{name.replace('_', '-')} {value}")
+            flag = {"n_resamples": "bootstrap"}.get(name, name.replace("_", "-"))
+            options.append(f"--{flag} {value}")
     groups = [f"--by {shlex.quote(','.join(task.by))}"] if task.by else []
     groups += ["--by-file"] if task.wanted.by_file else []
     if not reusable:
@@ -52,32 +53,37 @@ def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) 
 def diagnose_command(task: EstimateTask) -> str:
     """Write the command that checks the assumptions with the model file of the estimate."""
     positives, *unlabeled = _file_names(task)
-    options = _csv_options(task.csv_format)
-    if task.positives_format == task.csv_format:
+    options = _csv_options(task.read_options)
+    if task.positives_format == task.read_options:
         options = [f"--positives {positives}", *options]
     return " ".join([f"poscount diagnose {_MODEL}", *unlabeled, *options])
 
 
 def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) -> str:
     """Write the same in Python."""
-    unusual, of_positives = _unusual(task.csv_format), _unusual(task.positives_format)
-    csv_format = ", csv_format=csv_format" if unusual else ""
-    positives_format = csv_format
+    unusual, of_positives = _unusual(task.read_options), _unusual(task.positives_format)
+    read_options = ", read_options=read_options" if unusual else ""
+    positives_format = read_options
     if of_positives != unusual:
-        positives_format = ", csv_format=positives_format" if of_positives else ""
+        positives_format = ", read_options=positives_format" if of_positives else ""
     options = {name: value for name, value in task.options.items() if value is not None}
     scorer = options.pop("scorer", None)
+    imported = [class_name, *(["registry"] if scorer else [])]
     parameters = [f"scorer=registry.scorer({scorer!r})"] if scorer else []
     parameters += [f"{name}={value!r}" for name, value in options.items()]
+    made = f"{class_name}({', '.join(parameters)})"
+    if "n_resamples" in options:
+        made = f"Bootstrap({class_name}(), {', '.join(parameters)})"
+        imported.append("Bootstrap")
     chosen = "" if features is None else f", features={list(features)!r}"
     if task.wanted.target_column is not None:
         chosen = f", target_column={task.wanted.target_column!r}{chosen}"
     names = [file.name for file in task.unlabeled]
-    if task.csv_format.day_first is not None and task.by:
+    if task.read_options.day_first is not None and task.by:
         # A table does not know how its dates are written: the groups are made as it is read.
-        reading_options = f", by={list(task.by)!r}{csv_format}"
+        reading_options = f", by={list(task.by)!r}{read_options}"
     else:
-        reading_options = csv_format
+        reading_options = read_options
     if task.wanted.by_file:
         reading = [f"for name in {names!r}:", f"    sample = read_table(name{reading_options})"]
     elif len(names) == 1:
@@ -96,21 +102,21 @@ def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) 
     several = "read_files, " if len(names) > 1 and not task.wanted.by_file else ""
     formats = {
         "positives_format": of_positives if of_positives != unusual else {},
-        "csv_format": unusual,
+        "read_options": unusual,
     }
     written = [
-        f"{name} = CsvFormat({', '.join(f'{key}={value!r}' for key, value in settings.items())})"
+        f"{name} = ReadOptions({', '.join(f'{key}={value!r}' for key, value in settings.items())})"
         for name, settings in formats.items()
         if settings
     ]
     lines = [
-        f"from poscount import {class_name}{', registry' if scorer else ''}",
-        *(["from poscount.files.csv_format import CsvFormat"] if written else []),
+        f"from poscount import {', '.join(sorted(imported))}",
+        *(["from poscount.files.read_options import ReadOptions"] if written else []),
         f"from poscount.files.reading import {several}read_table",
         "",
         *written,
         f"positives = read_table({task.positives.name!r}{positives_format})",
-        f"model = {class_name}({', '.join(parameters)}).fit(positives{chosen})",
+        f"model = {made}.fit(positives{chosen})",
         *reading,
         *answers,
     ]
@@ -123,26 +129,26 @@ def _file_names(task: EstimateTask) -> list[str]:
     return [shlex.quote(f"./{name}" if name.startswith("-") else name) for name in names]
 
 
-def _unusual(csv_format: CsvFormat) -> dict[str, Any]:
-    usual = CsvFormat()._asdict()
-    return {name: value for name, value in csv_format._asdict().items() if value != usual[name]}
+def _unusual(read_options: ReadOptions) -> dict[str, Any]:
+    usual = ReadOptions()._asdict()
+    return {name: value for name, value in read_options._asdict().items() if value != usual[name]}
 
 
-def _csv_options(csv_format: CsvFormat) -> list[str]:
-    settings = _unusual(csv_format)
+def _csv_options(read_options: ReadOptions) -> list[str]:
+    settings = _unusual(read_options)
     options = []
     for name in ("delimiter", "decimal", "encoding", "thousands", "sheet"):
         if name in settings:
             written = settings[name].replace("\t", "\\t")
             options.append(f"--{name} {shlex.quote(written)}")
-    if csv_format.units:
-        units = ",".join(f"{column}={unit}" for column, unit in csv_format.units)
+    if read_options.units:
+        units = ",".join(f"{column}={unit}" for column, unit in read_options.units)
         options.append(f"--units {shlex.quote(units)}")
-    if csv_format.na:
+    if read_options.na:
         # With an equals sign, because a value may begin with a dash.
-        options.append(f"--na={shlex.quote(','.join(csv_format.na))}")
-    if csv_format.day_first is not None:
-        options.append("--day-first" if csv_format.day_first else "--month-first")
-    if not csv_format.header:
+        options.append(f"--na={shlex.quote(','.join(read_options.na))}")
+    if read_options.day_first is not None:
+        options.append("--day-first" if read_options.day_first else "--month-first")
+    if not read_options.header:
         options.append("--no-header")
     return options

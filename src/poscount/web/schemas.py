@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from poscount.files.read_options import ReadOptions
 from poscount.web.limits import Limits
-from poscount.workflows import CsvFormat
 
 Name = Annotated[str, Field(max_length=1000)]
 Role = Literal["positives", "unlabeled", "reference"]
@@ -50,17 +50,17 @@ class FileSettings(_Request):
         return text
 
     @property
-    def csv_format(self) -> CsvFormat:
+    def read_options(self) -> ReadOptions:
         """The same in the words of the library.
 
         Examples
         --------
-        >>> FileSettings(units="weight = g", na="-, -999").csv_format.units
+        >>> FileSettings(units="weight = g", na="-, -999").read_options.units
         (('weight', 'g'),)
         """
         truth = {"true": True, "false": False}
         units = (line.rpartition("=") for line in self.units.splitlines() if line.strip())
-        return CsvFormat(
+        return ReadOptions(
             delimiter=self.delimiter or None,
             decimal=self.decimal,
             header=truth[self.header],

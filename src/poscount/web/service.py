@@ -17,6 +17,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect, Request
 
 from poscount import registry
+from poscount.files.read_options import ReadOptions
 from poscount.web import schemas
 from poscount.web.column_match import is_taken, match_columns, too_many_groups, why_no_group
 from poscount.web.jobs import Job, JobQueue
@@ -40,7 +41,6 @@ from poscount.web.uploads import (
     shown_name,
     untaken_name,
 )
-from poscount.workflows import CsvFormat
 
 # It writes a warning for every form that is malformed, and anybody can send those.
 logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
@@ -96,11 +96,13 @@ class Service:
             raise RefusedError(
                 413, f"The file is larger than {size(self.limits.upload_bytes)}.", "file"
             )
-        upload = self._new_upload(session, file.filename or "", form.role, form.csv_format)
+        upload = self._new_upload(session, file.filename or "", form.role, form.read_options)
         settings = form.model_dump(exclude_unset=True, exclude={"role"})
         await self._keep(session, replace(upload, settings=settings), file.file)
 
-    def _new_upload(self, session: Session, name: str, role: str, csv_format: CsvFormat) -> Upload:
+    def _new_upload(
+        self, session: Session, name: str, role: str, read_options: ReadOptions
+    ) -> Upload:
         """Give a new file its place; what the client calls it is only shown, never a path."""
         shown = shown_name(name)
         suffix = known_suffix(shown)
@@ -115,11 +117,11 @@ class Service:
         taken = {
             upload.name
             for upload in session.uploads.values()
-            if upload.csv_format.sheet == csv_format.sheet
+            if upload.read_options.sheet == read_options.sheet
         }
         identifier = secrets.token_hex(8)
         path = session.directory / f"{identifier}{suffix}"
-        return Upload(identifier, untaken_name(shown, suffix, taken), role, str(path), csv_format)
+        return Upload(identifier, untaken_name(shown, suffix, taken), role, str(path), read_options)
 
     async def _keep(self, session: Session, upload: Upload, content: IO[bytes]) -> None:
         try:
@@ -155,7 +157,7 @@ class Service:
         await self._make_way(session)
         again = replace(
             upload,
-            csv_format=settings.csv_format,
+            read_options=settings.read_options,
             settings=settings.model_dump(exclude_unset=True),
         )
         with session.receiving():
@@ -171,7 +173,7 @@ class Service:
             for upload in list(session.uploads.values()):
                 session.remove_upload(upload)
             for name, role in EXAMPLE.items():
-                upload = self._new_upload(session, name, role, CsvFormat())
+                upload = self._new_upload(session, name, role, ReadOptions())
                 with open(paths[name], "rb") as content:
                     await self._keep(session, upload, content)
         session.example = True
@@ -192,12 +194,12 @@ class Service:
         if not unlabeled:
             raise RefusedError(422, "There is no file of unlabeled rows yet; add one.", "unlabeled")
         self._check_request(positives, unlabeled, wanted)
-        csv_format = _common_format(unlabeled)
+        read_options = _common_format(unlabeled)
         try:
-            positives_format = csv_format = _common_format([positives, *unlabeled])
+            positives_format = read_options = _common_format([positives, *unlabeled])
         except RefusedError:
             # For instance, they are in two sheets of one workbook.
-            positives_format = positives.csv_format
+            positives_format = positives.read_options
         directory = session.directory / secrets.token_hex(8)
         directory.mkdir(mode=0o700)
         task = EstimateTask(
@@ -206,7 +208,7 @@ class Service:
             positives=positives,
             unlabeled=tuple(unlabeled),
             positives_format=positives_format,
-            csv_format=csv_format,
+            read_options=read_options,
             example=session.example,
             most_groups=self.limits.groups,
         )
@@ -345,14 +347,14 @@ def _copy(content: IO[bytes], path: str) -> tuple[int, str]:
     return n_bytes, digest.hexdigest()
 
 
-def _common_format(uploads: Sequence[Upload]) -> CsvFormat:
+def _common_format(uploads: Sequence[Upload]) -> ReadOptions:
     """Give the settings by which all of these files are read, or refuse files that differ.
 
     A setting that means nothing for a file, such as the delimiter of a workbook, may differ.
     """
     settings: dict[str, Any] = {}
-    for name in CsvFormat._fields:
-        values = {getattr(upload.csv_format, name) for upload in uploads if upload.heeds(name)}
+    for name in ReadOptions._fields:
+        values = {getattr(upload.read_options, name) for upload in uploads if upload.heeds(name)}
         if len(values) > 1:
             raise RefusedError(
                 422,
@@ -362,7 +364,7 @@ def _common_format(uploads: Sequence[Upload]) -> CsvFormat:
             )
         if values:
             settings[name] = values.pop()
-    return CsvFormat(**settings)
+    return ReadOptions(**settings)
 
 
 def _check_open(session: Session) -> None:

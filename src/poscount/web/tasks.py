@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from poscount import registry
+from poscount.files.read_options import ReadOptions
 from poscount.web.limits import Limits
 from poscount.web.schemas import EstimateRequest, FollowUpRequest
 from poscount.web.uploads import Upload
-from poscount.workflows import CsvFormat
 
 # The page does not offer these: their time grows faster than the number of rows, or is seconds even
 # for a small sample.
@@ -69,7 +69,7 @@ class EstimateTask:
     wanted : EstimateRequest
     positives : Upload
     unlabeled : tuple of Upload
-    positives_format, csv_format : CsvFormat
+    positives_format, read_options : ReadOptions
         How the positives are written, and how the unlabeled files are.
     example : bool
         Whether the files are those of the embedded example.
@@ -81,8 +81,8 @@ class EstimateTask:
     wanted: EstimateRequest
     positives: Upload
     unlabeled: tuple[Upload, ...]
-    positives_format: CsvFormat
-    csv_format: CsvFormat
+    positives_format: ReadOptions
+    read_options: ReadOptions
     example: bool
     most_groups: int
 
@@ -94,7 +94,13 @@ class EstimateTask:
     @property
     def options(self) -> dict[str, Any]:
         """Parameters of the method; None leaves one at its default."""
-        return self.wanted.model_dump(include={"scorer", "confidence", "bootstrap", "random_state"})
+        wanted = self.wanted
+        return {
+            "scorer": wanted.scorer,
+            "confidence": wanted.confidence,
+            "n_resamples": wanted.bootstrap,
+            "random_state": wanted.random_state,
+        }
 
     @property
     def by(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from poscount.workflows import CsvFormat
+from poscount.files.read_options import ReadOptions
 
 _TEXT = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
@@ -26,7 +26,7 @@ class FileColumn:
     Attributes
     ----------
     name, kind, missing, numeric, distinct, values, why_not_used, periods
-        As in the inspection: `poscount.workflows.inspect_file`.
+        As in the inspection: `poscount.app.inspection.inspect_file`.
     problem, no_periods : str, optional
         What is wrong, and how to fix it, in the words of the page.
     fixes : list of dict
@@ -58,7 +58,7 @@ class Upload:
     role : str
         "positives", "unlabeled" or "reference".
     path : str
-    csv_format : CsvFormat
+    read_options : ReadOptions
         How it is written.
     settings : dict
         The same in the words of the form that it came with.
@@ -72,7 +72,7 @@ class Upload:
     name: str
     role: str
     path: str
-    csv_format: CsvFormat
+    read_options: ReadOptions
     settings: dict[str, str] = field(default_factory=dict)
     size: int = 0
     sha256: str = ""
@@ -83,7 +83,7 @@ class Upload:
     @property
     def label(self) -> str:
         """What it is called beside other files, which may be other sheets of the same workbook."""
-        sheet = self.csv_format.sheet
+        sheet = self.read_options.sheet
         return self.name if sheet is None else f"{self.name} (sheet {sheet})"
 
     @property

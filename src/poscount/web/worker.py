@@ -18,10 +18,15 @@ import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
 
 from poscount import registry
+from poscount.app.data_files import DataFiles
+from poscount.app.fitting import fewest_positives, has_interval, is_reusable
+from poscount.app.follow_ups import compare, diagnose, trend
+from poscount.app.inspection import FileLimits, inspect_file, sheet_names
+from poscount.app.rows import ListedRows, audit, settle
 from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.web import reproduction_code, schemas
-from poscount.web.estimating import make_estimate
+from poscount.web.estimating import data_of, make_estimate
 from poscount.web.refusals import RefusedError, refusal_of, remedy
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
@@ -33,25 +38,11 @@ from poscount.web.tasks import (
     ReportStep,
     Task,
 )
-from poscount.workflows import (
-    FileLimits,
-    ListedRows,
-    audit,
-    compare,
-    diagnose,
-    fewest_positives,
-    inspect_file,
-    is_reusable,
-    settle,
-    sheet_names,
-    trend,
-)
 
 # No window, whatever the machine has.
 matplotlib.use("agg")
 _CLASSES = {name: registry.method(name) for name in AVAILABLE_METHODS}
 
-_OPTIONS = ("scorer", "confidence", "bootstrap")
 # Of intervals by labels, for which the page says how many labels they need.
 _WANTED_WIDTHS = (0.1, 0.05)
 # Values that a check of the assumptions looks at: more would take long and tell little.
@@ -107,13 +98,16 @@ def _do(task: Task, report_step: ReportStep) -> Any:
 
 def _about(name: str, kind: Any) -> dict[str, Any]:
     parameters = kind().get_params(deep=False)
+    options = [option for option in ("scorer", "confidence") if option in parameters]
+    if not has_interval(kind):
+        options += ["confidence", "bootstrap"]
     return {
         "name": name,
         "title": kind.__name__,
         "summary": (kind.__doc__ or "").splitlines()[0].replace("`", ""),
         "reusable": is_reusable(kind),
         "fewest_positives": fewest_positives(name),
-        "options": [option for option in _OPTIONS if option in parameters],
+        "options": options,
     }
 
 
@@ -124,12 +118,12 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
             file.path,
             positives=file.role == "positives",
             limits=FileLimits(limits.rows, limits.columns, limits.unpacked_bytes, limits.groups),
-            csv_format=file.csv_format,
+            read_options=file.read_options,
             progress=lambda done, total: report_step("reading", done / total if total else None),
         )
     except UnicodeError as error:
         # Python has encodings that are not meant for files, such as idna, with errors of their own.
-        sentence = f"it cannot be read with the encoding {file.csv_format.encoding!r}."
+        sentence = f"it cannot be read with the encoding {file.read_options.encoding!r}."
         raise InputError(sentence, file=file.path, option="encoding") from error
     columns = []
     for column in found.columns:
@@ -153,15 +147,11 @@ def _follow_up(task: FollowUpTask, report_step: ReportStep) -> dict[str, Any]:
             return _check_assumptions(model, estimate, report_step)
         case schemas.TrendRequest() as wanted:
             report_step("counting the groups", None)
-            return trend(
-                model,
-                estimate.paths,
-                wanted.by,
-                baseline=wanted.baseline or None,
-                smooth=wanted.smooth,
-                n_jobs=1,
-                csv_format=estimate.csv_format,
-            ).to_dict()
+            baseline = wanted.baseline or None
+            found = trend(
+                model, data_of(estimate), wanted.by, baseline=baseline, smooth=wanted.smooth
+            )
+            return found.to_dict()
         case schemas.ComparisonRequest():
             return _compare(model, task, report_step)
         case schemas.AuditRequest() as wanted:
@@ -174,15 +164,12 @@ def _check_assumptions(
     model: Any, estimate: EstimateTask, report_step: ReportStep
 ) -> dict[str, Any]:
     """Check the assumptions of an estimate, and write the report."""
-    report_step("reading the rows again", None)
+    report_step("checking the assumptions", None)
     diagnosis, n_used, n_rows = diagnose(
         model,
-        estimate.paths,
-        positives=estimate.positives.path,
-        positives_format=estimate.positives_format,
+        data_of(estimate),
+        positives=DataFiles([estimate.positives.path], estimate.positives_format),
         most_rows=max(_FEWEST_ROWS, _MOST_VALUES // len(model.feature_names_in_)),
-        csv_format=estimate.csv_format,
-        on_read=lambda: report_step("checking the assumptions", None),
     )
     diagnosis.to_html(Path(estimate.directory) / schemas.Download.diagnosis)
     rows = f"all {n_rows:,} unlabeled rows together"
@@ -210,14 +197,8 @@ def _compare(model: Any, task: FollowUpTask, report_step: ReportStep) -> dict[st
     estimate, reference = task.estimate, task.reference
     assert reference is not None
     report_step("counting both samples", None)
-    found = compare(
-        model,
-        estimate.paths,
-        [reference.path],
-        n_jobs=1,
-        csv_format=estimate.csv_format,
-        reference_format=reference.csv_format,
-    )
+    other = DataFiles([reference.path], reference.read_options, n_jobs=1)
+    found = compare(model, data_of(estimate), other)
     names = " and ".join(file.name for file in estimate.unlabeled), reference.name
     shares = [prevalence.to_dict() for prevalence in found.prevalences]
     return {
@@ -238,7 +219,7 @@ def _compare(model: Any, task: FollowUpTask, report_step: ReportStep) -> dict[st
 def _chosen_rows(model: Any, estimate: EstimateTask, n: int, report_step: ReportStep) -> ListedRows:
     """Choose rows to be labelled by hand."""
     report_step("choosing rows to label", None)
-    chosen = audit(model, estimate.paths, n, random_state=0, csv_format=estimate.csv_format)
+    chosen = audit(model, data_of(estimate), n, random_state=0)
     return chosen.with_file_names({file.path: file.name for file in estimate.unlabeled})
 
 
@@ -249,8 +230,6 @@ def _settle(
     chosen = _chosen_rows(model, estimate, wanted.n, report_step)
     report_step("reading the labels", None)
     labels = {row: "yes" if positive else "no" for row, positive in wanted.labels.items()}
-    settled = settle(
-        model, estimate.paths, chosen.with_labels(labels), csv_format=estimate.csv_format
-    )
+    settled = settle(model, data_of(estimate), chosen.with_labels(labels))
     widths = {f"{width:g}": settled.labels_needed(width) for width in _WANTED_WIDTHS}
     return {**settled.to_dict(), "labels_needed": widths}

@@ -1,0 +1,189 @@
+"""From files of unlabeled rows to prevalences, and the scores behind one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from poscount.app.data_files import DataFiles, add_counts
+from poscount.app.results import RESERVED, TARGET, Result
+from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.quantifier import Quantifier
+from poscount.counts.counts import Counts
+from poscount.engines.count_files import count_files
+from poscount.errors import InputError
+from poscount.files.sampling import RowSample
+from poscount.methods.regions.multi_rcq import MultiRCQ
+from poscount.plotting.score_histogram import has_scores, scores_of
+from poscount.results.prevalence import Prevalence
+from poscount.results.target_shares import TargetShares
+
+
+def quantify(
+    model: Quantifier, data: DataFiles, *, by: Sequence[str] = (), by_file: bool = False
+) -> list[Result]:
+    """Estimate prevalences: of everything together, of each file, of each group.
+
+    With several targets (`MultiRCQ`) there is a result for each of them, and for "other", whose
+    group says which one it is under "target", and whose `target` does.
+
+    Parameters
+    ----------
+    model : Quantifier
+    data : DataFiles
+    by : sequence of str
+        Columns whose values make the groups.
+    by_file : bool
+        Whether each file is a sample of its own.
+    """
+    several = isinstance(model, MultiRCQ)
+    for name in by:
+        if name in RESERVED or (by_file and name == "file") or (several and name == TARGET):
+            raise InputError(
+                "the result has a column of this name: rename yours, or group by another.",
+                column=name,
+                option="by",
+            )
+    samples = [({"file": each.files[0]}, each) for each in data.single()] if by_file else []
+    return [
+        result
+        for group, sample in samples or [({}, data)]
+        for key, answer in _answers(model, sample, by)
+        for result in _results({**group, **dict(zip(by, key, strict=True))}, answer)
+    ]
+
+
+def _results(group: dict[str, Any], answer: Prevalence | TargetShares) -> list[Result]:
+    """The result for a group; one for each target if there are several."""
+    if not isinstance(answer, TargetShares):
+        return [Result(group, answer)]
+    return [Result({**group, TARGET: name}, share) for name, share in answer.items()]
+
+
+def _answers(
+    model: Quantifier, data: DataFiles, by: Sequence[str]
+) -> list[tuple[tuple, Prevalence | TargetShares]]:
+    """Values of the grouping columns, and the answer, of every group."""
+    if isinstance(model, CountingQuantifier):
+        counts = data.count(model, by)
+        if by:
+            return list(zip(counts.keys, model.estimate_by(counts), strict=True))
+        return [((), _estimate(model, counts, data))]
+    if data.engine != "auto":
+        raise InputError(
+            f"{type(model).__name__} needs all rows in memory at once; a reusable method such as "
+            "PAT does not.",
+            option="engine",
+            leave_out=True,
+        )
+    rows = data.read(model, by)
+    if by:
+        return list(model.quantify_groups(rows.table, by, weights=data.weights).items())
+    try:
+        return [((), model.quantify(rows.table, weights=data.weights))]
+    except InputError as error:
+        raise rows.located(error) from error
+
+
+def _estimate(model: CountingQuantifier, counts: Any, data: DataFiles) -> Prevalence:
+    try:
+        return model.estimate(counts)
+    except InputError as error:
+        raise error.at(file=data.files[0] if len(data.files) == 1 else None) from error
+
+
+def merge(paths: Sequence[str]) -> Counts:
+    """Add the counts of counts files."""
+    return add_counts([(path, Counts.load(path)) for path in paths])
+
+
+class ScorePicture(NamedTuple):
+    """A histogram of a sample's scores, and where its positives should be in it.
+
+    Attributes
+    ----------
+    edges : list of float
+        Edges of the bins; a higher score is more like a positive.
+    sample, positives : list of float
+        Rows of the sample in each bin, and how many of them should be positive.
+    left : int
+        Rows of the sample that are further to the left than the first bin.
+    rows : int
+        Rows that were looked at: all of the sample, or some drawn at random.
+    """
+
+    edges: list[float]
+    sample: list[float]
+    positives: list[float]
+    left: int
+    rows: int
+
+
+class _KeepingCounter(BatchCounter):
+    """Counts batches, and keeps some of their rows."""
+
+    def __init__(self, model: CountingQuantifier, sample: RowSample) -> None:
+        super().__init__(model)
+        self.sample = sample
+
+    def count(self, batch: Any) -> Any:
+        """Count the rows of a batch, and look at them."""
+        counts = super().count(batch)
+        self.sample.add(batch)
+        return counts
+
+
+def quantify_with_scores(
+    model: Quantifier, positives: Any, data: DataFiles, *, most_rows: int
+) -> tuple[list[Result], ScorePicture | None]:
+    """Estimate the prevalence of all files together and score their rows, in one pass over them.
+
+    There is no picture if the model has no score, or too many positives to score them again.
+
+    Parameters
+    ----------
+    model : Quantifier
+    positives : pyarrow.Table
+        The rows that it was fitted on.
+    data : DataFiles
+    most_rows : int
+        Score no more rows than these, drawn at random by the seed of the model.
+
+    Examples
+    --------
+    >>> from poscount import RCQ
+    >>> from poscount.example import example_path, load_example
+    >>> positives = load_example("pyarrow").positives
+    >>> model = RCQ(random_state=0).fit(positives)
+    >>> trap = DataFiles([str(example_path("trap.csv.gz"))])
+    >>> (result,), picture = quantify_with_scores(model, positives, trap, most_rows=10_000)
+    >>> result.prevalence.n_unlabeled, picture.rows
+    (8070, 8070)
+    """
+    # The order of the batches decides which rows are drawn.
+    data = replace(data, n_jobs=1)
+    if not has_scores(model) or positives.num_rows > most_rows:
+        return quantify(model, data), None
+    sample = RowSample(most_rows, seed=model.seed_)
+    with data.progress(data.name) as progress:
+        counts = count_files(
+            _KeepingCounter(model, sample),
+            data.files,
+            progress=progress,
+            n_jobs=1,
+            read_options=data.read_options,
+        )
+    prevalence = _estimate(model, counts, data)
+    table = sample.rows().table
+    scores, n = scores_of(model, positives, table), table.num_rows
+    edges = scores.edges
+    of_positives, of_sample = scores.shares(edges)
+    picture = ScorePicture(
+        edges.tolist(),
+        (n * of_sample).round().tolist(),
+        (prevalence * n * of_positives).tolist(),
+        int((scores.sample < edges[0]).sum()),
+        n,
+    )
+    return [Result({}, prevalence)], picture

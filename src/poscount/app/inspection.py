@@ -1,0 +1,385 @@
+"""What is in a file: its first rows, its columns, their kinds, and what is wrong with them."""
+
+from __future__ import annotations
+
+import contextlib
+import zipfile
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poscount.data.grouping import periods, times_in_text
+from poscount.errors import InputError
+from poscount.files.arrow import OnProgress, pyarrow
+from poscount.files.excel import calamine
+from poscount.files.features import (
+    ColumnDescription,
+    describe_column,
+    is_number,
+    is_text,
+    share_missing,
+)
+from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
+from poscount.files.reading import EXCEL_SUFFIXES, read_batches
+from poscount.files.streams import unpacked
+from poscount.files.text_cells import look_at_text
+from poscount.files.text_numbers import infer, without_marks
+
+_VALUES_SHOWN = 3
+_ROWS_SHOWN = 10
+# More columns do not fit on a screen, and would make every answer of the server long.
+_COLUMNS_SHOWN = 50
+_LONGEST_SHOWN = 60
+# A longer text is not the name of a group.
+_LONGEST_VALUE = 200
+_CHUNK = 1 << 20
+_PERIODS = ("day", "week", "month", "year", "hour")
+_ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?$"
+
+
+class FileLimits(NamedTuple):
+    """How large a file may be, and how many values a column may have to make groups.
+
+    Parameters
+    ----------
+    rows, columns : int
+    unpacked_bytes : int
+        Size of a compressed file after decompression.
+    groups : int
+        A column with more distinct values is not one to group by.
+    """
+
+    rows: int
+    columns: int
+    unpacked_bytes: int
+    groups: int
+
+    def check(self, path: str, **sizes: int) -> None:
+        """Refuse a file with larger sizes."""
+        for name, size in sizes.items():
+            most = getattr(self, name)
+            if size > most:
+                packed = name == "unpacked_bytes"
+                what = f"{most / 1e6:,g} MB after decompression" if packed else f"{most:,} {name}"
+                raise InputError(f"the file has more than {what}.", file=path, option="limits")
+
+
+class FileDescription(NamedTuple):
+    """The number of rows of a file, its columns, and its first rows.
+
+    Parameters
+    ----------
+    rows : int
+    columns : tuple of ColumnDescription
+        In files other than positives, `kind` is by the first rows, and `problem` says why a column
+        cannot be used as numbers, whatever it looks like, because the positives decide on kinds.
+    preview : tuple of tuple
+        The first cells of the first rows as text, cut if they are long; None is a missing value.
+    """
+
+    rows: int
+    columns: tuple[ColumnDescription, ...]
+    preview: tuple[tuple[str | None, ...], ...]
+
+
+def inspect_file(
+    path: str,
+    *,
+    positives: bool,
+    limits: FileLimits,
+    read_options: ReadOptions = DEFAULT_OPTIONS,
+    progress: OnProgress | None = None,
+) -> FileDescription:
+    """Read a file through once, and describe it.
+
+    Parameters
+    ----------
+    path : str
+    positives : bool
+        Whether a model will be fitted on the file. Its rows are then held in memory, to see which
+        columns look like features; otherwise memory does not grow with the file.
+    limits : FileLimits
+        A larger file is refused, with ``option="limits"``.
+    read_options : ReadOptions
+        How the file is written.
+    progress : callable, optional
+        Called as ``progress(done, total)`` while the file is read.
+
+    Examples
+    --------
+    >>> from poscount.example import example_path
+    >>> limits = FileLimits(rows=1000, columns=10, unpacked_bytes=10**6, groups=10)
+    >>> found = inspect_file(str(example_path("truth.csv")), positives=True, limits=limits)
+    >>> [(column.name, column.kind) for column in found.columns]
+    [('night', 'date'), ('positives', 'number'), ('rows', 'number')]
+    >>> found.preview[0]
+    ('2026-01-12', '0', '620')
+    """
+    typed = path.endswith(".parquet")
+    (_check_footer if typed else _check_unpacked)(path, limits)
+    columns: dict[str, _Column] = {}
+    preview: list[tuple[str | None, ...]] = []
+    n_rows = 0
+    for batch in read_batches(path, read_options=read_options, progress=progress):
+        limits.check(path, rows=n_rows + batch.num_rows, columns=batch.num_columns)
+        if len(preview) < _ROWS_SHOWN:
+            preview += _shown(batch, _ROWS_SHOWN - len(preview))
+        for name, values in zip(batch.schema.names, batch.columns, strict=True):
+            if name not in columns:
+                kind = _Positives if positives else _Unlabeled
+                columns[name] = kind(name, limits.groups, read_options, typed)
+            columns[name].add(values, n_rows)
+        n_rows += batch.num_rows
+    if n_rows == 0:
+        raise InputError("the file has column names but no rows.", file=path)
+    described = []
+    for column in columns.values():
+        found = column.description()
+        problem, no_periods = (e and e.at(file=path) for e in (found.problem, found.no_periods))
+        described.append(found._replace(problem=problem, no_periods=no_periods))
+    return FileDescription(n_rows, tuple(described), tuple(preview))
+
+
+def _shown(batch: Any, n_rows: int) -> list[tuple[str | None, ...]]:
+    columns = [
+        [None if value is None else str(value)[:_LONGEST_SHOWN] for value in column.to_pylist()]
+        for column in batch.slice(0, n_rows).columns[:_COLUMNS_SHOWN]
+    ]
+    return list(zip(*columns, strict=True))
+
+
+class _Column:
+    """What is known of a column after some batches."""
+
+    def __init__(self, name: str, most_groups: int, read_options: ReadOptions, typed: bool) -> None:
+        self.name, self.most_groups = name, most_groups
+        self.read_options, self.typed = read_options, typed
+        self.values: dict[str, None] = {}
+        self.many = False
+
+    def add(self, values: Any, first_row: int) -> None:
+        if self.many:
+            return
+        try:
+            distinct = values.unique()
+        except pyarrow().ArrowException:
+            self.many = True  # lists and the like make no groups
+            return
+        shown = distinct[: self.most_groups + 1].to_pylist()
+        self.values |= dict.fromkeys(str(value) for value in shown if value is not None)
+        longest = max(map(len, self.values), default=0)
+        self.many = len(self.values) > self.most_groups or longest > _LONGEST_VALUE
+
+    def description(self) -> ColumnDescription:
+        raise NotImplementedError
+
+    def _described(self, column: Any, numeric: bool) -> ColumnDescription:
+        return describe_column(column, self.name, self.read_options)._replace(
+            numeric=numeric,
+            distinct=None if self.many else len(self.values),
+            values=tuple(value[:_LONGEST_VALUE] for value in list(self.values)[:_VALUES_SHOWN]),
+        )
+
+    def _inferred(self, values: Any) -> Any:
+        if self.typed or not is_text(values.type):
+            return values
+        return infer(values, self.name, self.read_options)
+
+
+class _Positives(_Column):
+    """A column of positives: all of it is kept, because all of it decides what it is."""
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self.chunks: list[Any] = []
+
+    def add(self, values: Any, first_row: int) -> None:
+        super().add(values, first_row)
+        self.chunks.append(values)
+
+    def description(self) -> ColumnDescription:
+        column = self._inferred(pyarrow().chunked_array(self.chunks))
+        found = self._described(column, is_number(column.type))
+        return found._replace(problem=found.problem or _infinite(column, self.name))
+
+
+class _Unlabeled(_Column):
+    """A column of another file: its first batch says what it looks like, the others only add."""
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self.first: Any = None
+        self.dates: DateGroups | None = None
+        self.n_rows, self.n_missing = 0, 0
+        self.numeric = True
+        self.problem: InputError | None = None
+
+    def add(self, values: Any, first_row: int) -> None:
+        super().add(values, first_row)
+        # What is text in one batch is text altogether.
+        inferred = self._inferred(values) if self.numeric else values
+        if self.first is None:
+            self.first = inferred
+            if self._described(inferred, numeric=False).kind == "date":
+                day_first = self.read_options.day_first
+                self.dates = DateGroups(self.name, self.most_groups, day_first)
+        if self.dates is not None:
+            self.dates.add(inferred, first_row)
+        self.n_rows += len(values)
+        self.n_missing += round(len(values) * share_missing(inferred))
+        self.numeric = self.numeric and is_number(inferred.type)
+        if self.problem is None:
+            problem = self._not_numbers(inferred)
+            self.problem = problem and problem.at(first_row=first_row)
+
+    def description(self) -> ColumnDescription:
+        found = self._described(self.first, self.numeric)
+        later_text = found.kind == "number" and found.problem is None and not self.numeric
+        return found._replace(
+            kind="category" if later_text else found.kind,
+            missing=self.n_missing / max(self.n_rows, 1),
+            problem=self.problem,
+            periods=() if self.dates is None else tuple(self.dates.n_groups.items()),
+            no_periods=None if self.dates is None else self.dates.problem,
+        )
+
+    def _not_numbers(self, values: Any) -> InputError | None:
+        if is_text(values.type):
+            text = without_marks(values.cast(pyarrow().string()), self.name, self.read_options)
+            looks = look_at_text(text.to_pylist(), self.read_options.decimal)
+            return looks.error(self.name, self.read_options)
+        if not is_number(values.type):
+            return InputError(f"it holds {values.type}, not numbers.", column=self.name)
+        return _infinite(values, self.name)
+
+
+class DateGroups:
+    """The groups that days, weeks, months, years and hours of a column of dates make.
+
+    Parameters
+    ----------
+    column : str
+    most_groups : int
+        A period with more groups is not one to group by.
+    day_first : bool, optional
+        As in `poscount.files.read_options.ReadOptions`.
+
+    Attributes
+    ----------
+    problem : InputError or None
+        Why there are no groups: the first date that cannot be read.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> dates = DateGroups("night", most_groups=10)
+    >>> dates.add(pa.array(["2026-01-30", "2026-01-31", "2026-02-01"]), first_row=0)
+    >>> dates.n_groups
+    {'day': 3, 'week': 1, 'month': 2, 'year': 1}
+    """
+
+    def __init__(self, column: str, most_groups: int, day_first: bool | None = None) -> None:
+        self.column, self.most_groups, self.day_first = column, most_groups, day_first
+        self.problem: InputError | None = None
+        self._groups: dict[str, set[str | None]] = {period: set() for period in _PERIODS}
+
+    @property
+    def n_groups(self) -> dict[str, int]:
+        """The number of groups of each period that can be used."""
+        return {period: len(groups) for period, groups in self._groups.items()}
+
+    def add(self, values: Any, first_row: int) -> None:
+        """Look at another batch, which begins at this row of the file."""
+        if not self._groups:
+            return
+        times = np.unique(self._times(values, first_row))
+        for period, groups in list(self._groups.items()):
+            groups.update(periods(times, period))
+            if len(groups) > self.most_groups:
+                del self._groups[period]
+
+    def _times(self, values: Any, first_row: int) -> np.ndarray:
+        types, kind = pyarrow().types, values.type
+        if is_text(kind):
+            times = self._iso_times(values.cast(pyarrow().string()))
+            return self._times_in_text(values.to_pylist(), first_row) if times is None else times
+        if types.is_date(kind):
+            self._groups.pop("hour", None)
+        elif not types.is_timestamp(kind):
+            # A time of day or a duration is not in any month.
+            self._groups.clear()
+            return np.empty(0, "datetime64[s]")
+        return values.cast(pyarrow().timestamp("s"), safe=False).to_numpy(zero_copy_only=False)
+
+    def _iso_times(self, values: Any) -> np.ndarray | None:
+        """Read dates that all have the usual form, which pyarrow does much faster."""
+        compute = pyarrow().compute
+        # Of nothing but missing values this is null.
+        if compute.all(compute.match_substring_regex(values, _ISO)).as_py() is False:
+            return None
+        try:
+            times = values.cast(pyarrow().timestamp("us")).to_numpy(zero_copy_only=False)
+        except pyarrow().ArrowInvalid:
+            return None  # the slow way says which date is not in the calendar
+        if compute.all(compute.match_substring(values, ":")).as_py() is False:
+            self._groups.pop("hour", None)
+        return times
+
+    def _times_in_text(self, cells: list[str | None], first_row: int) -> np.ndarray:
+        if "hour" in self._groups:
+            try:
+                return times_in_text(cells, self.column, "hour", self.day_first)
+            except InputError:
+                del self._groups["hour"]
+        try:
+            return times_in_text(cells, self.column, "day", self.day_first)
+        except InputError as error:
+            self.problem = error.at(first_row=first_row)
+            self._groups.clear()
+            return np.empty(0, "datetime64[s]")
+
+
+def _infinite(column: Any, name: str) -> InputError | None:
+    pa = pyarrow()
+    if not pa.types.is_floating(column.type):
+        return None
+    row = pa.compute.index(pa.compute.is_inf(column), True).as_py()
+    if row < 0:
+        return None
+    return InputError("the number is infinite; correct it or remove the row.", column=name, row=row)
+
+
+def sheet_names(path: str) -> list[str]:
+    """List the sheets of a workbook."""
+    return list(calamine().CalamineWorkbook.from_path(path).sheet_names)
+
+
+def _check_unpacked(path: str, limits: FileLimits) -> None:
+    """Refuse a small file that unpacks to a huge one, without keeping what comes out."""
+    if path.lower().endswith(EXCEL_SUFFIXES):
+        # A workbook says itself how large its parts are; older ones are not packed.
+        with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as parts:
+            limits.check(path, unpacked_bytes=sum(part.file_size for part in parts.infolist()))
+        return
+    n_bytes = 0
+    with unpacked(path) as (stream, file):
+        if stream is file:
+            return
+        try:
+            while chunk := stream.read(_CHUNK):
+                n_bytes += len(chunk)
+                limits.check(path, unpacked_bytes=n_bytes)
+        except (EOFError, zipfile.BadZipFile, zlib.error, OSError):
+            return  # reading it says what is wrong
+
+
+def _check_footer(path: str, limits: FileLimits) -> None:
+    """Refuse a Parquet file that says itself that it is too large."""
+    pa = pyarrow()
+    try:
+        about = pa.parquet.read_metadata(path)
+    except (pa.ArrowException, OSError):
+        return  # reading it says what is wrong
+    n_bytes = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    limits.check(path, rows=about.num_rows, columns=about.num_columns, unpacked_bytes=n_bytes)

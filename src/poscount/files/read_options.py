@@ -1,0 +1,115 @@
+"""How files are written whose cells have no types: CSV, JSON lines and, in part, Excel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from poscount.errors import InputError
+
+_THOUSANDS = (",", ".", " ", "'", "_")
+
+
+class ReadOptions(NamedTuple):
+    """How files are written.
+
+    `delimiter`, `header` and `encoding` are for CSV files (`encoding` for JSON lines too, and
+    `header` for Excel); the others say what text in a cell means, in any file.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        One ASCII character; by default tab for ``.tsv`` and, for others, found in the first line.
+    decimal : {".", ","}
+        The decimal mark.
+    header : bool
+        Whether the first line holds column names; without, they are "1", "2", ...
+    encoding : str, optional
+        Such as "cp1252" or "utf-16"; by default UTF-8. A byte-order mark at the beginning of a
+        file tells its encoding, whatever is set here.
+    thousands : {",", ".", " ", "'", "_"}, optional
+        The mark between groups of three digits, as in 12,000. A space stands for spaces of every
+        width, and an apostrophe for a curly one, too.
+    units : tuple of (str, str)
+        Pairs of a column and its unit: with ("weight", "g"), a cell "40.25 g" of that column is
+        the number 40.25. Cells with another unit are errors, cells without any are not.
+    na : tuple of str
+        More signs of missing values, such as "-" or "-999", for all columns and also for those of
+        typed files; empty cells, NA, n/a, null and the like are missing anyway.
+    sheet : str, optional
+        Sheet of an Excel workbook; by default the only one that has data.
+    day_first : bool, optional
+        Whether 03/04/2026 is the third of April (True) or the fourth of March (False); None means
+        that such a date is an error.
+    """
+
+    delimiter: str | None = None
+    decimal: str = "."
+    header: bool = True
+    encoding: str | None = None
+    thousands: str | None = None
+    units: tuple[tuple[str, str], ...] = ()
+    na: tuple[str, ...] = ()
+    sheet: str | None = None
+    day_first: bool | None = None
+
+    def checked(self, path: str) -> ReadOptions:
+        """Check the settings, and set the delimiter if the extension of a file gives it."""
+        delimiter, decimal, thousands = self.delimiter, self.decimal, self.thousands
+        if delimiter is None and re.search(r"\.tsv(\.gz|\.zst|\.zip)?$", path.lower()):
+            return self.checked("")._replace(delimiter="\t")
+        if delimiter is not None and (
+            len(delimiter) != 1 or delimiter in '"\r\n\0' or delimiter > "~"
+        ):
+            raise InputError(
+                f"the delimiter must be one ASCII character, not {delimiter!r}.", option="delimiter"
+            )
+        if decimal not in (".", ","):
+            raise InputError(
+                f"the decimal mark must be a point or a comma, not {decimal!r}.", option="decimal"
+            )
+        if thousands is not None and thousands not in _THOUSANDS:
+            raise InputError(
+                "the thousands mark must be a comma, a point, a space, an apostrophe or an "
+                f"underscore, not {thousands!r}.",
+                option="thousands",
+            )
+        if thousands == decimal:
+            raise InputError(
+                f"{decimal!r} cannot mark both decimals and thousands.", option="thousands"
+            )
+        self._check_encoding()
+        return self
+
+    def unit_of(self, column: str) -> str | None:
+        """Unit of the cells of a column."""
+        return dict(self.units).get(column)
+
+    def _check_encoding(self) -> None:
+        try:
+            # Also refuses codecs that are no encodings of text, such as base64.
+            "".encode(self.encoding or "utf-8")
+        except (LookupError, ValueError):
+            raise InputError(
+                f"the encoding {self.encoding!r} is not known; usual ones are utf-8, utf-16, "
+                "cp1252 (Windows) and latin-1.",
+                option="encoding",
+            ) from None
+
+
+DEFAULT_OPTIONS = ReadOptions()
+
+
+def read_options(
+    *, units: Mapping[str, str] | None = None, na: str | Sequence[str] = (), **others: Any
+) -> ReadOptions:
+    """`ReadOptions` with a mapping from columns to units, and with one sign or a list of signs.
+
+    Examples
+    --------
+    >>> read_options(units={"weight": "g"}, na="-", decimal=",").units
+    (('weight', 'g'),)
+    """
+    signs = (na,) if isinstance(na, str) else tuple(na)
+    return ReadOptions(units=tuple((units or {}).items()), na=signs, **others)

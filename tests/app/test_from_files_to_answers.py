@@ -1,0 +1,337 @@
+"""From files to models and answers: each thing once, and errors that name their place."""
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from answers import assert_same_answer
+from poscount import ExTIcE
+from poscount.app import data_files, estimates, fitting
+from poscount.app.data_files import DataFiles
+from poscount.app.results import draw
+from poscount.errors import InputError
+from poscount.example import example_path, load_example
+from poscount.files import features, reading
+from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
+
+POSITIVES = str(example_path("positives.csv"))
+TRAP = str(example_path("trap.csv.gz"))
+
+
+def fit(path, method, *, read_options=DEFAULT_OPTIONS, **more):
+    positives = DataFiles.matching([path], read_options=read_options)
+    return fitting.fit([positives], method, **more).model
+
+
+def quantify(model, paths, *, by=(), **how):
+    return estimates.quantify(model, DataFiles.matching(paths, **how), by=by)
+
+
+def count(model, paths):
+    return DataFiles.matching(paths).count(model)
+
+
+@pytest.fixture(scope="module")
+def example():
+    return load_example("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fit(POSITIVES, "pat", options={"random_state": 0})
+
+
+@pytest.fixture
+def refused():
+    """Call something that must fail, and give back its error."""
+
+    def call(function, *args, **options):
+        with pytest.raises(InputError) as caught:
+            function(*args, **options)
+        return caught.value
+
+    return call
+
+
+def changed(table, name, row, value):
+    cells = [*map(str, table[name].to_pylist())]
+    cells[row] = value
+    return table.set_column(table.column_names.index(name), name, pa.array(cells))
+
+
+# Each thing once
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Count the calls of functions, wherever they have been imported to."""
+    counted = {}
+
+    def watch(function, *modules):
+        name = function.__name__
+        counted[name] = 0
+
+        def counting(*args, **options):
+            counted[name] += 1
+            return function(*args, **options)
+
+        for module in modules:
+            monkeypatch.setattr(module, name, counting)
+
+    watch.counted = counted
+    return watch
+
+
+def test_paths_are_expanded_and_columns_chosen_once(calls, model, tmp_path, example):
+    from poscount.engines import count_files
+
+    calls(reading.expand, data_files)
+    calls(features.model_columns, count_files)
+    pa.parquet.write_table(example.trap, tmp_path / "trap.parquet")
+    results = quantify(model, [str(tmp_path)], by=["night"])
+    assert len(results) == 9
+    assert calls.counted == {"expand": 1, "model_columns": 1}
+
+
+@pytest.mark.parametrize("most_rows", [400, 10_000])
+def test_an_answer_and_its_scores_come_from_one_reading(calls, model, example, most_rows):
+    from poscount.engines import count_files
+
+    calls(reading.read_parts, count_files)
+    calls(reading.read_batches, data_files)
+    (result,), picture = estimates.quantify_with_scores(
+        model, example.positives, DataFiles([TRAP]), most_rows=most_rows
+    )
+    assert calls.counted == {"read_parts": 1, "read_batches": 0}
+    (expected,) = quantify(model, [TRAP])
+    assert_same_answer(result, expected)
+    assert picture.rows == min(most_rows, 8070)
+    assert picture.left + sum(picture.sample) == picture.rows
+    # Those that the sample should have, but for the few that lie beyond the edges.
+    expected_positives = picture.rows * result.prevalence
+    assert 0.95 * expected_positives < sum(picture.positives) <= expected_positives + 1e-6
+
+
+def test_there_is_no_picture_of_a_method_without_scores(example):
+    fitted = fit(POSITIVES, "tice", options={"random_state": 0})
+    (result,), picture = estimates.quantify_with_scores(
+        fitted, example.positives, DataFiles([POSITIVES]), most_rows=10_000
+    )
+    assert picture is None
+    assert result.prevalence.n_unlabeled == 400
+
+
+def test_a_counts_file_given_twice_counts_once(model, tmp_path):
+    counts = count(model, [TRAP])
+    path = str(tmp_path / "a.counts")
+    counts.save(path)
+    (once,) = quantify(model, [path, path])
+    assert once.prevalence.n_unlabeled == counts.n
+    (both,) = quantify(model, [path, TRAP])
+    assert both.prevalence.n_unlabeled == 2 * counts.n
+    (matched,) = quantify(model, [f"{tmp_path}/*.counts"])
+    assert_same_answer(matched, once)
+
+
+# Places of errors
+
+
+def test_a_bad_cell_of_many_files_is_named_by_its_own_file_and_row(refused, tmp_path, example):
+    """Positives that are spread over files are one table; the error is in one of them."""
+    for i in range(3):
+        pa.csv.write_csv(example.positives.slice(100 * i, 100), tmp_path / f"{i}.csv")
+    bad = tmp_path / "1.csv"
+    pa.csv.write_csv(changed(example.positives.slice(100, 100), "peak_mv", 7, "inf"), bad)
+    options = {"random_state": 0}
+    error = refused(fit, str(tmp_path), "pat", options=options)
+    assert (error.file, error.column, error.row) == (str(bad), "peak_mv", 7)
+    for method in ("pat", "extice"):
+        fitted = fit(POSITIVES, method, options=options)
+        error = refused(quantify, fitted, [str(tmp_path)])
+        assert (error.file, error.column, error.row) == (str(bad), "peak_mv", 7)
+
+
+def test_a_gap_in_one_of_many_files_is_a_value(tmp_path, example):
+    for i in range(3):
+        pa.csv.write_csv(example.positives.slice(100 * i, 100), tmp_path / f"{i}.csv")
+    gapped = changed(example.positives.slice(100, 100), "peak_mv", 7, "")
+    pa.csv.write_csv(gapped, tmp_path / "1.csv")
+    for method in ("pat", "extice"):
+        fitted = fit(str(tmp_path), method, options={"random_state": 0})
+        assert fitted.n_labeled_ == 300
+        assert fitted.columns_["peak_mv"].missing == 1 / 300
+        assert fitted.columns_["peak_mv"].kind == "number"
+        (answer,) = quantify(fitted, [str(tmp_path)])
+        assert answer.prevalence.n_unlabeled == 300
+
+
+def test_text_in_one_of_many_files_is_named(refused, tmp_path, example):
+    pa.csv.write_csv(example.positives.slice(0, 100), tmp_path / "a.csv")
+    bad = tmp_path / "b.csv"
+    pa.csv.write_csv(changed(example.positives.slice(100, 100), "peak_mv", 7, "high"), bad)
+    error = refused(fit, str(tmp_path), "pat", options={})
+    assert (error.file, error.column, error.row) == (str(bad), "peak_mv", 7)
+    assert "'high' is not a number" in error.message
+
+
+def test_types_that_differ_between_files_are_an_error(refused, tmp_path, example):
+    time = pa.array([0] * 100, pa.timestamp("s"))
+    first, second = (example.positives.slice(start, 100) for start in (0, 100))
+    pa.parquet.write_table(first, tmp_path / "a.parquet")
+    pa.parquet.write_table(
+        second.set_column(0, first.column_names[0], time), tmp_path / "b.parquet"
+    )
+    assert "the same type in all files" in str(refused(fit, str(tmp_path), "pat", options={}))
+
+
+def test_a_file_without_rows_is_named(refused, tmp_path, example):
+    path = str(tmp_path / "none.csv")
+    pa.csv.write_csv(example.trap.slice(0, 0), path)
+    for method in ("pat", "extice"):
+        fitted = fit(POSITIVES, method, options={"random_state": 0})
+        error = refused(quantify, fitted, [path])
+        assert error.file == path
+        assert "no rows" in error.message
+
+
+def test_counts_of_another_model_are_named(refused, model, tmp_path):
+    other = fit(POSITIVES, "pat", options={"random_state": 1, "scorer": "one-class-svm"})
+    paths = []
+    for name, fitted in (("a", model), ("b", other)):
+        paths.append(str(tmp_path / f"{name}.counts"))
+        count(fitted, [TRAP]).save(paths[-1])
+    error = refused(estimates.merge, paths)
+    assert error.file == paths[1]
+    assert "different models" in error.message
+
+
+def test_a_transductive_method_cannot_count(refused, example):
+    fitted = ExTIcE(random_state=0).fit(example.positives)
+    assert "cannot count" in str(refused(count, fitted, [TRAP]))
+
+
+# Columns
+
+
+def write_semicolons(table, path):
+    """Write a file as spreadsheets do where the comma is the decimal mark."""
+    lines = [table.column_names, *zip(*table.to_pydict().values(), strict=True)]
+    text = "\n".join(";".join(str(cell).replace(".", ",") for cell in line) for line in lines)
+    path.write_text(text)
+    return str(path)
+
+
+def test_the_remedy_for_decimal_commas_gives_the_right_answer(refused, tmp_path, example, model):
+    """To leave the columns out gave another answer without a word."""
+    positives = write_semicolons(example.positives, tmp_path / "p.csv")
+    trap = write_semicolons(example.trap, tmp_path / "t.csv")
+    error = refused(fit, positives, "pat", options={"random_state": 0})
+    mended = ReadOptions()._replace(**{error.option: error.value})
+    assert (error.column, error.row, mended) == ("wingbeat_hz", 0, ReadOptions(decimal=","))
+    fitted = fit(positives, "pat", options={"random_state": 0}, read_options=mended)
+    assert fitted.hash_ == model.hash_
+    (found,) = quantify(fitted, [trap], read_options=mended)
+    (expected,) = quantify(model, [TRAP])
+    assert_same_answer(found, expected)
+    error = refused(quantify, fitted, [trap])
+    assert (error.option, error.value) == ("decimal", ",")
+
+
+def test_several_columns_that_are_not_features_are_listed(refused, tmp_path):
+    path = tmp_path / "p.csv"
+    rows = [f"{i},note {i},2024-05-31,{i}.5" for i in range(30)]
+    path.write_text("\n".join(["id,note,day,size", *rows]))
+    error = refused(fit, str(path), "pat", options={})
+    assert (error.option, error.value, error.column) == ("exclude", ["id", "note"], None)
+    assert error.message == (
+        "column 'id' looks like an identifier, column 'note' holds text that differs in nearly "
+        "every row, such as 'note 0'."
+    )
+    found = fitting.fit([DataFiles([str(path)])], "pat", options={}, exclude=["id", "note"])
+    assert found.left_out == {"day": "holds dates or times such as '2024-05-31'"}
+
+
+def test_numbers_with_marks_may_be_identifiers(refused, tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("sample_id,size\n2.000.123,1.5\n2.000.124,2.5\n")
+    error = refused(fit, str(path), "pat", options={})
+    assert (error.column, error.option, error.value) == ("sample_id", "exclude", ["sample_id"])
+    error = refused(fit, str(path), "pat", options={}, features=["sample_id", "size"])
+    assert "it has thousands marks" in error.message
+
+
+def test_a_column_named_as_a_feature_is_looked_at_too(refused, tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("id,size\n1,1.5 g\n2,2.5 g\n")
+    error = refused(fit, str(path), "pat", options={}, features=["size"])
+    assert "'1.5 g' is not a number: it has the unit g." in error.message
+
+
+def test_types_of_typed_files(refused, tmp_path):
+    table = pa.table(
+        {
+            "when": pa.array([0, 1], pa.timestamp("s")),
+            "parts": [[1], [2]],
+            "kind": pa.array(["a", "b"]).dictionary_encode(),
+            "size": [1.5, 2.5],
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "p.parquet")
+    error = refused(fit, str(tmp_path / "p.parquet"), "pat", options={})
+    assert (error.value, error.column) == (["parts"], "parts")
+    assert error.message.startswith("it holds list<")
+    stored = pa.table({"size": ["1.5", "2.5"]})
+    pa.parquet.write_table(stored, tmp_path / "p.parquet")
+    error = refused(fit, str(tmp_path / "p.parquet"), "pat", options={})
+    assert error.message == "'1.5' is not a number but text; store the column as numbers."
+
+
+# Pictures
+
+
+def test_pictures_in_several_formats_are_the_same_each_time(model, tmp_path):
+    pytest.importorskip("matplotlib").use("agg")
+    results = quantify(model, [TRAP], by=["night"])
+    contents = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        paths = [tmp_path / folder / f"nights.{kind}" for kind in ("png", "svg")]
+        draw(results, *paths, truth=[0.3] * len(results))
+        contents.append([path.read_bytes() for path in paths])
+    assert contents[0][0].startswith(b"\x89PNG")
+    assert b"<svg" in contents[0][1]
+    assert b"truth" in contents[0][1]
+    assert contents[0][0] == contents[1][0]
+
+
+# Files that do not go together
+
+
+def test_counts_files_have_neither_groups_nor_weights(refused, model, tmp_path):
+    path = str(tmp_path / "a.counts")
+    count(model, [TRAP]).save(path)
+    assert "no groups" in refused(quantify, model, [TRAP, path], by=["night"]).message
+    assert "no rows that could be weighted" in refused(DataFiles, [path], weights="w").message
+    each = DataFiles([TRAP, path], weights="peak_mv")
+    assert [one.weights for one in each.single()] == ["peak_mv", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "sentence"),
+    [
+        ({"n_resamples": 5}, {"target_column": "peak_mv"}, "which has no use for n_resamples."),
+        ({"subclasses": 2}, {"negatives": 1}, "cannot be used together"),
+        ({}, {"target_column": "peak_mv", "negatives": 1}, "negatives are one more target"),
+        ({}, {"method": "pat", "negatives": 1}, "pat learns from positives alone"),
+        ({}, {"method": "pat", "target_column": "peak_mv"}, "as rcq does, not by pat."),
+        ({}, {"targets": ["a", "a"], "positives": 2}, "'a' is there 2 times"),
+        ({}, {"targets": ["a"], "positives": 2}, "each target needs a file"),
+        ({}, {"positives": 2}, "There are 2 files of positives"),
+    ],
+)
+def test_what_cannot_be_fitted_together(refused, options, more, sentence):
+    files = DataFiles([POSITIVES])
+    positives = [files] * more.pop("positives", 1)
+    more["negatives"] = [files] * more.get("negatives", 0)
+    assert sentence in refused(fitting.fit, positives, options=options, **more).message
