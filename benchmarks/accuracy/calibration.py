@@ -32,12 +32,12 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from poscount.methods.regions.region_estimator import null_answers
 
 from benchmarks.accuracy.fresh_families import FAMILIES as FRESH
 from benchmarks.accuracy.fresh_families import FIRST_ROUND, SECOND_ROUND
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
 from poscount.calibration.calibration import Calibration, as_features
+from poscount.methods.regions.estimate import null_estimates
 from poscount.methods.regions.rule import interval_from_gap
 from poscount.results.verdict import LIMITS as LIMITS_OF_GRADES
 from poscount.results.verdict import verdict
@@ -82,8 +82,9 @@ def after(calibration: Calibration, lines: np.ndarray) -> Judged:
     p, ratio, gap = (column(lines, columns, name) for name in ("prevalence", "ratio", "gap"))
     found = []
     for level in LEVELS:
-        null = null_answers(p, ratio, gap, level)
-        found.append(calibration.answer(lines, columns, level).beside(null))
+        trained, unfamiliar = calibration.estimate(lines, columns, level)
+        null = null_estimates(p, ratio, gap, level)
+        found.append(trained.widened_by(null, below=unfamiliar))
     return Judged(
         found[0].value, np.array([a.low for a in found]), np.array([a.high for a in found])
     )
@@ -218,7 +219,7 @@ def left_out(bank: Bank, n_jobs: int) -> None:
     print_levels(real.truth, old, new)
     # Whether the expected error means something: told and seen, by tenths of what is told.
     calibration = learning.learn(bank, {}, n_jobs)
-    told = calibration.answer(real.lines, calibration.columns_, 0.95).expected_error
+    told = calibration.estimate(real.lines, calibration.columns_, 0.95)[0].details["expected_error"]
     seen = np.abs(new.value - real.truth)
     parts = np.array_split(np.argsort(told), 10)
     print_rows(
@@ -259,8 +260,11 @@ def verdict_table(bank: Bank, n_jobs: int) -> None:
     likely, error = np.empty((2, len(real.truth)))
     for kin in left.kin:
         own = real.kin == kin
-        answer = left.without(kin).answer(real.lines[own], real.columns, 0.95)
-        likely[own], error[own] = answer.likely_error, np.abs(answer.value - real.truth[own])
+        answer, _ = left.without(kin).estimate(real.lines[own], real.columns, 0.95)
+        likely[own], error[own] = (
+            answer.details["likely_error"],
+            np.abs(answer.value - real.truth[own]),
+        )
     print(f"The error was at most the likely error in {(error <= likely).mean():.3f}.\n")
     grades = np.array([verdict(x, []).grade for x in likely.tolist()])
     rows = []
@@ -304,11 +308,11 @@ def ablation(bank: Bank, n_jobs: int) -> None:
         ends = np.empty((2, len(value)))
         for kin in found.kin:
             own = judged_on.kin == kin
-            answer = found.without(kin).answer(judged_on.lines[own], judged_on.columns, 0.95)
+            answer, _ = found.without(kin).estimate(judged_on.lines[own], judged_on.columns, 0.95)
             value[own], ends[:, own] = answer.value, (answer.low, answer.high)
         rows.append(_summary(name, judged_on.truth, value, *ends))
     synthetic = learning.learn(bank.part(~real), {}, n_jobs)
-    answer = synthetic.answer(judged_on.lines, judged_on.columns, 0.95)
+    answer, _ = synthetic.estimate(judged_on.lines, judged_on.columns, 0.95)
     rows.append(
         _summary("synthetic tasks alone", judged_on.truth, answer.value, answer.low, answer.high)
     )
@@ -343,7 +347,7 @@ def lines_of(
     model = RCQ(calibration="null", random_state=0).fit(task.labeled)
     if not model.part_.rule.enough_positives:
         return np.empty((0, len(banks.COLUMNS["RCQ"]))), []
-    lines = model.profile(*(model.count(sample.rows) for sample in samples))
+    lines = model._view(*(model.count(sample.rows) for sample in samples)).features
     return lines, [sample.prevalence for sample in samples]
 
 
@@ -426,7 +430,7 @@ def _experiment_1(key: str, calibration: Calibration, repetitions: int) -> list[
         positives, drawn = protocols.draw(data, place, 0)
         samples = list(drawn)
         model = RCQ(calibration="null", random_state=0).fit(positives)
-        lines.append(model.profile(*(model.count(sample.rows) for sample in samples)))
+        lines.append(model._view(*(model.count(sample.rows) for sample in samples)).features)
         truth += [sample.truth for sample in samples]
     block, known = np.concatenate(lines), np.array(truth)
     old, new = before(block, calibration.columns_), after(calibration, block)
@@ -477,7 +481,7 @@ def _grown(network: Source, n_labeled: int, n_rows: int, number: int) -> tuple[n
         ]
     )
     model = RCQ(calibration="null", random_state=0).fit(ours[:n_labeled])
-    return model.profile(model.count(sample)), n_positive / len(sample)
+    return model._view(model.count(sample)).features, n_positive / len(sample)
 
 
 def overlap(bank: Bank, n_jobs: int) -> None:

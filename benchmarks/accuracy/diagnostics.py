@@ -21,9 +21,9 @@ from joblib import Parallel, delayed
 
 from benchmarks.accuracy.rcq_warnings import spoilt, spread_and_half
 from poscount import RCQ, diagnose
-from poscount.checks.finding import SEVERITIES
 from poscount.checks.second_sample import ADVICE
 from poscount.diagnostics.assumption_report import Diagnosis
+from poscount.results.verdict import SEVERITIES
 from poscount.seeds import stream
 from research.datasets import load
 from research.experiments.protocols import Place, draw

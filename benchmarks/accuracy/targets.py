@@ -335,7 +335,7 @@ def left_out(left: tuple[LeftOut, LeftOut]) -> None:
             own, calibration = bank.kin == kin, each.without(kin)
             truth = bank.truth[own]
             for i, level in enumerate(LEVELS):
-                answers = calibration.answer(bank.lines[own], bank.columns, level)
+                answers, _ = calibration.estimate(bank.lines[own], bank.columns, level)
                 held[i, own] = (answers.low <= truth) & (truth <= answers.high)
                 if level == 0.95:
                     after[own] = np.abs(answers.value - truth)

@@ -18,13 +18,11 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from poscount.methods.regions.region_counter import PAT_SHARES
 
 from poscount import RCQ
-from poscount.methods.pat import tail_ratios
-from poscount.methods.regions import regions
+from poscount.methods.regions import rule as regions
 from poscount.methods.regions.layout import BANDS, FEATURE_QUANTILES
-from poscount.methods.regions.rule import RegionCounts, Regions
+from poscount.methods.regions.rule import RegionCounts, RegionRule
 from research import datasets
 from research.datasets import overlaps
 from research.experiments import protocols
@@ -75,13 +73,21 @@ def patches(**changes: Any) -> Callable[[], ExitStack]:
 
 def no_null() -> ExitStack:
     stack = ExitStack()
-    stack.enter_context(mock.patch.object(Regions, "_draw_null_ratio", return_value=1.0))
+    stack.enter_context(mock.patch.object(RegionRule, "_draw_null_ratio", return_value=1.0))
     return stack
 
 
-def exponent(value: float) -> Callable[[], ExitStack]:
-    original = regions.calibrated
-    return patches(calibrated=lambda ratio, null, _: original(ratio, null, value))
+def exponent(value: int) -> Callable[[], ExitStack]:
+    def enter() -> ExitStack:
+        original, stack = RegionRule.estimate, ExitStack()
+
+        def estimate(self: RegionRule, counts: RegionCounts) -> Any:
+            return dataclasses.replace(original(self, counts), exponent=value)
+
+        stack.enter_context(mock.patch.object(RegionRule, "estimate", estimate))
+        return stack
+
+    return enter
 
 
 RULES: dict[str, Callable[[], ExitStack]] = {
@@ -138,20 +144,20 @@ def answers(model: RCQ, counts: RegionCounts, wanted: list[str]) -> dict[str, np
     for name in [name for name in RULES if name in wanted]:
         enter = RULES[name]
         with enter(), np.errstate(all="ignore"):
-            found[name] = fresh(model).find(counts).prevalence
+            found[name] = fresh(model).estimate(counts).prevalence
     band, cut = np.divmod(model.part_.rule.indices, model.part_.rule.layout.cuts.shape[1])
     for name in [name for name in REGIONS if name in wanted]:
-        kept, some = REGIONS[name](band, cut, model.cuts_.size), fresh(model)
+        kept, some = REGIONS[name](band, cut, model.part_.cuts_.size), fresh(model)
         some.indices, some.in_positives = some.indices[kept], some.in_positives[kept]
         if len(some.indices) > 1:
-            found[name] = some.find(counts).prevalence
+            found[name] = some.estimate(counts).prevalence
     return found
 
 
-def fresh(model: RCQ) -> Regions:
+def fresh(model: RCQ) -> RegionRule:
     """The regions of a model without the calibrations that it keeps."""
     own = model.part_.rule
-    return Regions(own.layout, own.binned, own.thresholds, own.names, own.seed)
+    return RegionRule(own.layout, own.binned, own.names, own.seed)
 
 
 def main() -> None:
@@ -167,10 +173,9 @@ def main() -> None:
         for n_labeled in arguments.positives:
             model = RCQ(random_state=0).fit(positives[:n_labeled])
             counted = [model.count(sample.rows) for sample in samples]
-            found = answers(model, model.count_in_regions(*counted), arguments.variants)
-            _, beside = model.split_cells(np.array([counts.cells for counts in counted]))
-            pat = np.median(tail_ratios(beside.pat_cells, PAT_SHARES), axis=-1)
-            found["PAT, same score"] = np.minimum(1, pat)
+            view = model._view(*counted)
+            found = answers(model, view.counts, arguments.variants)
+            found["PAT, same score"] = np.minimum(1, view.pat)
             truth = np.array([sample.truth for sample in samples])
             for variant, values in found.items():
                 errors.setdefault((variant, n_labeled, task), []).append(values - truth)

@@ -15,7 +15,7 @@ from poscount.engines.count_files import count_files
 from poscount.errors import InputError
 from poscount.files.sampling import RowSample
 from poscount.methods.regions.multi_rcq import MultiRCQ
-from poscount.plotting.score_histogram import has_scores, scores_of
+from poscount.plotting.scores import has_scores, scores_of
 from poscount.results.prevalence import Prevalence
 from poscount.results.target_shares import TargetShares
 
