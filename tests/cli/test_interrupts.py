@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("resource")
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "interrupts.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "interrupts.py"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs fork, and signals as Linux has them")
