@@ -1,8 +1,13 @@
-"""What is collected: `pytest --core` leaves out everything that needs more than `test-core`."""
+"""What is collected, and fixtures of `tests` and of `research/tests`.
 
+`pytest --core` leaves out everything that needs more than `test-core`.
+"""
+
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent
@@ -16,33 +21,26 @@ BEYOND_CORE = (
     "tests/test_documentation.py",
     "tests/engines/test_duckdb.py",
     "tests/test_examples.py",
-    "tests/test_pictures.py",
+    "tests/plotting/test_pictures.py",
     "tests/test_porch.py",
     "tests/prose.py",
     "tests/test_project.py",
     "tests/test_prose.py",
-    "tests/test_quapy_and_mlquantify.py",
     "tests/files/test_remote.py",
     "tests/engines/test_spark.py",
-    "tests/test_web_api.py",
-    "tests/test_web_browser.py",
-    "tests/test_web_diagnosis.py",
-    "tests/test_web_fairness.py",
-    "tests/test_web_fuzz.py",
-    "tests/test_web_hostile.py",
-    "tests/test_web_intake.py",
-    "tests/test_web_leftovers.py",
-    "tests/test_web_resources.py",
-    "tests/test_web_safety.py",
-    "tests/test_web_tasks.py",
+    "tests/interop/test_quapy_and_mlquantify.py",
+    "tests/web",
     "tests/web_server.py",
 )
 
-# Their examples need a library that this machine may not have.
 collect_ignore = [
-    f"src/poscount/interop/{library}.py"
-    for library in ("mlquantify", "quapy")
-    if find_spec(library) is None
+    "research/tuning",  # scripts without tests or examples
+    # Their examples need a library that this machine may not have.
+    *(
+        f"src/poscount/interop/{library}.py"
+        for library in ("mlquantify", "quapy")
+        if find_spec(library) is None
+    ),
 ]
 
 
@@ -57,3 +55,32 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         collection_path == ROOT / place for place in BEYOND_CORE
     )
     return beyond or None
+
+
+@pytest.fixture
+def global_generator_untouched():
+    """Nothing in poscount may draw from, or seed, the caller's global generator."""
+    before = np.random.get_state()[1:3]  # noqa: NPY002
+    yield
+    after = np.random.get_state()[1:3]  # noqa: NPY002
+    assert np.array_equal(before[0], after[0])
+    assert before[1] == after[1]
+
+
+@pytest.fixture
+def data_home(tmp_path, monkeypatch):
+    """An empty data directory of its own."""
+    directory = tmp_path / "data"
+    directory.mkdir()
+    monkeypatch.setenv("POSCOUNT_DATA", str(directory))
+    return directory
+
+
+@pytest.fixture(scope="session")
+def paper_directory():
+    """Where the paper's data are: POSCOUNT_DATA, or beside this repository."""
+    beside = Path(__file__).resolve().parents[1] / "shared" / "data"
+    directory = Path(os.environ.get("POSCOUNT_DATA", beside))
+    if not (directory / "letter.csv.gz").exists():
+        pytest.skip("the paper's data are not here: set POSCOUNT_DATA to their folder")
+    return directory

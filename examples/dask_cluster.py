@@ -4,8 +4,8 @@ import dask.dataframe as dd
 from distributed import Client, LocalCluster
 
 from poscount import PAT
-from poscount.datasets import load_example
 from poscount.engines import count
+from poscount.example import load_example
 
 
 def main() -> None:

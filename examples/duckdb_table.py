@@ -3,8 +3,8 @@
 import duckdb
 
 from poscount import PAT
-from poscount.datasets import load_example
 from poscount.engines import count
+from poscount.example import load_example
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from poscount import PAT, InputError
-from poscount.datasets import load_example
 from poscount.engines import count
+from poscount.example import load_example
 
 
 def main() -> None:

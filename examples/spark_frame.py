@@ -8,8 +8,8 @@ import pyarrow.parquet
 from pyspark.sql import SparkSession
 
 from poscount import PAT
-from poscount.datasets import load_example
 from poscount.engines import count
+from poscount.example import load_example
 
 
 def main() -> None:

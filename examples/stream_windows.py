@@ -1,8 +1,8 @@
 """Follow a stream: the prevalence in the last 2,000 insects, anew after every 500."""
 
 from poscount import PAT
-from poscount.datasets import load_example
 from poscount.engines import windows
+from poscount.example import load_example
 
 
 def main() -> None:

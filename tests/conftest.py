@@ -1,7 +1,6 @@
 import json
 import os
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -136,16 +135,6 @@ def small_blocks(monkeypatch):
     return 7
 
 
-@pytest.fixture
-def global_generator_untouched():
-    """Nothing in poscount may draw from, or seed, the caller's global generator."""
-    before = np.random.get_state()[1:3]  # noqa: NPY002
-    yield
-    after = np.random.get_state()[1:3]  # noqa: NPY002
-    assert np.array_equal(before[0], after[0])
-    assert before[1] == after[1]
-
-
 @pytest.fixture(scope="session")
 def web():
     """A server of the page with its usual limits."""
@@ -158,22 +147,12 @@ def web():
 
 
 @pytest.fixture
-def data_home(tmp_path, monkeypatch):
-    """An empty data directory of its own."""
-    directory = tmp_path / "data"
-    directory.mkdir()
-    monkeypatch.setenv("POSCOUNT_DATA", str(directory))
-    return directory
-
-
-@pytest.fixture(scope="session")
-def paper_directory():
-    """Where the paper's data are: POSCOUNT_DATA, or beside this repository."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    directory = Path(os.environ.get("POSCOUNT_DATA", beside))
-    if not (directory / "letter.csv.gz").exists():
-        pytest.skip("the paper's data are not here: set POSCOUNT_DATA to their folder")
-    return directory
+def visit(web):
+    """A session of that server."""
+    visit = web.visit()
+    yield visit
+    # The server has room for so many sessions only.
+    visit.http.delete(visit.base)
 
 
 @pytest.fixture(autouse=True)

@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from poscount.datasets import load_example
+from poscount.example import load_example
 
 ROOT = Path(__file__).parents[1]
-# The report is written by `poscount report`, and has no code.
+# The report is written by `python -m research report`, and has no code.
 PAGES = [
     ROOT / "README.md",
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "report.md"),
@@ -42,7 +42,7 @@ _BLOCK = re.compile(
 _REASON = re.compile(r"^\*Not run by the tests: ([^\n]+)\*\n\n\Z", re.MULTILINE)
 _FILE = re.compile(r"# ([\w/]+\.py)\n")
 IN_A_COPY = ("adding-a-method.md",)
-_COPIED = ("src", "tests", "conftest.py", "pyproject.toml", "README.md")
+_COPIED = ("src", "research", "tests", "conftest.py", "pyproject.toml", "README.md")
 _CI = re.compile(r"<!-- .ci/run executes exactly this command -->\n\Z")
 # What a user without poscount does first; it needs the network.
 _INSTALLS = re.compile(r"(?:python3? -m venv|(?:\S+/)?pip install)\b")

@@ -35,7 +35,17 @@ def imported_modules(tree: ast.Module, *, waiting: bool = True) -> Iterator[str]
     tree : ast.Module
     waiting : bool
         Also those that wait for a call or are under an ``if``, such as those for type checkers.
+
+    Pictures that a result imports in its method ``plot`` are left out: it draws itself, but needs
+    nothing of them to be computed.
     """
+    drawn = {
+        child
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name == "plot"
+        for child in ast.walk(node)
+        if isinstance(child, ast.ImportFrom) and child.module == "poscount.plotting"
+    }
     late = {
         child
         for node in ast.walk(tree)
@@ -43,7 +53,7 @@ def imported_modules(tree: ast.Module, *, waiting: bool = True) -> Iterator[str]
         for child in ast.walk(node)
     }
     for node in ast.walk(tree):
-        if node in late and not waiting:
+        if node in drawn or (node in late and not waiting):
             continue
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide the room"

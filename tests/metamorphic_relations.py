@@ -1,8 +1,8 @@
 """Changes to data that should not change an answer, and by how much each method's does change.
 
-`BOUNDS` is what the methods declare: a relation that is not in a method's entry holds exactly.
-The bounds are about three times the largest change on the data sets 100 to 105
-(``python benchmarks/metamorphic.py``), because twice was not enough on the data sets 0 (ODIn) and 2
+`BOUNDS` is what the methods declare: a relation that is not in a method's entry holds exactly. The
+bounds are about three times the largest change on the data sets 100 to 105 (``python -m
+benchmarks.robustness.metamorphic``), because twice was not enough on the data sets 0 (ODIn) and 2
 (EN). The tests hold the methods to them on another data set.
 """
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-# The report is written by `poscount report`.
+# The report is written by `python -m research report`.
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted(

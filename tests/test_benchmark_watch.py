@@ -7,10 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from benchmarks.speed import watch
 from doc_blocks import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
-import watch
 
 
 @pytest.mark.parametrize("n", [6, 7, 15, 16, 40])

@@ -6,7 +6,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from poscount import Mahalanobis, registry
+from poscount import BBE, Bootstrap, Mahalanobis, registry
 
 # One number for a whole sample can be neither reordered nor taken in parts.
 BAG_LEVEL = {
@@ -18,8 +18,6 @@ if parse_version(sklearn.__version__) < parse_version("1.7.2"):
     BROKEN_CHECK = {"check_positive_only_tag_during_fit": "the check itself fails"}
 else:
     BROKEN_CHECK = {}
-# One of each base class, and the one that has trees of its own.
-STRICT = ("pat", "rcq", "dedpul", "trcq", "extice")
 
 
 def expected_failures(estimator):
@@ -31,9 +29,7 @@ def expected_failures(estimator):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
     [registry.method(name)() for name in registry.METHODS]
-    # Their tags are different if they take neither words nor gaps.
-    + [registry.method(name)(missing="error", text="error") for name in STRICT]
-    + [Mahalanobis(), Mahalanobis("ledoit-wolf")],
+    + [Bootstrap(BBE(), 2), Mahalanobis(), Mahalanobis("ledoit-wolf")],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):

@@ -27,7 +27,7 @@ NOT_RUN = {
     ("docs/reproduction/README.md", "it takes many hours."),
     ("docs/reproduction/vowels-network.md", "it takes hours."),
     ("docs/web.md", "the server runs until it is stopped."),
-    ("docs/web.md", "tests/test_web_api.py does, with a server of its own."),
+    ("docs/web.md", "tests/web/test_api.py does, with a server of its own."),
 }
 
 
@@ -78,9 +78,11 @@ def test_only_installing_is_left_out():
 
 @pytest.mark.parametrize("page", BLOCKS)
 def test_scripts_that_measured_a_number_exist(page):
-    for script in re.findall(
-        r"(?:python |`)((?:benchmarks|docs|examples)/[\w/]+\.py)", TEXTS[page]
-    ):
+    paths = r"(?:python |`)((?:benchmarks|docs|examples|research)/[\w/]+\.py)"
+    modules = r"python -m ((?:benchmarks|research)\.[\w.]*\w)"
+    scripts = re.findall(paths, TEXTS[page])
+    scripts += [f"{name.replace('.', '/')}.py" for name in re.findall(modules, TEXTS[page])]
+    for script in scripts:
         assert (ROOT / script).exists(), script
 
 

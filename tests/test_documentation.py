@@ -13,7 +13,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 import poscount
-from poscount import datasets, engines, experiments, plotting
+from poscount import engines, example, plotting
 
 sys.path.append(str(Path(__file__).parents[1] / "docs" / "_extensions"))
 import gallery_by_use
@@ -65,7 +65,7 @@ def build(tmp_path_factory):
         pytest.importorskip(library)
     folder = tmp_path_factory.mktemp("documentation")
     generated = shutil.ignore_patterns("_build", "auto_gallery", "generated")
-    for name in ("docs", "examples", "benchmarks"):
+    for name in ("docs", "examples", "benchmarks", "research"):
         shutil.copytree(ROOT / name, folder / name, ignore=generated)
     shutil.copy(ROOT / "CHANGELOG.md", folder)
     command = ["-W", "--keep-going", "-n", "-q", "-b", "html", "docs", "site"]
@@ -173,7 +173,7 @@ def test_formulas_are_drawn_by_the_browser(site, pages):
 def test_everything_public_has_a_page(site):
     public = {
         f"{module.__name__}.{name}"
-        for module in (poscount, datasets, engines, experiments, plotting)
+        for module in (poscount, engines, example, plotting)
         for name in module.__all__
         if callable(getattr(module, name))
     }

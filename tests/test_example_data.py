@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from poscount.datasets import Example, example, example_path, load_example, make_example
+from poscount.example import Example, example_path, load_example, loading, simulate
 
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
 NAMES = ("positives.csv", "trap.csv.gz", "truth.csv")
@@ -38,12 +38,12 @@ def test_every_kind_of_frame_holds_the_same(kind, data):
 
 def test_default_frame_is_the_first_installed(monkeypatch):
     assert isinstance(load_example().trap, pd.DataFrame)
-    monkeypatch.setattr(example, "find_spec", lambda name: None if name == "pandas" else name)
+    monkeypatch.setattr(loading, "find_spec", lambda name: None if name == "pandas" else name)
     assert isinstance(load_example().trap, pl.DataFrame)
 
 
 def test_no_frame_library_names_the_extra(monkeypatch):
-    monkeypatch.setattr(example, "find_spec", lambda name: None)
+    monkeypatch.setattr(loading, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "poscount\[cli\]"'):
         load_example()
 
@@ -56,7 +56,7 @@ def test_unknown_frame_and_file():
 
 
 def test_shape_of_the_data(data):
-    assert list(data.positives.columns) == list(make_example.FEATURES)
+    assert list(data.positives.columns) == list(simulate.FEATURES)
     assert list(data.trap.columns) == ["night", *data.positives.columns]
     assert len(data.positives) == 400
     assert data.trap.groupby("night").size().to_list() == data.truth["rows"].to_list()
@@ -84,16 +84,14 @@ def test_target_is_correlated_mildly_skewed_and_overlapped(data):
 
 def test_positives_in_the_trap_are_like_the_labelled_ones():
     rng = np.random.RandomState(0)
-    nothing_else = make_example.catch(20_000, 1.0, rng)[0]
-    labelled = make_example.record(make_example.TARGET, 20_000, rng)
+    nothing_else = simulate.catch(20_000, 1.0, rng)[0]
+    labelled = simulate.record(simulate.TARGET, 20_000, rng)
     np.testing.assert_allclose(np.mean(nothing_else, 0), np.mean(labelled, 0), rtol=0.02)
     np.testing.assert_allclose(np.std(nothing_else, 0), np.std(labelled, 0), rtol=0.05)
 
 
 def test_generator_reproduces_the_committed_files(tmp_path):
-    subprocess.run(
-        [sys.executable, "-m", "poscount.datasets.make_example", str(tmp_path)], check=True
-    )
+    subprocess.run([sys.executable, "-m", "poscount.example.simulate", str(tmp_path)], check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == list(NAMES)
     for name in NAMES:
         assert content(tmp_path / name) == content(example_path(name))
@@ -103,7 +101,7 @@ def test_generator_gives_equal_bytes_each_time(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     for directory in (first, second):
         directory.mkdir()
-        make_example.write(directory)
+        simulate.write(directory)
     for name in NAMES:
         assert (first / name).read_bytes() == (second / name).read_bytes()
     # Bytes 4 to 8 of a gzip header are the time of writing.

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from poscount.cli import main
-from poscount.datasets import load_example
+from poscount.example import load_example
 from workbooks import ods, xls, xlsx
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:xlwt")

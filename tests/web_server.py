@@ -13,14 +13,16 @@ from poscount.web.app import make_app
 from poscount.web.limits import Limits
 from poscount.web.server import configure
 
+TOKEN = "a-token-that-nobody-can-guess"
+
 
 class Web:
     """A server, seen by a program."""
 
     def __init__(self, address, app):
         self.address, self.app = address, app
-        self.clients = contextlib.ExitStack()
-        self.http = self.client("127.0.0.1")
+        self.link = f"{address}/?token={TOKEN}"
+        self.http = client(address)
 
     @property
     def service(self):
@@ -35,20 +37,17 @@ class Web:
         children = multiprocessing.active_children()
         return [child for child in children if not type(child).__name__.startswith("Loky")]
 
-    def client(self, here):
-        """Somebody at an address of this machine."""
-        transport = httpx.HTTPTransport(local_address=here)
-        client = httpx.Client(
-            base_url=self.address, timeout=300, trust_env=False, transport=transport
-        )
-        return self.clients.enter_context(client)
-
-    def visit(self, here=None):
-        http = self.client(here) if here else self.http
-        return Visit(http, http.post("/api/sessions").json()["session"])
+    def visit(self):
+        return Visit(self.http, self.http.post("/api/sessions").json()["session"])
 
     def is_up(self):
         return self.http.get("/").status_code == 200
+
+
+def client(address, token=TOKEN):
+    """A program that has the token."""
+    headers = {"authorization": f"Bearer {token}"}
+    return httpx.Client(base_url=address, headers=headers, timeout=300, trust_env=False)
 
 
 class Visit:
@@ -88,10 +87,11 @@ class Visit:
         assert answer.status_code == 202, answer.text
         return answer.json()["id"]
 
-    def wait(self, estimate, *, until=("done", "failed", "cancelled")):
+    def wait(self, job, *, until=("done", "failed", "cancelled")):
+        """Wait for an estimate, or for what follows one: the path of its job."""
         deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
-            told = self.http.get(f"{self.base}/estimates/{estimate}").json()
+            told = self.http.get(f"{self.base}/estimates/{job}").json()
             if told["state"] in until:
                 return told
             time.sleep(0.05)
@@ -100,7 +100,14 @@ class Visit:
     def answer(self, **wanted):
         told = self.wait(self.start(**wanted))
         assert told["state"] == "done", told
-        return told["answer"]
+        return told["result"]
+
+    def follow(self, estimate, kind, **wanted):
+        """Begin further work on an estimate, and wait for it."""
+        path = f"{self.base}/estimates/{estimate}/follow-ups"
+        begun = self.http.post(path, json={"kind": kind, **wanted})
+        assert begun.status_code == 202, begun.text
+        return self.wait(f"{estimate}/follow-ups/{kind}")
 
     def download(self, estimate, name):
         answer = self.http.get(f"{self.base}/estimates/{estimate}/{name}")
@@ -109,13 +116,11 @@ class Visit:
 
 
 @contextlib.contextmanager
-def served(trusted_proxies=(), **changed):
+def served(**limits):
     """Serve on loopback, at a free port."""
-    # All tests come from one address.
-    limits = Limits(**{"workers": 2, "sessions_per_client": 200, **changed})
-    app = make_app(limits)
+    app = make_app(TOKEN, Limits(**{"workers": 2, "sessions": 200, **limits}))
     listener = socket.create_server(("127.0.0.1", 0), backlog=256)
-    server = uvicorn.Server(configure(app, limits, trusted_proxies))
+    server = uvicorn.Server(configure(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     while not server.started:
@@ -125,7 +130,7 @@ def served(trusted_proxies=(), **changed):
     try:
         yield web
     finally:
-        web.clients.close()
+        web.http.close()
         server.should_exit = True
         thread.join()
         listener.close()

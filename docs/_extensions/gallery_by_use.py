@@ -2,7 +2,7 @@
 
 import re
 
-# From an answer to experiments; what one sees in each picture.
+# From an answer to the methods; what one sees in each picture.
 PARTS = {
     "I have an answer": {
         "plot_nights": "One dot with its interval per night. All nine intervals cover the truth.",
@@ -26,10 +26,6 @@ PARTS = {
         "plot_alphamax": "The likelihood is flat up to the truth and then falls.",
         "plot_pat_curve": "A level curve: no negatives pass any threshold. A falling one: they do.",
         "plot_tice_region": "TIcE's box on the left is free of negatives; PAT's ring is not.",
-    },
-    "Experiments": {
-        "plot_seconds": "PAT and RCQ answer in milliseconds; the others start anew each time.",
-        "plot_critical_difference": "PAT, ExTIcE and the oracle lead and cannot be told apart.",
     },
 }
 NAMES = [name for part in PARTS.values() for name in part]

@@ -9,7 +9,7 @@ In real data nobody has the crosses.
 from datetime import date
 
 from poscount import RCQ
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.plotting import PrevalenceDisplay
 
 positives, trap, truth = load_example()

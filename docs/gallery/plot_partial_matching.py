@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from poscount import ODIn
-from poscount.datasets import load_example
+from poscount.example import load_example
 
 positives, trap, truth = load_example()
 night = trap[trap["night"] == "2026-01-17"]  # the truth is 34.9 %

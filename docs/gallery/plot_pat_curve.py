@@ -9,7 +9,7 @@ thresholds agree.
 import numpy as np
 
 from poscount import PAT
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.plotting import PATCurveDisplay
 
 positives, trap, truth = load_example()

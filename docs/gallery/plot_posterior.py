@@ -10,7 +10,7 @@ species beats its wings about 500 times a second.
 import matplotlib.pyplot as plt
 
 from poscount import RCQ
-from poscount.datasets import load_example
+from poscount.example import load_example
 
 positives, trap, truth = load_example()
 night = trap[trap["night"] == "2026-01-17"]

@@ -8,7 +8,7 @@ those with the smallest upper bounds, for one night of the embedded trap (truth:
 """
 
 from poscount import RCQ
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.plotting import RegionDisplay
 
 positives, trap, truth = load_example()

@@ -8,7 +8,7 @@ would be too high, or the positives of the sample are others than those learned 
 """
 
 from poscount import PAT
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.plotting import ScoreDistributionDisplay
 
 positives, trap, truth = load_example()

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from poscount import MultiRCQ
-from poscount.datasets import load_example
-from poscount.datasets.make_example import FEATURES, record
+from poscount.example import load_example
+from poscount.example.simulate import FEATURES, record
 from poscount.plotting import TargetSharesDisplay
 
 rng = np.random.RandomState(1)

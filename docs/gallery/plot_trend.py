@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from poscount import RCQ, trend
-from poscount.datasets import load_example
+from poscount.example import load_example
 from poscount.plotting import TrendDisplay
 
 positives, trap, _ = load_example()

@@ -9,8 +9,8 @@ The recordings of nine nights as one stream, in batches of 500. A window of 1,00
 import matplotlib.pyplot as plt
 
 from poscount import RCQ
-from poscount.datasets import load_example
 from poscount.engines import windows
+from poscount.example import load_example
 from poscount.plotting import PrevalenceDisplay
 
 positives, trap, truth = load_example()

@@ -3,7 +3,7 @@
     python docs/images/made.py                  # those that are stale
     python docs/images/made.py demo.png rcq.png # these, whatever they are
 
-``tests/test_pictures.py`` compares. What takes seconds is drawn again, and the data in the
+``tests/plotting/test_pictures.py`` compares. What takes seconds is drawn again, and the data in the
 picture are compared: numbers and words, so that fonts and versions of matplotlib do not matter.
 For the others the sources are compared that the picture depends on. Screenshots of the page
 (``web*.png``) are taken by make_web.py.
@@ -30,7 +30,7 @@ mpl.use("Agg")
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 RECORD = FOLDER / "made.json"
-for place in ("docs/images", "benchmarks", "tests"):
+for place in ("docs/images", ".", "tests"):
     sys.path.append(str(ROOT / place))
 
 
@@ -69,15 +69,15 @@ def _rcq(folder: Path) -> None:
 
 
 def _expected_error(folder: Path) -> None:
-    import theory_figures
+    import make_theory
 
-    theory_figures.expected_error(folder)
+    make_theory.expected_error(folder)
 
 
 def _classify_and_count(folder: Path) -> None:
-    import theory_figures
+    import make_theory
 
-    theory_figures.classify_and_count(folder)
+    make_theory.classify_and_count(folder)
 
 
 def _case(name: str) -> Callable[[Path], object]:
@@ -96,7 +96,7 @@ PICTURES = {
     "expected_error.png": Picture(_expected_error),
     "classify_and_count.png": Picture(
         _classify_and_count,
-        ("benchmarks/theory_figures.py", "src/poscount/theory/classifier_error.py"),
+        ("docs/images/make_theory.py", "src/poscount/theory/formulas.py"),
     ),
     # The tests run the code of these pages and compare what it prints.
     **{

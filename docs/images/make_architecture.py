@@ -26,8 +26,18 @@ from import_walk import SOURCE, edges
 PICTURE = Path(__file__).with_name("architecture.svg")
 # From a Parquet file to a printed line. A room that comes twice does two things.
 WAY = (
-    *("cli", "app", "engines", "files", "counting", "scorers"),
-    *("reusable", "counts", "reusable", "checks", "prevalence", "cli"),
+    "cli",
+    "app",
+    "engines",
+    "files",
+    "base",
+    "data",
+    "methods",
+    "counts",
+    "methods",
+    "checks",
+    "results",
+    "cli",
 )
 BLUE, PALE, GREY, DARK = "#0072b2", "#e3f0f8", "#8a8a8a", "#222222"
 WIDTH, HEIGHT, GAP, BEND = 1.3, 0.5, 0.22, 0.1  # of a box; between boxes; of a bend of an arrow

@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
     sample = np.vstack([two_clusters(300), negatives])
     model = RCQ(random_state=0).fit(positives)
     p = model.quantify(sample)
-    cut = model.cuts_[0, 1]  # one of its many regions: x0 up to the .4 quantile
+    cut = model.part_.cuts_[0, 1]  # one of its many regions: x0 up to the .4 quantile
     of_positives, of_sample = ((rows[:, 0] <= cut).mean() for rows in (positives, sample))
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True, sharey=True)
     axes[0].scatter(*positives.T, s=6, color=BLUE)

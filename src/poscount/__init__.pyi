@@ -1,7 +1,7 @@
 # The public names, each once: type checkers and editors read them here, and so does `__init__.py`.
 from poscount.auditing.label_table import audit as audit
 from poscount.auditing.likely import likely_positives as likely_positives
-from poscount.auditing.settling import settle as settle
+from poscount.auditing.settlement import settle as settle
 from poscount.change.detector import ChangeDetector as ChangeDetector
 from poscount.change.series import trend as trend
 from poscount.counts.counts import Counts as Counts

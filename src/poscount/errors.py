@@ -119,14 +119,14 @@ class InputError(ValueError):
         options = [option for option in (self.option, self.otherwise) if option is not None]
         return f"Set {' or '.join(f'{option}={self.value!r}' for option in options)}."
 
-    def rendered(self, remedy: str) -> str:
+    def with_remedy(self, remedy: str) -> str:
         """The whole text, with a remedy in the words of a front end."""
         place, remedy = (in_a_sentence(text, _MOST_SAID) for text in (self.place, remedy))
         text = f"{place}: {self.message}" if place else self.message
         return f"{text} {remedy}" if remedy else text
 
     def __str__(self) -> str:
-        return self.rendered(self.remedy)
+        return self.with_remedy(self.remedy)
 
 
 def _rebuilt(kind: type[InputError], message: str, data: dict[str, Any]) -> InputError:

@@ -7,9 +7,7 @@ import pytest
 from poscount import PAT, RCQ, InputError, compiling
 from poscount.base import counting
 from poscount.calibration import trees
-from poscount.checks import SAMPLE_CHECKS, cautions_of_many, sample_cautions
-from poscount.methods import score_quantifier
-from poscount.methods.regions import rcq, region_estimator, region_kernel
+from poscount.methods.regions import rule_kernels
 from poscount.results.prevalence import as_columns
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
@@ -62,8 +60,7 @@ def test_blocks_of_groups_change_nothing(model, spoilt, monkeypatch, n_jobs):
     expected = model.quantify_by(spoilt, "group")
     monkeypatch.setattr(counting, "_CELLS_IN_ONE_PASS", 0)
     monkeypatch.setattr(counting, "_CELLS_AT_ONCE", 7 * model._n_cells)
-    monkeypatch.setattr(rcq, "GROUPS_AT_ONCE", 5)
-    monkeypatch.setattr(counting.CountingQuantifier, "_groups_at_once", 5)
+    monkeypatch.setattr(type(model), "_groups_at_once", 5)
     found = model.set_params(n_jobs=n_jobs).quantify_by(spoilt, "group")
     pd.testing.assert_frame_equal(found, expected)
 
@@ -85,9 +82,9 @@ def test_groups_get_the_bits_that_they_get_alone(odd_groups, monkeypatch, machin
         pytest.importorskip("numba")
     model = RCQ(random_state=0).fit(table(np.random.default_rng(0), 200))
     monkeypatch.setattr(compiling, "can_compile", lambda: machine_code)
-    monkeypatch.setattr(region_estimator, "SAMPLES_AT_ONCE", 37)
+    monkeypatch.setattr(RCQ, "_groups_at_once", 37)
     # So that the last part, and none of a single group, is compiled, too.
-    monkeypatch.setattr(region_kernel, "FEWEST_SAMPLES", 2)
+    monkeypatch.setattr(rule_kernels, "FEWEST_SAMPLES", 2)
     monkeypatch.setattr(trees, "FEWEST_LINES", 2)
     found = model.quantify_by(odd_groups, "group")
     alone = [model.quantify(rows) for _, rows in odd_groups.groupby("group")]
@@ -99,33 +96,9 @@ def test_groups_get_the_bits_that_they_get_alone(odd_groups, monkeypatch, machin
 def test_a_bad_row_is_named_by_its_place(model, spoilt, monkeypatch):
     monkeypatch.setattr(counting, "_CELLS_IN_ONE_PASS", 0)
     monkeypatch.setattr(counting, "_CELLS_AT_ONCE", 7 * model._n_cells)
-    monkeypatch.setattr(counting.CountingQuantifier, "_groups_at_once", 5)
+    monkeypatch.setattr(type(model), "_groups_at_once", 5)
     bad = spoilt.copy()
     bad.loc[[1200, 2400], "d"] = np.inf
     with pytest.raises(InputError) as caught:
         model.quantify_by(bad, "group")
     assert (caught.value.column, caught.value.row) == ("d", 1200)
-
-
-def test_checks_that_are_not_asked_would_not_warn(model, spoilt, monkeypatch):
-    seen = []
-
-    def watched(samples, evidence_of, of_model):
-        found = cautions_of_many(samples, evidence_of, of_model)
-        seen.extend(
-            (found[i], sample_cautions(evidence_of(i), of_model)) for i in range(len(found))
-        )
-        return found
-
-    for module in (region_estimator, score_quantifier):
-        monkeypatch.setattr(module, "cautions_of_many", watched)
-    model.quantify_by(spoilt, "group")
-    assert len(seen) == spoilt["group"].nunique()
-    for found, expected in seen:
-        assert found == expected
-    codes = {caution.code for _, expected in seen for caution in expected}
-    assert len(codes) >= (9 if isinstance(model, RCQ) else 3)
-
-
-def test_every_check_says_which_samples_concern_it():
-    assert all(check.concerns is not type(check).concerns for check in SAMPLE_CHECKS)

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from poscount.methods.regions.region_counter import EDGE_QUANTILES
 
 from plain import region_counting
-from poscount import PAT, RCQ, Interval, Mahalanobis
+from poscount import PAT, RCQ, Mahalanobis
 from poscount.checks import (
     CORE_DIFFERS,
     FEW_POSITIVES,
@@ -23,30 +22,20 @@ from poscount.checks import (
     TIED_SCORES,
     WIDE_INTERVAL,
     Evidence,
-    RegionEvidence,
-    model_cautions,
-    sample_cautions,
+    batch_warnings,
+    model_results,
 )
-from poscount.checks.core_differs import core_difference, core_dof
+from poscount.checks.check import BatchWarnings
+from poscount.checks.core_differs import CORE_DIFFERS_REPORTED, core_difference, core_dof
+from poscount.checks.evidence import MissingEvidenceError
+from poscount.checks.few_positives import FEW_POSITIVES_REPORTED
+from poscount.checks.overlap import OVERLAP_REPORTED
+from poscount.checks.pat_disagrees import PAT_DISAGREES_REPORTED
+from poscount.checks.tied_scores import TIED_SCORES_REPORTED
+from poscount.checks.wide_interval import WIDE_INTERVAL_REPORTED
 from poscount.methods import pat as pat_module
-
-N_LABELED, N_UNLABELED = 300, 600
-
-
-def halves(rng, n, first=0.5, d=5):
-    """Rows of two clusters, with a share of the first."""
-    rows = rng.normal(size=(n, d))
-    rows[rng.random(n) >= first, 0] += 4.0
-    return rows
-
-
-def separate(rng, n, d=5):
-    return rng.normal(size=(n, d)) + 12.0
-
-
-def sample_of(rng, p, negatives, first=0.5):
-    n_positive = round(p * N_UNLABELED)
-    return np.vstack([halves(rng, n_positive, first), negatives(rng, N_UNLABELED - n_positive)])
+from poscount.methods.regions.part import EDGE_QUANTILES
+from two_clusters import N_LABELED, N_UNLABELED, halves, sample_of, separate
 
 
 def answers(p, negatives, first=0.5, n=12):
@@ -94,14 +83,14 @@ def test_statistics_of_an_answer():
     model = RCQ(random_state=0).fit(positives)
     answer = model.quantify(sample)
     # H by masks over the rows.
-    edge = model.edges_[np.abs(EDGE_QUANTILES - 0.4).argmin()]
-    in_sample = sample[model.scorer_.score_samples(sample) > edge]
-    in_positives = model.binned_[:, 0] >= 4
+    edge = model.part_.edges_[np.abs(EDGE_QUANTILES - 0.4).argmin()]
+    in_sample = sample[model.part_.scorer_.score_samples(sample) > edge]
+    in_positives = model.part_.binned_[:, 0] >= 4
     squares = []
-    for j, thresholds in enumerate(model.cuts_):
+    for j, thresholds in enumerate(model.part_.cuts_):
         for i, threshold in enumerate(thresholds):
             a = (in_sample[:, j] <= threshold).mean()
-            b = (model.binned_[in_positives, 1 + j] <= i).mean()
+            b = (model.part_.binned_[in_positives, 1 + j] <= i).mean()
             n, other = len(in_sample), in_positives.sum()
             m = (a * n + b * other) / (n + other)
             squares.append((a - b) ** 2 / (max(m * (1 - m), 0.02) * (1 / n + 1 / other)))
@@ -200,64 +189,82 @@ def test_a_wide_gap_is_noticed():
 
 
 def evidence(**known):
-    return Evidence(n_labeled=100, feature_names=["a", "b"], **known)
+    return Evidence(1, n_labeled=100, feature_names=["a", "b"], **known)
 
 
 def regions(**changed):
-    clean = RegionEvidence(
-        estimate=0.2, pat=0.3, gap=0.1, core_difference=1.0, core_dof=50.0, disagreement=1.0
-    )
-    return clean._replace(**changed)
+    clean = {"estimate": 0.2, "pat": 0.3, "region_gap": 0.1, "core_difference": 1.0}
+    known = {**clean, "disagreement": 1.0, **changed}
+    return {"core_dof": 50.0, **{name: np.array([value]) for name, value in known.items()}}
 
 
-WARNED = [
-    (WIDE_INTERVAL, {"interval": Interval(0.1, 0.35, 0.95)}, 0.25),
-    (CORE_DIFFERS, {"regions": regions(core_difference=1.81)}, 1.81),
-    (PAT_DISAGREES, {"regions": regions(disagreement=1.11)}, 1.11),
-    (OVERLAP, {"core_excess": 1.66}, 1.66),
-    (TIED_SCORES, {"max_tie_share": 0.051}, 0.051),
+def interval(low, high):
+    return {"low": np.array([low]), "high": np.array([high]), "level": 0.95}
+
+
+def warning_of(check, evidence):
+    result = check.look(evidence)
+    return result.warning(0) if result.severity[0] else None
+
+
+# The check of the warning, that of the report, and evidence just beyond and just at the limit.
+LIMITS = [
+    (WIDE_INTERVAL, WIDE_INTERVAL_REPORTED, interval(0.1, 0.35), 0.25, interval(0.25, 0.49)),
+    (
+        CORE_DIFFERS,
+        CORE_DIFFERS_REPORTED,
+        regions(core_difference=1.81),
+        1.81,
+        regions(core_difference=1.8),
+    ),
+    (
+        PAT_DISAGREES,
+        PAT_DISAGREES_REPORTED,
+        regions(disagreement=1.11),
+        1.11,
+        regions(disagreement=1.1),
+    ),
+    (
+        OVERLAP,
+        OVERLAP_REPORTED,
+        {"core_excess": np.array([1.66])},
+        1.66,
+        {"core_excess": np.array([1.65])},
+    ),
+    (TIED_SCORES, TIED_SCORES_REPORTED, {"max_tie_share": 0.051}, 0.051, {"max_tie_share": 0.05}),
 ]
-NOT_WARNED = [
-    (WIDE_INTERVAL, {"interval": Interval(0.25, 0.49, 0.95)}),
-    (CORE_DIFFERS, {"regions": regions(core_difference=1.8)}),
-    (PAT_DISAGREES, {"regions": regions(disagreement=1.1)}),
-    (OVERLAP, {"core_excess": 1.65}),
-    (TIED_SCORES, {"max_tie_share": 0.05}),
-]
 
 
-@pytest.mark.parametrize(("check", "known", "value"), WARNED, ids=lambda x: getattr(x, "code", ""))
-def test_a_warning_says_what_the_finding_says(check, known, value):
-    caution, finding = check.caution(evidence(**known)), check.finding(evidence(**known))
-    assert (caution.code, caution.value) == (check.code, pytest.approx(value))
-    assert finding.severity != "ok"
-    assert caution.sentence.startswith(f"{finding.sentence} {finding.advice}")
-
-
-@pytest.mark.parametrize(("check", "known"), NOT_WARNED, ids=lambda x: getattr(x, "code", ""))
-def test_up_to_the_threshold_nothing_is_warned(check, known):
-    assert check.caution(evidence(**known)) is None
-    assert check.finding(evidence(**known)).severity == "ok"
+@pytest.mark.parametrize(
+    ("check", "reported", "beyond", "value", "at_limit"),
+    LIMITS,
+    ids=lambda x: getattr(x, "code", ""),
+)
+def test_limits_of_warnings_and_findings(check, reported, beyond, value, at_limit):
+    warning, finding = warning_of(check, evidence(**beyond)), reported.look(evidence(**beyond))
+    assert (warning.code, warning.value) == (check.code, pytest.approx(value))
+    assert finding.finding().severity != "ok"
+    assert warning.sentence.startswith(f"{finding.finding().sentence} {finding.finding().advice}")
+    assert warning_of(check, evidence(**at_limit)) is None
+    assert reported.look(evidence(**at_limit)).finding().severity == "ok"
 
 
 def test_false_alarms_are_told_with_the_warning():
-    differs = CORE_DIFFERS.caution(evidence(regions=regions(core_difference=9.0)))
+    differs = warning_of(CORE_DIFFERS, evidence(**regions(core_difference=9.0)))
     assert differs.sentence.endswith(
         "About 1 in 30 samples with nothing wrong triggers this warning too."
     )
 
 
 def test_rcq_judges_its_precision_by_the_gap():
-    wide, narrow = Interval(0.0, 0.3, 0.95), Interval(0.1, 0.2, 0.5)
-    assert WIDE_INTERVAL.caution(evidence(interval=wide, gap=0.12)) is None
-    caution = WIDE_INTERVAL.caution(evidence(interval=narrow, gap=0.13))
-    assert caution.value == 0.13
-    assert "from 10.0 to 20.0 %" in caution.sentence
-    # In the report the width counts, but what was warned of is never in order.
-    assert WIDE_INTERVAL.finding(evidence(interval=narrow)).severity == "ok"
-    warned = evidence(interval=narrow, warned=frozenset(["wide-interval"]))
-    assert WIDE_INTERVAL.finding(warned).severity == "notice"
-    assert WIDE_INTERVAL.finding(warned).number == pytest.approx(0.1)
+    wide, narrow = interval(0.0, 0.3), interval(0.1, 0.2)
+    assert warning_of(WIDE_INTERVAL, evidence(**wide, gap=np.array([0.12]))) is None
+    warning = warning_of(WIDE_INTERVAL, evidence(**narrow, gap=np.array([0.13])))
+    assert warning.value == 0.13
+    assert "from 10.0 to 20.0 %" in warning.sentence
+    # In the report the width by chance counts, but what was warned of is never in order.
+    finding = WIDE_INTERVAL_REPORTED.look(evidence(**narrow, gap=np.array([0.13]))).finding()
+    assert (finding.severity, finding.number) == ("note", pytest.approx(1.75 * 0.13))
 
 
 def test_few_positives_for_a_plain_covariance():
@@ -265,69 +272,100 @@ def test_few_positives_for_a_plain_covariance():
     plain, shrunk = (Mahalanobis(kind).fit(rows) for kind in ("empirical", "ledoit-wolf"))
     # By the formula: 54 rows in 20 dimensions look 54 / 32 times too far, 60 rows 60 / 38 times.
     bias = 0.8 * np.sqrt(10) * np.log((54 / 32) / (60 / 38))
-    few = Evidence(n_labeled=60, feature_names=["a"] * 20, scorer=plain)
-    assert FEW_POSITIVES.caution(few).value == pytest.approx(bias)
-    assert f"{1 + bias:.2f}" in FEW_POSITIVES.caution(few).sentence
-    assert FEW_POSITIVES.finding(few).severity == "warning"
-    enough = Evidence(n_labeled=60, feature_names=["a"] * 20, scorer=shrunk)
-    assert FEW_POSITIVES.caution(enough) is None
-    assert FEW_POSITIVES.finding(enough).severity == "ok"
-    few = Evidence(n_labeled=59, feature_names=["a"])
-    assert FEW_POSITIVES.caution(few) is None
-    assert FEW_POSITIVES.finding(few).severity == "notice"
+    few = Evidence(1, n_labeled=60, feature_names=["a"] * 20, scorer=plain)
+    assert warning_of(FEW_POSITIVES, few).value == pytest.approx(bias)
+    assert f"{1 + bias:.2f}" in warning_of(FEW_POSITIVES, few).sentence
+    assert FEW_POSITIVES_REPORTED.look(few).finding().severity == "doubt"
+    enough = Evidence(1, n_labeled=60, feature_names=["a"] * 20, scorer=shrunk)
+    assert warning_of(FEW_POSITIVES, enough) is None
+    assert FEW_POSITIVES_REPORTED.look(enough).finding().severity == "ok"
+    few = Evidence(1, n_labeled=59, feature_names=["a"])
+    assert warning_of(FEW_POSITIVES, few) is None
+    assert FEW_POSITIVES_REPORTED.look(few).finding().severity == "note"
 
 
 def test_a_singular_covariance_is_about_directions():
     rows = np.random.default_rng(0).normal(size=(60, 2))
     scorer = Mahalanobis().fit(np.column_stack([rows, rows[:, 0], np.ones(60)]))
-    known = Evidence(n_labeled=60, feature_names=list("abcd"), scorer=scorer)
-    (caution,) = model_cautions(known)
-    assert (caution.code, caution.value) == ("singular-covariance", 2)
-    assert "2 of 4 directions (constant: d)" in caution.sentence
-    finding = REPEATED_COLUMNS.finding(known)
-    assert (finding.severity, finding.number) == ("notice", 1)
+    known = Evidence(1, n_labeled=60, feature_names=list("abcd"), scorer=scorer, n_redundant=0)
+    (warning,) = BatchWarnings(1, model_results(known))[0]
+    assert (warning.code, warning.value) == ("singular-covariance", 2)
+    assert "2 of 4 directions (constant: d)" in warning.sentence
+    finding = REPEATED_COLUMNS.look(known).finding()
+    assert (finding.severity, finding.number) == ("note", 1)
 
 
 def test_the_order_of_the_warnings():
     scorer = Mahalanobis().fit(np.random.default_rng(0).normal(size=(22, 20)))
-    of_model = model_cautions(
+    of_model = model_results(
         Evidence(
+            1,
             n_labeled=30,
             feature_names=["a"] * 20,
             scorer=scorer,
+            n_redundant=0,
             max_tie_share=0.3,
             answered_by_pat=True,
         )
     )
-    assert [caution.code for caution in of_model] == [
-        *("few-positives-for-rcq", "few-positives", "tied-scores"),
+    assert [result.check.code for result in of_model] == [
+        "few-positives-for-rcq",
+        "few-positives",
+        "tied-scores",
     ]
     of_sample = evidence(
-        interval=Interval(0.0, 0.9, 0.95),
-        core_excess=2.0,
-        regions=regions(core_difference=9.0, disagreement=9.0),
+        **interval(0.0, 0.9),
+        **regions(core_difference=9.0, disagreement=9.0),
+        core_excess=np.array([2.0]),
     )
-    assert [caution.code for caution in sample_cautions(of_sample, of_model)] == [
-        *("few-positives-for-rcq", "wide-interval", "core-differs", "pat-disagrees", "overlap"),
-        *("few-positives", "tied-scores"),
+    assert [warning.code for warning in batch_warnings(of_sample, of_model)[0]] == [
+        "few-positives-for-rcq",
+        "wide-interval",
+        "core-differs",
+        "pat-disagrees",
+        "overlap",
+        "few-positives",
+        "tied-scores",
     ]
-    assert sample_cautions(evidence(), ()) == ()
+    assert batch_warnings(evidence())[0] == ()
 
 
 @pytest.mark.parametrize("check", REPORT, ids=lambda check: check.code)
 def test_a_check_without_its_evidence_says_why(check):
-    nothing = check.finding(Evidence(n_labeled=100, feature_names=["a"]))
-    if check is FEW_POSITIVES:
-        assert nothing.severity == "ok"
+    nothing = Evidence(1, n_labeled=100, feature_names=["a"])
+    if check is FEW_POSITIVES_REPORTED:
+        assert check.look(nothing).finding().severity == "ok"
         return
-    assert (nothing.code, nothing.title) == (check.code, check.title)
-    assert nothing.reason.endswith(".")
-    assert nothing.option is None
+    with pytest.raises(MissingEvidenceError) as caught:
+        check.look(nothing)
+    assert caught.value.reason.endswith(".")
+    assert caught.value.option is None
 
 
 def test_codes_are_told_apart():
-    codes = [check.code for check in {*REPORT, *MODEL_CHECKS, *SAMPLE_CHECKS}]
-    assert len(set(codes)) == len(codes) == 28
+    codes = {check.code for check in {*REPORT, *MODEL_CHECKS, *SAMPLE_CHECKS}}
+    assert len(codes) == 28
+    for checks in (REPORT, MODEL_CHECKS, SAMPLE_CHECKS):
+        assert len({check.code for check in checks}) == len(checks)
+
+
+def test_many_samples_get_the_warnings_that_each_gets_alone():
+    known = {name: np.array([0.2, 0.5]) for name in ("estimate", "region_gap")}
+    many = Evidence(
+        2, n_labeled=100, pat=np.array([0.9, 0.9]), core_difference=np.array([9.0, 0.5]),
+        core_dof=50.0, disagreement=np.array([0.5, 9.0]), **known,
+    )  # fmt: skip
+    found = batch_warnings(many)
+    assert [[warning.code for warning in found[i]] for i in range(2)] == [
+        ["core-differs"],
+        ["pat-disagrees"],
+    ]
+    assert found.codes().tolist() == ["core-differs", "pat-disagrees"]
+    assert found.fires("core-differs").tolist() == [True, False]
+    assert found.without(["core-differs"]).codes().tolist() == ["", "pat-disagrees"]
+    masked = [result.masked(np.array([False, True])) for result in found.results]
+    assert BatchWarnings(2, masked).codes().tolist() == ["", "pat-disagrees"]
+    assert found.grades(np.array([0.01, 0.2])).tolist() == ["good", "unsure"]
 
 
 def test_checks_of_the_model_are_made_once(monkeypatch):

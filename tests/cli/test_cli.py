@@ -21,7 +21,7 @@ import pytest
 import poscount
 from poscount import PAT, RCQ, registry, theory
 from poscount.cli.stopping import StoppedError, stopped_by_signals
-from poscount.datasets import example_path, load_example
+from poscount.example import example_path, load_example
 
 POSITIVES = str(example_path("positives.csv"))
 TRAP = str(example_path("trap.csv.gz"))

@@ -12,7 +12,7 @@ from poscount import PAT, RCQ, Prevalence
 from poscount.app.results import Result
 from poscount.cli.output import emit_results
 from poscount.cli.tables import bars, print_table
-from poscount.datasets import example_path, load_example
+from poscount.example import example_path, load_example
 from poscount.results.verdict import AnswerWarning
 from terminal import seen_on_a_terminal
 

@@ -12,7 +12,7 @@ from test_cli import TRAP
 from poscount import MultiRCQ, RCQWithNegatives
 from poscount.app import estimates, fitting
 from poscount.app.data_files import DataFiles
-from poscount.datasets.make_example import FEATURES, record
+from poscount.example.simulate import FEATURES, record
 
 SPECIES = {
     "aegypti": "Aedes aegypti female",

@@ -16,7 +16,7 @@ from poscount.app.data_files import DataFiles
 from poscount.cli import main
 from poscount.cli.app import app
 from poscount.cli.words import flag
-from poscount.datasets import example_path
+from poscount.example import example_path
 from poscount.errors import InputError
 from poscount.files.read_options import ReadOptions
 
@@ -145,9 +145,9 @@ CASES = {
     ),
     "bootstrap": (
         lambda files: ("estimate", POSITIVES, TRAP, "--method", "pat", "--bootstrap", 5),
-        lambda files: fit(POSITIVES, n_resamples=5),
+        lambda files: fit(POSITIVES, bootstrap=5),
         "Leave --bootstrap out.",
-        "Leave n_resamples= out.",
+        "Leave bootstrap= out.",
     ),
     "name of a result": (
         lambda files: ("quantify", files / "pat.poscount", TRAP, "--by", "low"),
@@ -188,8 +188,8 @@ def test_the_command_line_and_python_differ_only_in_the_remedy(refused, files, c
     with pytest.raises(InputError) as caught:
         call(files)
     error = caught.value
-    assert str(error) == error.rendered(in_python)
-    assert refused(*words(files)) == error.rendered(on_command_line)
+    assert str(error) == error.with_remedy(in_python)
+    assert refused(*words(files)) == error.with_remedy(on_command_line)
     assert error.message.endswith(".")
     assert "--" not in error.message
 

@@ -12,8 +12,8 @@ import time
 import pytest
 
 from poscount.cli import main
-from poscount.datasets import example_path
 from poscount.errors import InputError
+from poscount.example import example_path
 from poscount.storage.writer import PREFIX, check_output, replacing, write_whole
 
 EXAMPLE = {name: str(example_path(name)) for name in ("positives.csv", "trap.csv.gz")}

@@ -98,7 +98,7 @@ def test_a_text_keeps_its_beginning_and_end(text, most):
 @pytest.mark.parametrize("text", [*HOSTILE.values(), "\0" * 4_000_000], ids=[*HOSTILE, "endless"])
 def test_errors_say_it_in_one_short_line(text):
     error = InputError(f"{text} is bad.", file=text, column=text, row=1, option="na", value=[text])
-    for said in (str(error), error.at(file=f"{text}.csv").rendered(text)):
+    for said in (str(error), error.at(file=f"{text}.csv").with_remedy(text)):
         assert not ACTING.search(said)
         assert "\n" not in said
         assert len(said) < 1700

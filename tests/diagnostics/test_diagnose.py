@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from poscount.checks.unseen_words import UNSEEN_WORDS
 from scipy import sparse
 from sklearn.ensemble import IsolationForest
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
-from test_checks import halves, separate
 
-import poscount
 from answers import assert_same_answer
 from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
 from poscount.checks import REPORT
 from poscount.checks.copies import copies, row_codes
+from poscount.checks.finding import Finding
+from poscount.checks.unseen_categories import UNSEEN_CATEGORIES
 from poscount.data.rows import InputSupport, Rows
 from poscount.diagnostics.evidence import MOST_ROWS
+from two_clusters import halves, separate
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -59,7 +59,7 @@ def severity(diagnosis, code):
 
 
 def warned(diagnosis):
-    return {f.code for f in diagnosis.findings if f.severity == "warning"}
+    return {f.code for f in diagnosis.findings if f.severity in ("doubt", "do not use")}
 
 
 def rows(array):
@@ -128,11 +128,11 @@ def test_a_second_sample_tells_overlap_from_drift(rcq):
 
     found = diagnose(rcq, overlapping(500, 500), reference=overlapping(150, 850))
     finding = by_code(found)["second-sample"]
-    assert (finding.severity, finding.advice) == ("warning", "Trust RCQ rather than PAT.")
+    assert (finding.severity, finding.advice) == ("doubt", "Trust RCQ rather than PAT.")
     assert finding.number > finding.threshold
     found = diagnose(rcq, mixture(rng, 700, 300, 0.15), reference=mixture(rng, 200, 800, 0.15))
     finding = by_code(found)["second-sample"]
-    assert finding.severity == "warning"
+    assert finding.severity == "doubt"
     assert finding.advice.startswith("Trust PAT rather than RCQ")
     found = diagnose(rcq, mixture(rng, 500, 500, 0.15), reference=mixture(rng, 500, 500, 0.15))
     assert "too close to tell" in by_code(found)["second-sample"].advice
@@ -146,7 +146,7 @@ def test_a_border_that_only_a_classifier_sees(seed):
     sample = np.vstack([rng.normal(size=(300, 15)), others[others.sum(axis=1) > 0][:700]])
     model = RCQ(random_state=0).fit(learned)
     finding = by_code(diagnose(model, sample, positives=learned))["dedpul-disagrees"]
-    assert finding.severity == "warning"
+    assert finding.severity == "doubt"
     assert "TRCQ" in finding.advice
     of_rcq, of_dedpul = (float(x) / 100 for x in re.findall(r"([\d.]+) %", finding.sentence))
     assert of_rcq == pytest.approx(float(model.quantify(sample)), abs=6e-4)
@@ -167,7 +167,7 @@ def test_negatives_all_around_are_no_disagreement():
 @pytest.mark.parametrize("n", [12, 19, 30, 300])
 def test_few_positives(n, learned, clean):
     diagnosis = diagnose(RCQ(random_state=0).fit(learned[:n]), clean)
-    expected = "warning" if n < 20 else "notice" if n < 60 else "ok"
+    expected = "doubt" if n < 20 else "note" if n < 60 else "ok"
     assert severity(diagnosis, "few-positives") == expected
     unchecked = {u.code for u in diagnosis.skipped}
     assert ("core-differs" in unchecked) == (n < 20)
@@ -178,7 +178,7 @@ def test_few_positives_for_a_plain_covariance():
     learned, sample = rng.normal(size=(100, 20)), rng.normal(size=(500, 20))
     plain = diagnose(PAT(random_state=0).fit(learned), sample)
     finding = by_code(plain)["few-positives"]
-    assert finding.severity == "warning"
+    assert finding.severity == "doubt"
     assert "ledoit-wolf" in finding.advice
     # As few as make `covariance_bias` just small enough.
     enough = int(finding.threshold)
@@ -193,8 +193,8 @@ def test_few_positives_for_a_plain_covariance():
 def test_few_rows(rcq, clean):
     assert severity(diagnose(rcq, clean), "wide-interval") == "ok"
     some = clean[np.random.default_rng(8).permutation(len(clean))]
-    assert severity(diagnose(rcq, some[:40]), "wide-interval") == "notice"
-    assert severity(diagnose(rcq, some[:4]), "wide-interval") == "warning"
+    assert severity(diagnose(rcq, some[:40]), "wide-interval") == "note"
+    assert severity(diagnose(rcq, some[:4]), "wide-interval") == "doubt"
     assert by_code(diagnose(rcq, some[:1]))["wide-interval"].number <= 1
 
 
@@ -213,7 +213,7 @@ def test_copies(rcq, learned, clean):
     assert "positives-in-sample" in warned(found)
     found = diagnose(rcq, np.vstack([clean, learned[:30]]), positives=learned)
     assert by_code(found)["positives-in-sample"].number == pytest.approx(0.1)
-    assert severity(found, "positives-in-sample") == "notice"
+    assert severity(found, "positives-in-sample") == "note"
 
 
 def test_coarse_values_are_no_copies():
@@ -221,7 +221,7 @@ def test_coarse_values_are_no_copies():
     learned, sample = rng.integers(0, 4, size=(300, 2)), rng.integers(0, 4, size=(600, 2))
     found = by_code(diagnose(RCQ(random_state=0).fit(learned), sample, positives=learned))
     for code in ("duplicate-rows", "duplicate-positives", "positives-in-sample"):
-        assert found[code].severity == "notice"
+        assert found[code].severity == "note"
         assert found[code].number > 0.9
         assert "coarse" in found[code].sentence
 
@@ -233,14 +233,14 @@ def test_constants(learned, clean):
     model = RCQ(random_state=0).fit(frame)
     sample = pd.DataFrame(lost, columns=list("abcde"))
     finding = by_code(diagnose(model, sample, positives=frame))["constant-features"]
-    assert finding.severity == "warning"
+    assert finding.severity == "doubt"
     assert finding.sentence.endswith("but not among the positives: c.")
     # Who does not know the positives cannot say that it ought to vary.
-    assert severity(diagnose(model, sample), "constant-features") == "notice"
+    assert severity(diagnose(model, sample), "constant-features") == "note"
     flat = np.column_stack([learned, np.ones(len(learned))])
     wide = np.column_stack([clean, np.arange(len(clean))])
     finding = by_code(diagnose(RCQ(random_state=0).fit(flat), wide))["constant-features"]
-    assert finding.severity == "notice"
+    assert finding.severity == "note"
     assert finding.sentence == "Constant among the positives: x5."
 
 
@@ -249,7 +249,7 @@ def test_a_rare_value_may_be_absent(learned, clean):
     model = RCQ(random_state=0).fit(np.column_stack([learned, rare]))
     sample = np.column_stack([clean, np.zeros(len(clean))])
     found = diagnose(model, sample, positives=np.column_stack([learned, rare]))
-    assert severity(found, "constant-features") == "notice"
+    assert severity(found, "constant-features") == "note"
 
 
 def test_repeated_columns_and_filled_in_values(learned, clean):
@@ -258,12 +258,12 @@ def test_repeated_columns_and_filled_in_values(learned, clean):
     filled[::5, 3] = -999.0
     model = PAT(random_state=0).fit(repeated)
     found = by_code(diagnose(model, filled))
-    assert (found["repeated-columns"].severity, found["repeated-columns"].number) == ("notice", 1)
+    assert (found["repeated-columns"].severity, found["repeated-columns"].number) == ("note", 1)
     # RCQ, which is fitted if the positives are given, shrinks its covariance, and cannot see it.
     with_positives = by_code(diagnose(model, filled, positives=repeated))
     assert with_positives["repeated-columns"] == found["repeated-columns"]
     finding = found["repeated-values"]
-    assert (finding.severity, finding.number) == ("notice", pytest.approx(0.2))
+    assert (finding.severity, finding.number) == ("note", pytest.approx(0.2))
     assert "x3 = -999 (20 % of the sample)" in finding.sentence
 
 
@@ -285,10 +285,10 @@ def test_what_a_model_does_not_keep_is_not_checked(learned, clean):
     assert not any("=" in u.reason or "--" in u.reason for u in diagnosis.skipped)
     assert str(unchecked["second-sample"]).endswith("a different prevalence. Pass reference=.")
     assert "Pass positives=." in str(diagnosis).partition("NOT CHECKED")[2]
-    in_other_words = diagnosis.told(lambda u: f"Add --{u.option}." if u.option else "")
+    in_other_words = diagnosis.rendered(lambda u: f"Add --{u.option}." if u.option else "")
     assert "a different prevalence. Add --reference." in in_other_words
     assert "=." not in in_other_words
-    assert {u["option"] for u in diagnosis.to_dict()["unchecked"]} == set(options.values())
+    assert {u["option"] for u in diagnosis.to_dict()["skipped"]} == set(options.values())
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,8 @@ def test_words_and_gaps_are_looked_at(learned, clean):
         found = by_code(diagnose(model, changed))
         assert found["missing-differs"].number == pytest.approx(0.25, abs=0.01)
         assert found["unseen-words"].number == pytest.approx(0.25, abs=0.01)
-        assert {"missing-differs", "unseen-words"} <= warned(diagnose(model, changed))
+        assert found["missing-differs"].severity == "doubt"
+        assert found["unseen-words"].severity == "note"
 
 
 def test_dedpul_is_not_asked_about_little(rcq, learned, clean):
@@ -423,17 +424,17 @@ def test_json_holds_everything_but_pictures(rcq, learned, clean):
     diagnosis = diagnose(rcq, clean, positives=learned)
     content = json.loads(diagnosis.to_json())
     assert content == diagnosis.to_dict()
-    assert set(content) == {"severity", "prevalence", "findings", "unchecked"}
+    assert set(content) == {"severity", "prevalence", "findings", "skipped"}
     assert content["prevalence"] == diagnosis.prevalence.to_dict()
     for record, finding in zip(content["findings"], diagnosis.findings, strict=True):
-        assert poscount.Finding(**record) == finding
+        assert Finding(**record) == finding
 
 
 def test_text_has_the_worst_first(rcq, clean):
     text = str(diagnose(rcq, np.vstack([clean, clean])))
-    words = re.findall(r"^(WARNING|NOTICE|OK|NOT CHECKED)", text, re.MULTILINE)
-    assert words == sorted(words, key=["WARNING", "NOTICE", "OK", "NOT CHECKED"].index)
-    assert words[0] == "WARNING"
+    words = re.findall(r"^(DO NOT USE|DOUBT|NOTE|OK|NOT CHECKED)", text, re.MULTILINE)
+    assert words == sorted(words, key=["DO NOT USE", "DOUBT", "NOTE", "OK", "NOT CHECKED"].index)
+    assert words[0] == "DOUBT"
     assert repr(rcq.quantify(np.vstack([clean, clean]))) in text
 
 
@@ -480,7 +481,7 @@ def test_the_page_says_what_the_text_says(rcq, learned, clean):
     for finding in diagnosis.findings:
         for part in (finding.title, finding.sentence, finding.advice, finding.figures):
             assert part in text
-    assert "Warning: Copies in the sample" in text
+    assert "Doubt: Copies in the sample" in text
 
 
 def test_no_figure_is_left_open(rcq, learned, clean):
@@ -519,7 +520,7 @@ def tables(text):
 
 
 def test_the_documentation_has_the_measured_rates(rcq, learned, clean):
-    docs = Path(__file__).parents[1] / "docs"
+    docs = Path(__file__).parents[2] / "docs"
     pages = ("diagnostics.md", "diagnostics-results.md")
     text = "\n".join((docs / page).read_text(encoding="utf-8") for page in pages)
     by_name = [{row["code"].strip("`"): row for row in t} for t in tables(text)["code"]]
@@ -527,7 +528,7 @@ def test_the_documentation_has_the_measured_rates(rcq, learned, clean):
     (thresholds, blind, measured) = by_name
     # The samples that the rates are measured on have no words.
     assert set(thresholds) == set(blind) == {*findings, "unseen-words"}
-    assert blind["unseen-words"]["cannot see"] == UNSEEN_WORDS.cannot_detect
+    assert blind["unseen-words"]["cannot see"] == UNSEEN_CATEGORIES.cannot_detect
     for code, finding in findings.items():
         assert blind[code]["cannot see"] == finding.cannot_detect
         if code == "second-sample":

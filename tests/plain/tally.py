@@ -21,20 +21,20 @@ def cells_of(model, codes, score, nearness):
 
     `codes` are those of the row's table, `nearness` the values whose largest tells the cluster.
     """
-    layout, columns = model._layout, model.model_columns
-    in_regions, pat_end, far_end, range_end = model._ends
-    above = sum(score > edge for edge in model.edges_)
+    layout, columns = model.part_.layout, model.model_columns
+    in_regions, pat_end, far_end, range_end = model.part_._ends
+    above = sum(score > edge for edge in model.part_.edges_)
     score_cell = sum(any(math.isclose(q, s) for s in SCORE_QUANTILES) for q in EDGES[:above])
     assert 0 <= score_cell < N_SCORE_CELLS
-    numbers, words = columns.numbers.tolist(), columns.words.tolist()
+    numbers, words = columns.numbers.tolist(), columns.categorical.tolist()
 
     bins = []
-    for i, j in enumerate(numbers[k] for k in model.features_):
+    for i, j in enumerate(numbers[k] for k in model.part_.features_):
         if math.isnan(codes[j]):
             bins.append(N_BINS if i in layout.gapped else None)
         else:
-            bins.append(sum(codes[j] > cut for cut in model.cuts_[i]))
-    for j in model.words_.tolist():
+            bins.append(sum(codes[j] > cut for cut in model.part_.cuts_[i]))
+    for j in model.part_.categories_.tolist():
         values = columns.bins(j)
         if math.isnan(codes[j]):
             bins.append(values.index("missing") if columns.missing_[j] else None)
@@ -52,9 +52,9 @@ def cells_of(model, codes, score, nearness):
         if bin_ is not None
     ]
     cells.append(in_regions + max(above - 2, 0))
-    cells += [pat_end + i for i, limit in enumerate(model.far_scores_) if score < limit]
+    cells += [pat_end + i for i, limit in enumerate(model.part_.far_scores_) if score < limit]
     for i, j in enumerate(numbers):
-        below, beyond = model.range_limits_[i, :4], model.range_limits_[i, 4:]
+        below, beyond = model.part_.range_limits_[i, :4], model.part_.range_limits_[i, 4:]
         found = [k for k in range(4) if codes[j] < below[k]]
         found += [4 + k for k in range(4) if codes[j] > beyond[k]]
         found += [8] * int(codes[j] == 0)
@@ -69,9 +69,11 @@ def cells_of(model, codes, score, nearness):
 def count(model, codes, groups, weights, n_groups):
     """Counts of the codes of rows, of shape (n_groups, n_cells)."""
     design = model.model_columns.design(codes)
-    scores = model.scorer_.score_samples(design)
-    nearness = (design - model.scorer_.location_) @ model.directions_ - model.offsets_
-    counted = np.zeros((n_groups, model.n_own_cells), np.int64)
+    scores = model.part_.scorer_.score_samples(design)
+    nearness = (
+        design - model.part_.scorer_.location_
+    ) @ model.part_.directions_ - model.part_.offsets_
+    counted = np.zeros((n_groups, model.part_.n_cells), np.int64)
     for i in range(len(codes)):
         for cell in cells_of(model, codes[i], scores[i], nearness[i]):
             counted[groups[i], cell] += weights[i]

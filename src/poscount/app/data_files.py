@@ -81,7 +81,7 @@ class DataFiles:
         Examples
         --------
         >>> from poscount import PAT
-        >>> from poscount.datasets import example_path, load_example
+        >>> from poscount.example import example_path, load_example
         >>> model = PAT(random_state=0).fit(load_example().positives)
         >>> DataFiles.matching([str(example_path("trap.csv.gz"))]).count(model).n
         8070

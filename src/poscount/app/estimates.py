@@ -15,7 +15,7 @@ from poscount.engines.count_files import count_files
 from poscount.errors import InputError
 from poscount.files.sampling import RowSample
 from poscount.methods.regions.multi_rcq import MultiRCQ
-from poscount.plotting.score_histogram import has_scores, scores_of
+from poscount.plotting.scores import has_scores, scores_of
 from poscount.results.prevalence import Prevalence
 from poscount.results.target_shares import TargetShares
 
@@ -153,7 +153,7 @@ def quantify_with_scores(
     Examples
     --------
     >>> from poscount import RCQ
-    >>> from poscount.datasets import example_path, load_example
+    >>> from poscount.example import example_path, load_example
     >>> positives = load_example("pyarrow").positives
     >>> model = RCQ(random_state=0).fit(positives)
     >>> trap = DataFiles([str(example_path("trap.csv.gz"))])

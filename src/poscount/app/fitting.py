@@ -24,7 +24,7 @@ from poscount.scorers.out_of_fold import N_FOLDS
 # Methods that are not reusable but score the positives fold by fold, as reusable ones do.
 _SCORE_POSITIVES = ("trcq", "minimum")
 # Where an interval is made by resampling, these are about that.
-_RESAMPLING = ("n_resamples", "confidence", "n_jobs", "verbose", "random_state")
+_RESAMPLING = ("confidence", "n_jobs", "verbose", "random_state")
 
 
 class Fitted(NamedTuple):
@@ -66,8 +66,8 @@ def fit(
         Its name in the registry. Several targets, kinds of positives and negatives have classes of
         their own, which stand for RCQ here.
     options : mapping
-        Parameters of the method, the scorer by its name, and of `Bootstrap` if ``n_resamples`` is
-        among them; None leaves one at its default.
+        Parameters of the method, the scorer by its name; None leaves one at its default. With
+        ``bootstrap``, a number of resamples, the interval is that of `Bootstrap`.
     targets : sequence of str, optional
         Names of the targets, one for each of `positives`.
     target_column : str, optional
@@ -144,13 +144,14 @@ def _unfitted(
         }
         alone = f"The method {method} learns from positives alone; rcq takes negatives."
         raise InputError(reasons.get(kind, alone), option="negatives", leave_out=True)
-    resampling = {}
-    if "n_resamples" in given and not several:
+    resampling: dict[str, Any] = {}
+    if "bootstrap" in given and not several:
         if not issubclass(kind, TransductiveQuantifier):
             raise InputError(
-                f"{what} has an interval of its own.", option="n_resamples", leave_out=True
+                f"{what} has an interval of its own.", option="bootstrap", leave_out=True
             )
-        resampling = {name: given.pop(name) for name in _RESAMPLING if name in given}
+        resampling["n_resamples"] = given.pop("bootstrap")
+        resampling |= {name: given.pop(name) for name in _RESAMPLING if name in given}
     known = kind().get_params(deep=False)
     for name in given:
         if name not in known:
@@ -258,7 +259,7 @@ def describe_columns(model: Quantifier) -> list[ModelColumn]:
     Examples
     --------
     >>> from poscount import PAT
-    >>> from poscount.datasets import load_example
+    >>> from poscount.example import load_example
     >>> model = PAT(random_state=0).fit(load_example("pyarrow").positives)
     >>> describe_columns(model)[0]
     ModelColumn(name='wingbeat_hz', kind='number', done='used as a number')

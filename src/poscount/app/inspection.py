@@ -108,7 +108,7 @@ def inspect_file(
 
     Examples
     --------
-    >>> from poscount.datasets import example_path
+    >>> from poscount.example import example_path
     >>> limits = FileLimits(rows=1000, columns=10, unpacked_bytes=10**6, groups=10)
     >>> found = inspect_file(str(example_path("truth.csv")), positives=True, limits=limits)
     >>> [(column.name, column.kind) for column in found.columns]

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from poscount.app.data_files import DataFiles
-from poscount.auditing.drawing import draw
 from poscount.auditing.label_table import (
     FILE,
     ID,
@@ -18,8 +17,8 @@ from poscount.auditing.label_table import (
     read_label_table,
 )
 from poscount.auditing.likely import likely_rows
-from poscount.auditing.settlement import Settlement
-from poscount.auditing.settling import settle_drawn
+from poscount.auditing.sampling import draw
+from poscount.auditing.settlement import Settlement, settle_sample
 from poscount.base.quantifier import Quantifier
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
@@ -141,7 +140,7 @@ def settle(model: Quantifier, data: DataFiles, labelled: str | ListedRows) -> Se
     # Errors in here are about the rows, and name their file.
     drawn = draw(model, source, table.size, table.seed)
     try:
-        return settle_drawn(drawn, table)
+        return settle_sample(drawn, table)
     except InputError as error:
         raise error.at(file=name) from error
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from poscount.auditing.label_table import audit
 from poscount.auditing.likely import likely_positives
-from poscount.auditing.settlement import Settlement
-from poscount.auditing.settling import settle
+from poscount.auditing.settlement import Settlement, settle
 
 __all__ = ["Settlement", "audit", "likely_positives", "settle"]

@@ -15,8 +15,9 @@ from poscount.results.verdict import AnswerWarning
 
 Agreement = Literal["agree", "unclear", "contradict"]
 
-# In standard deviations of the difference. Chosen on the tuning split of benchmarks/audit.py: with
-# a looser limit, combined intervals fail where the model is a little wrong.
+# In standard deviations of the difference. Chosen on the tuning split of
+# benchmarks/accuracy/audit.py: with a looser limit, combined intervals fail where the model is a
+# little wrong.
 AGREE = 1.0
 CONTRADICT = 1.96
 # Of the difference, by how much the interval is widened for each part that the model has in it.
@@ -144,10 +145,10 @@ def findings(
     z = distance(by_labels, by_model)
     contradicted = agreement(z) == "contradict"
     moved = abs(where.statistic) > ELSEWHERE
-    cautions = []
+    found = []
     if contradicted:
         direction = "much" if z > 0 else "little"
-        cautions.append(
+        found.append(
             AnswerWarning(
                 "labels-contradict-model",
                 f"The model says too {direction}: {100 * by_model:.1f} %, where the labels say "
@@ -157,11 +158,11 @@ def findings(
             )
         )
     if moved:
-        cautions.append(_moved(where))
+        found.append(_moved(where))
     elif contradicted and z > 0:
         core = strata.shares >= labels.weights
         n, positive = int(labels.labelled[core].sum()), int(labels.positives[core].sum())
-        cautions.append(
+        found.append(
             AnswerWarning(
                 "negatives-like-positives",
                 f"Overlap: {n - positive} of {n} labelled rows that look like positives are "
@@ -172,7 +173,7 @@ def findings(
             )
         )
     elif contradicted:
-        cautions.append(
+        found.append(
             AnswerWarning(
                 "positives-underestimated",
                 "The positives lie where the model looks for them, but there are more than it "
@@ -181,7 +182,7 @@ def findings(
                 "doubt",
             )
         )
-    return tuple(cautions)
+    return tuple(found)
 
 
 def _moved(where: PositivesOutside) -> AnswerWarning:

@@ -1,4 +1,4 @@
-"""Rows in batches that can be read more than once."""
+"""Rows in batches that can be read more than once, and the best of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError, require_rows
 
+# How many times as many rows as are asked for wait until the best of them are chosen.
+_WAITING = 4
+
 
 class Batch(NamedTuple):
     """Rows, the file that they are from or None, and the number of rows before them there."""
@@ -19,6 +22,11 @@ class Batch(NamedTuple):
     frame: nw.DataFrame
     file: str | None = None
     first_row: int = 0
+
+    @property
+    def row_numbers(self) -> np.ndarray:
+        """Number of each row as people count: from 1 in a file, from 0 in a frame."""
+        return self.first_row + np.arange(len(self.frame)) + (self.file is not None)
 
 
 # All rows, each time that it is called.
@@ -41,10 +49,8 @@ def require_counting(model: Any) -> None:
         )
 
 
-def count_batches(
-    counter: BatchCounter, source: Source, look_at: Callable[[Batch], None] | None = None
-) -> Any:
-    """Count all rows, and show each batch to somebody else who wants to look at it."""
+def count_batches(counter: BatchCounter, source: Source) -> Any:
+    """Count all rows."""
     total = None
     for batch in source():
         try:
@@ -53,15 +59,54 @@ def count_batches(
             raise error.at(file=batch.file, first_row=batch.first_row) from error
         # Counts of groups and of all rows add up alike.
         total = counts if total is None else total + counts  # type: ignore[operator]
-        if look_at is not None:
-            look_at(batch)
     require_rows(0 if total is None else int(np.sum(total.n)), "The data have")
     return total
 
 
-def rows_together(frames: list[nw.DataFrame]) -> nw.DataFrame:
-    """One frame of the rows of several, which may lack columns."""
-    try:
-        return nw.maybe_reset_index(nw.concat(frames, how="diagonal"))
-    except Exception as error:  # each library has one of its own
-        raise InputError("a column does not have the same type in all files.") from error
+class BestRows:
+    """The first rows of each group by their keys, in memory that does not grow with the data.
+
+    Parameters
+    ----------
+    most : ndarray of int, shape (n_groups,)
+        How many rows of each group are kept.
+    dtype : numpy dtype
+        Fields of the keys, in the order in which they decide. The first is "group", the number of
+        the row's group; together they must differ from row to row.
+    """
+
+    def __init__(self, most: np.ndarray, dtype: np.dtype) -> None:
+        self.most, self.dtype = most, dtype
+        self._keys: list[np.ndarray] = [np.empty(0, dtype)]
+        self._frames: list[nw.DataFrame] = []
+        self._files: list[str | None] = []
+
+    def add(self, batch: Batch, keys: np.ndarray) -> None:
+        """Take a batch, with a key for each of its rows."""
+        chosen = self._first_of(keys)
+        self._keys.append(keys[chosen])
+        self._frames.append(batch.frame[chosen.tolist()])
+        self._files += [batch.file] * len(chosen)
+        if sum(map(len, self._keys)) > _WAITING * self.most.sum():
+            self.collect()
+
+    def _first_of(self, keys: np.ndarray) -> np.ndarray:
+        """Places of the first rows of each group, in order."""
+        # lexsort looks at its last key first.
+        order = np.lexsort([keys[name] for name in reversed(self.dtype.names or ())])
+        group = keys["group"][order]
+        rank = np.arange(len(order)) - np.searchsorted(group, group)
+        return order[rank < self.most[group]]
+
+    def collect(self) -> tuple[nw.DataFrame, list[str | None], np.ndarray]:
+        """Rows, files and keys of the first rows so far, in order."""
+        try:
+            frame = nw.concat(self._frames, how="diagonal")
+        except Exception as error:  # each library has one of its own
+            raise InputError("a column does not have the same type in all files.") from error
+        keys = np.concatenate(self._keys)
+        chosen = self._first_of(keys)
+        frame = nw.maybe_reset_index(nw.maybe_reset_index(frame)[chosen.tolist()])
+        files = [self._files[i] for i in chosen.tolist()]
+        self._keys, self._frames, self._files = [keys[chosen]], [frame], files
+        return frame, files, keys[chosen]

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from poscount.auditing.batches import in_memory
-from poscount.auditing.drawing import Drawn, draw
+from poscount.auditing.sampling import LabelSample, draw
 from poscount.base.counting import CountingQuantifier
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError, ask_about_similar
@@ -20,9 +20,8 @@ ID, FILE, ROW = "audit_id", "audit_file", "audit_row"
 STRATUM, STRATUM_ROWS, PROBABILITY = "audit_stratum", "audit_stratum_rows", "audit_probability"
 MODEL, SIZE, SEED = "audit_model", "audit_size", "audit_seed"
 _ADDED = (LABEL, ID, FILE, ROW, STRATUM, STRATUM_ROWS, PROBABILITY, MODEL, SIZE, SEED)
-_DESIGN = (STRATUM, STRATUM_ROWS, PROBABILITY)
-# What must come back; the file and the row are for people.
-_NEEDED = (LABEL, ID, *_DESIGN, MODEL, SIZE, SEED)
+# What must come back; the others are for people.
+_NEEDED = (LABEL, ID, MODEL, SIZE, SEED)
 
 YES = ("yes", "y", "1", "true", "positive")
 NO = ("no", "n", "0", "false", "negative")
@@ -52,8 +51,8 @@ def audit(
     n : int, default=100
         Number of rows to be labelled.
     random_state : int, RandomState, Generator or None
-        Seed. The same seed draws the same rows, whatever their order, and with a larger `n` (of at
-        least 40) the same and more.
+        Seed. The same seed draws the same rows, and with a larger `n` (of at least 40) the same
+        and more.
     labelled : frame, optional
         An earlier result for the same model, rows and seed, with labels: those of rows that are
         drawn again are filled in.
@@ -62,22 +61,22 @@ def audit(
     -------
     frame of the caller's kind
         "label", which is empty; the columns of the rows; and the columns that `settle` needs:
-        "audit_id" (a hash of the row, and its number among rows that are the same), "audit_file"
-        and "audit_row" (where it is), "audit_stratum", "audit_stratum_rows" (its size),
+        "audit_id" (the row's place among all rows, and a hash of it), "audit_file" and
+        "audit_row" (where it is), "audit_stratum", "audit_stratum_rows" (its size),
         "audit_probability" (with which each of its rows is drawn), "audit_model" (the model's
         hash), "audit_size" (`n`) and "audit_seed".
 
     Examples
     --------
     >>> import poscount
-    >>> from poscount.datasets import load_example
+    >>> from poscount.example import load_example
     >>> positives, trap, truth = load_example()
     >>> model = poscount.RCQ(random_state=0).fit(positives)
     >>> to_label = poscount.audit(model, trap, n=50)
     >>> to_label[["wingbeat_hz", "audit_row", "audit_stratum", "audit_stratum_rows"]].head(2)
        wingbeat_hz  audit_row  audit_stratum  audit_stratum_rows
-    0        195.8       6899              3                1860
-    1        506.2       5445              7                1174
+    0        466.0       5357              3                1860
+    1        489.2       5720              5                 663
     """
     seed = seed_of(random_state)
     drawn = draw(model, in_memory(frame), n, seed)
@@ -86,7 +85,7 @@ def audit(
 
 
 def label_table(
-    drawn: Drawn, model: CountingQuantifier, n: int, seed: int, earlier: dict[str, bool]
+    drawn: LabelSample, model: CountingQuantifier, n: int, seed: int, earlier: dict[str, bool]
 ) -> nw.DataFrame:
     """Table of the rows drawn, with labels where there are some already."""
     frame = drawn.frame
@@ -135,15 +134,12 @@ class LabelTable(NamedTuple):
         None where there is no label.
     size, seed : int
         With which the rows were drawn.
-    design : list of tuple of str
-        Stratum, its size and the probability of each row.
     """
 
     ids: list[str]
     labels: list[bool | None]
     size: int
     seed: int
-    design: list[tuple[str, ...]]
 
 
 def read_label_table(frame: nw.DataFrame, model: CountingQuantifier) -> LabelTable:
@@ -177,12 +173,11 @@ def read_label_table(frame: nw.DataFrame, model: CountingQuantifier) -> LabelTab
     if all(label is None for label in labels):
         raise InputError("there is no label: write yes or no for each row.", column=LABEL)
     size, seed = (_only_number(texts[name], name) for name in (SIZE, SEED))
-    design = list(zip(*(texts[name] for name in _DESIGN), strict=True))
-    return LabelTable(ids, labels, size, seed, design)
+    return LabelTable(ids, labels, size, seed)
 
 
 def earlier_labels(frame: nw.DataFrame, model: CountingQuantifier, seed: int) -> dict[str, bool]:
-    """Labels of an earlier table, by the rows' hashes."""
+    """Labels of an earlier table, by the rows' ids."""
     table = read_label_table(frame, model)
     if table.seed != seed:
         raise InputError(
@@ -194,38 +189,23 @@ def earlier_labels(frame: nw.DataFrame, model: CountingQuantifier, seed: int) ->
     return {row: label for row, label in pairs if label is not None}
 
 
-def check_against(table: LabelTable, drawn: Drawn) -> np.ndarray:
-    """Compare a table of labels with the rows that the model draws from the data now.
+def places_in(drawn: LabelSample, table: LabelTable) -> np.ndarray:
+    """Place of each row of a table of labels among the rows that the model draws now.
 
     Returns
     -------
     ndarray of int
-        Place of each row of the table among those drawn.
     """
     places = {row: place for place, row in enumerate(drawn.ids)}
-    strata = drawn.strata
-    known = [row for row in table.ids if row in places]
-    for i, row in enumerate(table.ids):
-        if row not in places:
-            unknown = len(table.ids) - len(known)
-            raise InputError(
-                f"{unknown} of {len(table.ids)} labelled rows, this one first, are not among the "
-                "rows that the model draws from these data: the data have changed since, or are "
-                "others, or the column was edited; restore them, or draw again.",
-                column=ID,
-                row=i,
-            )
-        stratum = drawn.stratum[places[row]]
-        truth = (stratum + 1, strata.rows[stratum], strata.probability[stratum])
-        for name, value, expected in zip(_DESIGN, table.design[i], truth, strict=True):
-            # Some spreadsheets write fewer digits of a fraction.
-            if not _same_number(value, float(expected), 1e-3 if name == PROBABILITY else 0.0):
-                raise InputError(
-                    f"it is {value or 'empty'} here but {expected:.6g} by the model and the data, "
-                    "so it was edited or the data have changed; restore it, or draw again.",
-                    column=name,
-                    row=i,
-                )
+    unknown = [i for i, row in enumerate(table.ids) if row not in places]
+    if unknown:
+        raise InputError(
+            f"{len(unknown)} of {len(table.ids)} labelled rows, this one first, are not among the "
+            "rows that the model draws from these data: the data have changed since, or are "
+            "others or in another order, or the column was edited; restore them, or draw again.",
+            column=ID,
+            row=unknown[0],
+        )
     return np.array([places[row] for row in table.ids])
 
 
@@ -262,12 +242,3 @@ def _only_number(texts: Sequence[str], name: str) -> int:
                 row=row,
             )
     return int(texts[0])
-
-
-def _same_number(text: str, expected: float, tolerance: float) -> bool:
-    try:
-        # Some spreadsheets write a decimal comma.
-        value = float(text.replace(",", "."))
-    except ValueError:
-        return False
-    return abs(value - expected) <= tolerance * expected

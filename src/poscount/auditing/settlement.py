@@ -1,18 +1,32 @@
-"""What labels say about a prevalence, beside what the model says."""
+"""From labels to a prevalence, beside what the model says."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 
-from poscount.auditing.agreement import Agreement
-from poscount.auditing.stratified import Labels, labels_needed
+from poscount.auditing.agreement import (
+    ALIKE,
+    Agreement,
+    agreement,
+    combine,
+    distance,
+    findings,
+    positives_outside,
+)
+from poscount.auditing.batches import in_memory
+from poscount.auditing.label_table import LABEL, LabelTable, places_in, read_label_table
+from poscount.auditing.sampling import LabelSample, draw
+from poscount.auditing.strata import FEWEST, Strata
+from poscount.auditing.stratified import Labels, labels_needed, score_interval, share
+from poscount.base.counting import CountingQuantifier
+from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
 from poscount.results import notebook
-from poscount.results.displays import display
-from poscount.results.prevalence import Prevalence
+from poscount.results.prevalence import Interval, Prevalence
 from poscount.results.tables import html_table
 from poscount.results.verdict import AnswerWarning
 
@@ -125,7 +139,7 @@ class Settlement:
             "combined": None if self.combined is None else _record(self.combined),
             "model": _record(self.model),
             "agreement": self.agreement,
-            "findings": [asdict(caution) for caution in self.findings],
+            "findings": [asdict(warning) for warning in self.findings],
             "n_rows": self.prevalence.n_unlabeled,
             "n_drawn": self.n_drawn,
             "n_labelled": self.n_labelled,
@@ -145,7 +159,9 @@ class Settlement:
         PrevalenceDisplay
             With the axes, `ax_`, and their figure, `figure_`.
         """
-        return display("PrevalenceDisplay").from_predictions(
+        from poscount.plotting import PrevalenceDisplay
+
+        return PrevalenceDisplay.from_predictions(
             list(self.answers.values()),
             list(self.answers),
             title=self.agreement_in_words,
@@ -163,7 +179,7 @@ class Settlement:
         parts = [repr(self.prevalence), f"model: {self.model!r}", self.agreement]
         if self.combined is not None:
             parts.insert(1, f"combined: {self.combined!r}")
-        codes = " ".join(caution.code for caution in self.findings)
+        codes = " ".join(warning.code for warning in self.findings)
         return f"Settlement({', '.join(parts)}{', findings: ' + codes if codes else ''})"
 
 
@@ -177,3 +193,135 @@ def _record(answer: Prevalence) -> dict[str, Any]:
         "level": interval.level,
         "count": answer.count,
     }
+
+
+def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:
+    """Turn labels of rows that `audit` has drawn into a prevalence.
+
+    Parameters
+    ----------
+    model : CountingQuantifier
+        The model that the rows were drawn with.
+    frame : pandas, polars or pyarrow frame
+        The rows that they were drawn from, in the same order.
+    labelled : pandas, polars or pyarrow frame
+        What `audit` returned, with labels: yes and no, y and n, 1 and 0, true and false, positive
+        and negative in any case; an empty cell is no label. The rows are drawn again, which shows
+        whether the data are the same.
+
+    Returns
+    -------
+    Settlement
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, poscount
+    >>> rng = np.random.default_rng(0)
+    >>> def rows(centre, n):
+    ...     return pd.DataFrame(rng.normal(centre, 1, size=(n, 3)), columns=["a", "b", "c"])
+    >>> model = poscount.RCQ(random_state=0).fit(rows(0, 300))
+    >>> trap = pd.concat([rows(0, 500), rows(2, 1500)], ignore_index=True)
+    >>> to_label = poscount.audit(model, trap, n=100)
+    >>> to_label["label"] = to_label["audit_row"] < 500      # somebody who knows
+    >>> settled = poscount.settle(model, trap, to_label)
+    >>> settled.prevalence
+    Prevalence(0.264, 95% interval [0.228, 0.308], n=2000, labels)
+    >>> settled.agreement, settled.labels_needed(width=0.05)
+    ('unclear', 282)
+    """
+    table = read_label_table(as_frame_with_names(labelled), model)
+    return settle_sample(draw(model, in_memory(frame), table.size, table.seed), table)
+
+
+def settle_sample(drawn: LabelSample, table: LabelTable) -> Settlement:
+    """Do as `settle`, for rows that have been drawn again."""
+    places = places_in(drawn, table)
+    given = np.array([label is not None for label in table.labels])
+    positive = np.array([bool(label) for label in table.labels])
+    at, positive = places[given], positive[given]
+    labels = _count_labels(drawn, at, positive)
+    by_model = drawn.prevalence
+    assert by_model.interval is not None
+    level = by_model.interval.level
+    by_labels = _answer(by_model, share(labels), score_interval(labels, level), "labels")
+    outside = _in_strata(drawn, at[positive & drawn.outside[at]])
+    expected = drawn.strata.share_outside
+    where = positives_outside(labels, outside, expected, by_model.n_labeled)
+    found = findings(labels, drawn.strata, by_labels, by_model, where)
+    word = agreement(distance(by_labels, by_model))
+    doubted = any(warning.severity != "note" for warning in by_model.warnings)
+    alike = word == "agree" and abs(where.statistic) <= ALIKE
+    combined = combine(by_labels, by_model) if alike and not doubted else None
+    # Rows of the data, not of the table: somebody may have edited it.
+    chosen = [drawn.frame[np.sort(at[positive == which]).tolist()] for which in (True, False)]
+    return Settlement(
+        by_labels,
+        None if combined is None else _answer(by_model, *combined, "labels and model"),
+        by_model,
+        word,
+        (*found, *_skipped(at)),
+        _by_stratum(labels, drawn.strata),
+        *(nw.maybe_reset_index(rows).to_native() for rows in chosen),
+    )
+
+
+def _by_stratum(labels: Labels, strata: Strata) -> tuple[StratumLabels, ...]:
+    return tuple(
+        StratumLabels(
+            stratum + 1,
+            int(labels.rows[stratum]),
+            int(strata.drawn[stratum]),
+            int(labels.labelled[stratum]),
+            int(labels.positives[stratum]),
+            float(strata.expected[stratum]),
+        )
+        for stratum in range(len(labels.rows))
+    )
+
+
+def _count_labels(drawn: LabelSample, at: np.ndarray, positive: np.ndarray) -> Labels:
+    """Labels in each stratum, of which there must be enough."""
+    strata = drawn.strata
+    labelled = _in_strata(drawn, at)
+    short = labelled < np.minimum(strata.rows, FEWEST)
+    if short.any():
+        stratum = int(np.argmax(short))
+        # The first rows of the table hold this many of each stratum.
+        first = int(np.minimum(strata.rows, FEWEST).sum())
+        raise InputError(
+            f"{len(at)} label(s) are too few: stratum {stratum + 1} has {labelled[stratum]} and "
+            f"needs {min(FEWEST, strata.rows[stratum])}; label at least the first {first} rows "
+            "that audit listed.",
+            column=LABEL,
+        )
+    return Labels(strata.rows, labelled, _in_strata(drawn, at[positive]))
+
+
+def _in_strata(drawn: LabelSample, at: np.ndarray) -> np.ndarray:
+    """How many of some of the rows drawn are in each stratum."""
+    return np.bincount(drawn.stratum[at], minlength=len(drawn.strata.rows))
+
+
+def _answer(by_model: Prevalence, value: float, interval: Interval, method: str) -> Prevalence:
+    return Prevalence(
+        value,
+        n_labeled=by_model.n_labeled,
+        n_unlabeled=by_model.n_unlabeled,
+        method=method,
+        interval=interval,
+    )
+
+
+def _skipped(at: np.ndarray) -> tuple[AnswerWarning, ...]:
+    """Warn if labels are missing in between, and not only at the end."""
+    skipped = int(at.max()) + 1 - len(at)
+    if not skipped:
+        return ()
+    return (
+        AnswerWarning(
+            "skipped-labels",
+            f"{skipped} row(s) before the last label have none. That does no harm if they were "
+            "left out by chance; if they were hard to judge, the answer is biased.",
+            float(skipped),
+        ),
+    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from poscount.counts.posterior import CellPosterior
 
-# Chosen on the tuning split of benchmarks/audit.py, as is the floor.
+# Chosen on the tuning split of benchmarks/accuracy/audit.py, as is the floor.
 MOST_STRATA = 8
 # Of labels; with fewer, a stratum would say next to nothing about itself.
 LABELS_PER_STRATUM = 5

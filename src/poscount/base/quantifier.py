@@ -168,7 +168,7 @@ class Quantifier(BaseEstimator):
         model_files.save(self, path)
 
     def check_learned(self) -> None:
-        """Raise ValueError unless the columns are those of the features: files may hold anything."""
+        """Raise ValueError unless the columns are the features: files may hold anything."""
         accepts = self._input_support()
         require(hasattr(self, "columns_") == accepts.coded, "its columns are missing.")
         if accepts.coded:

@@ -19,7 +19,7 @@ QUANTILES = (0.025, 0.1, 0.5, 0.9, 0.975)
 MEDIAN = 2
 LEARNED_LEVELS = (0.8, 0.95)
 # Level of the interval whose farther end is the likely error: 81 of 100 errors on sources that were
-# left out were not larger (`benchmarks/calibration.py verdict`).
+# left out were not larger (`benchmarks/accuracy/calibration.py verdict`).
 LIKELY = 0.6
 # No end is closer to the value, as a share of the upper bound.
 SMALLEST_DISTANCE = 0.005
@@ -31,7 +31,12 @@ SMALLEST_BOUND = 1e-6
 LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 10.0
 # How the names of columns begin that are no ratios; so are logarithms and differences.
 NO_RATIOS = (
-    *("region_share", "below_ratio", "near_bound", "null_ratio", "skill", "mean_distance"),
+    "region_share",
+    "below_ratio",
+    "near_bound",
+    "null_ratio",
+    "skill",
+    "mean_distance",
     "told",
 )
 # Of the region with the smallest upper bound.

@@ -12,8 +12,16 @@ from poscount.storage import container
 from poscount.storage.schema import check_estimator
 
 _ARRAYS = (
-    *("feature", "threshold", "missing_right", "leaf"),
-    *("levels", "below", "above", "error", "least", "most"),
+    "feature",
+    "threshold",
+    "missing_right",
+    "leaf",
+    "levels",
+    "below",
+    "above",
+    "error",
+    "least",
+    "most",
 )
 
 
@@ -61,28 +69,17 @@ def shipped(method: str) -> Calibration:
         return read_calibration(path)
 
 
-def chosen_calibration(choice: str | Calibration, method: str) -> Calibration | None:
-    """The calibration that a parameter names; None for the null calibration."""
-    if choice == "null":
-        return None
-    if choice == "experience":
-        return shipped(method)
-    if not isinstance(choice, Calibration):
-        choice = read_calibration(choice)
-    if choice.method_ != method:
-        raise ValueError(f"The calibration was made for {choice.method_}, not for {method}.")
-    return choice
-
-
 def chosen_calibrations(choice: str | Calibration, *methods: str) -> list[Calibration | None]:
-    """The calibrations of several methods that one parameter names.
+    """The calibrations of some methods that one parameter names; None for the null calibration.
 
-    It may name that of any; the others are then those that poscount comes with.
+    A calibration of one's own may be that of any of the methods; the others are then those that
+    poscount comes with.
     """
-    if choice in ("null", "experience"):
-        return [chosen_calibration(choice, method) for method in methods]
-    if not isinstance(choice, Calibration):
-        choice = read_calibration(choice)
-    if choice.method_ not in methods:
-        return [chosen_calibration(choice, methods[0])]  # says what is wrong
-    return [choice if choice.method_ == method else shipped(method) for method in methods]
+    if choice == "null":
+        return [None for _ in methods]
+    if choice == "experience":
+        return [shipped(method) for method in methods]
+    own = choice if isinstance(choice, Calibration) else read_calibration(choice)
+    if own.method_ not in methods:
+        raise ValueError(f"The calibration was made for {own.method_}, not for {methods[0]}.")
+    return [own if own.method_ == method else shipped(method) for method in methods]

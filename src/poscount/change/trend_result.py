@@ -9,7 +9,6 @@ import narwhals as nw
 
 from poscount.errors import join_names
 from poscount.results import notebook
-from poscount.results.displays import display
 from poscount.results.prevalence import Prevalence, as_share
 from poscount.results.tables import ends_in_percent
 
@@ -204,7 +203,9 @@ class Trend:
         TrendDisplay
             With the axes, `ax_`, and their figure, `figure_`.
         """
-        return display("TrendDisplay").from_trend(self, ax=ax)
+        from poscount.plotting import TrendDisplay
+
+        return TrendDisplay.from_trend(self, ax=ax)
 
     def _repr_html_(self) -> str:
         numbers = ["share", f"{100 * self.level:g} % interval", "rows", "change (points)"]
@@ -223,7 +224,7 @@ class Trend:
     def __str__(self) -> str:
         groups = [point for point in self.points if point.prevalence is not None]
         named = [point.label for point in groups if _marked(point.from_previous)]
-        told = [
+        lines = [
             f"Changed from the one before: {join_names(named, 12)}."
             if named
             else f"None of the {len(groups)} groups is marked as changed from the one before."
@@ -231,20 +232,20 @@ class Trend:
         if self.baseline:
             left = [point.label for point in groups if _marked(point.from_baseline)]
             base = _range(self.baseline)
-            told.append(
+            lines.append(
                 f"Changed from the baseline ({base}): {join_names(left, 12)}."
                 if left
                 else f"No group is marked as changed from the baseline ({base})."
             )
         if self.step.changed:
             before, after = 100 * self.step.before, 100 * self.step.after
-            told.append(f"A step at {self.step.at}: from {before:.1f} to {after:.1f} %.")
+            lines.append(f"A step at {self.step.at}: from {before:.1f} to {after:.1f} %.")
         if self.slope is not None:
             value, low, high = (100 * part for part in self.slope[:3])
-            told.append(
+            lines.append(
                 f"Slope: {value:+.2f} points per {self.slope.per} ({low:+.2f} to {high:+.2f})."
             )
-        return "\n".join(told)
+        return "\n".join(lines)
 
     def _record(self, point: TrendPoint) -> dict[str, Any]:
         p = point.prevalence

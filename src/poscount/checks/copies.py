@@ -96,7 +96,7 @@ def use_once(share: float, n_positives: int) -> bool:
 
     With copies, positives look more alike than they are, and estimates are too low: 40 positives
     that were repeated ten times had a mean error of 46 points, and of 5 when each was used once
-    (benchmarks/attacks.py).
+    (benchmarks/accuracy/attacks.py).
 
     Parameters
     ----------

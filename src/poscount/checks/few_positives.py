@@ -24,9 +24,9 @@ def covariance_bias(n_features: int, n_labeled: int) -> float:
     away, in squared distance. The training scores come from nine tenths of the rows and so look
     farther than those of a sample; the estimate is too high by about the share of positives that
     lies in this shift, 0.8 sqrt(d / 2) times the logarithm of the ratio, relative to itself.
-    `benchmarks/few_positives.py` compares this with simulations of Gaussian positives: it is about
-    right up to a fifth and an upper bound beyond. A shrunk covariance removes nearly all of the
-    bias.
+    `research/tuning/few_positives.py` compares this with simulations of Gaussian positives: it is
+    about right up to a fifth and an upper bound beyond. A shrunk covariance removes nearly all of
+    the bias.
 
     Examples
     --------

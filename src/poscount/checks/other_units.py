@@ -57,7 +57,10 @@ def _advice(evidence: Evidence, i: int) -> str:
             "Check whether these columns are in other units than in the positives, or were "
             "exchanged."
         )
-    return "Check whether this column is in other units, or from another sensor, than in the positives."
+    return (
+        "Check whether this column is in other units, or from another sensor, than in the "
+        "positives."
+    )
 
 
 def _reason(evidence: Evidence, i: int) -> str:

@@ -91,7 +91,7 @@ def demo(
     """Count mosquitoes in nine nights of example data, and compare with the truth."""
     from poscount.app.estimates import quantify as quantify_files
     from poscount.app.fitting import fit as fit_files
-    from poscount.datasets import example_path, load_example
+    from poscount.example import example_path, load_example
 
     check_picture(output)
     positives, trap = (
@@ -224,7 +224,7 @@ def estimate(
         "confidence": confidence,
         "calibration": calibration,
         "subclasses": kinds(subclasses),
-        "n_resamples": bootstrap,
+        "bootstrap": bootstrap,
         "random_state": random_state,
     }
     if bootstrap is not None:
@@ -284,27 +284,29 @@ def serve(
     open_browser: Annotated[
         bool, typer.Option("--open", help="Open the page in the browser.")
     ] = False,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            help="What the link must have in it; a new one by default.",
+            envvar="POSCOUNT_TOKEN",
+            show_default=False,
+            show_envvar=True,
+        ),
+    ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Another name of this server, as behind a proxy.", show_default=False),
-    ] = None,
-    trust_proxy: Annotated[
-        list[str] | None,
         typer.Option(
-            help="Address of a proxy that says who its clients are (X-Forwarded-For).",
+            help="Name of a server with a login that passes requests on to this one.",
             show_default=False,
         ),
     ] = None,
     max_upload: Annotated[int, typer.Option(help="Largest file, in megabytes.")] = 200,
-    max_disk: Annotated[int, typer.Option(help="Disk space for everybody, in megabytes.")] = 8000,
     max_rows: Annotated[int, typer.Option(help="Most rows in a file.")] = 5_000_000,
     max_columns: Annotated[int, typer.Option(help="Most columns in a file.")] = 1000,
-    max_seconds: Annotated[int, typer.Option(help="Longest time for an estimate.")] = 300,
-    max_memory: Annotated[
-        int, typer.Option(help="Most memory for an estimate, in megabytes.")
-    ] = 2000,
+    max_seconds: Annotated[int, typer.Option(help="Longest time for a job.")] = 300,
+    max_memory: Annotated[int, typer.Option(help="Most memory for a job, in megabytes.")] = 2000,
     workers: Annotated[
-        int | None, typer.Option(help="Estimates at the same time.", show_default="one per core")
+        int | None, typer.Option(help="Jobs at the same time.", show_default="one per core")
     ] = None,
 ) -> None:
     """Serve a page that counts the files dropped on it; nothing leaves this machine."""
@@ -315,7 +317,6 @@ def serve(
         raise ImportError(f'The page needs {error.name}: pip install "poscount[web]".') from error
     limits = Limits(
         upload_bytes=max_upload * MEGABYTE,
-        disk_bytes=max_disk * MEGABYTE,
         rows=max_rows,
         columns=max_columns,
         seconds=max_seconds,
@@ -328,8 +329,8 @@ def serve(
             port,
             limits=limits,
             open_browser=open_browser,
+            token=token,
             allow_hosts=allow_host or [],
-            trusted_proxies=trust_proxy or [],
         )
 
 

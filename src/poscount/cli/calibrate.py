@@ -34,15 +34,10 @@ METHODS = {
 
 
 def calibrate(
-    output: Annotated[str, typer.Option("-o", "--output", help="Calibration file to write.")],
     tables: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Labelled tables (CSV, also gz) of your field; without any, the data sets that "
-            "the shipped calibration is made from.",
-            show_default=False,
-        ),
-    ] = None,
+        list[str], typer.Argument(help="Labelled tables (CSV, also gz) of your field.")
+    ],
+    output: Annotated[str, typer.Option("-o", "--output", help="Calibration file to write.")],
     label: Annotated[str, typer.Option(help="Column of the tables that is the class.")] = "class",
     method: Annotated[Calibrated, typer.Option(help="What to calibrate.")] = Calibrated.rcq,
     tasks: Annotated[int, typer.Option(help="Tasks to draw from the tables.", min=100)] = 4_000,
@@ -53,15 +48,13 @@ def calibrate(
     random_state: RandomState = 0,
 ) -> None:
     """Learn from data whose truth is known how far RCQ or TRCQ is from it."""
-    from poscount.training.making import make_calibration
+    from poscount.training.train import make_calibration, plan_of_tables
 
-    check_output(output, tables or [])
+    check_output(output, tables)
     made = make_calibration(
         output,
         METHODS[method.value],
-        tables or [],
-        label=label,
-        n_tasks=tasks,
+        plan_of_tables(tables, label, tasks),
         folder=bank,
         seed=random_state,
         n_jobs=n_jobs,

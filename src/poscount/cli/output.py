@@ -267,7 +267,7 @@ def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None
         meanings = [f"{grade}: {MEANINGS[grade]}" for grade in MEANINGS if grade in grades]
         echo(f"Verdicts, {IF}: {'; '.join(meanings)}.")
     for shared in warnings_of(results):
-        echo(f"warning{_where(shared)}, {shared.caution}")
+        echo(f"warning{_where(shared)}, {shared.warning}")
     # The last of several targets is "other", which has the positives of all.
     echo(f"{first.method}, {results[-1].prevalence.n_labeled} positives, seed {results[0].seed}")
 

@@ -10,7 +10,7 @@ from poscount.errors import InputError
 from poscount.printable import printable
 
 # The other options are called as in Python, with dashes.
-_FLAGS = {"header": "--no-header", "trusted": "--trust", "n_resamples": "--bootstrap"}
+_FLAGS = {"header": "--no-header", "trusted": "--trust"}
 
 
 def for_command_line(error: InputError) -> str:
@@ -23,7 +23,7 @@ def for_command_line(error: InputError) -> str:
     >>> for_command_line(InputError("Counts files have no groups.", option="by", leave_out=True))
     'Counts files have no groups. Leave --by out.'
     """
-    return error.rendered(_remedy(error))
+    return error.with_remedy(_remedy(error))
 
 
 def echo(sentence: object, *, err: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,38 @@ import numpy as np
 from poscount.counts.weights import UNITS, WeightSums
 from poscount.errors import FileError, InputError
 from poscount.storage import container
+from poscount.storage.schema import (
+    Array,
+    Digest,
+    Field,
+    ListOf,
+    Number,
+    OrNone,
+    Record,
+    Text,
+    Whole,
+    check_fields,
+    require,
+)
 
-_WEIGHTED = "weighted counts"
 # Up to it, float64 holds every whole number.
 MOST_ROWS = 2**53
+_FILE: dict[str, Field] = {
+    "cells": Array("int64", (None,), least=0),
+    "n": Whole(most=MOST_ROWS),
+    "model": Text(),
+    "weights": OrNone(
+        Record(
+            {
+                "total": Whole(most=2**62),
+                "fractional": Whole(),
+                "squares": Number(),
+                "core_excess": Number(),
+            }
+        )
+    ),
+    "parts": ListOf(Digest(), distinct=True),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,20 +92,20 @@ class Counts:
                 "would count twice: leave them out. Count different samples that happen to have "
                 "equal counts in one go."
             )
-        parts = self.parts + other.parts
         if self.n + other.n > MOST_ROWS:
             raise InputError(
                 f"These counts add up to {self.n + other.n:.1e} rows, and sums are exact only up "
                 f"to {MOST_ROWS:.1e}."
             )
+        parts = self.parts + other.parts
         if self.weights is None and other.weights is None:
-            ours, theirs = _of_one_length(self.cells, other.cells)
-            return Counts(ours + theirs, self.n + other.n, self.model, None, parts)
-        (cells, sums), (other_cells, other_sums) = self._in_units(), other._in_units()
-        # The sums come first, because they refuse what would overflow.
-        sums += other_sums
-        ours, theirs = _of_one_length(cells, other_cells)
-        return Counts(ours + theirs, self.n + other.n, self.model, sums, parts)
+            cells, sums = self.cells + other.cells, None
+        else:
+            (ours, sums), (theirs, more) = self._in_units(), other._in_units()
+            # The sums come first, because they refuse what would overflow.
+            sums += more
+            cells = ours + theirs
+        return Counts(cells, self.n + other.n, self.model, sums, parts)
 
     def __radd__(self, other: object) -> Counts:
         # sum() starts from 0.
@@ -89,15 +117,14 @@ class Counts:
         if not isinstance(other, Counts):
             return NotImplemented
         self._check_same_model(other)
-        n, sums = self.n - other.n, None
         if self.weights is None and other.weights is None:
-            ours, theirs = _of_one_length(self.cells, other.cells)
+            cells, sums = self.cells - other.cells, None
         else:
-            (cells, sums), (other_cells, other_sums) = self._in_units(), other._in_units()
-            ours, theirs = _of_one_length(cells, other_cells)
-            sums -= other_sums
-        cells = ours - theirs
-        if n < 0 or cells.min(initial=0) < 0 or not (sums is None or sums.could_be_of(n, cells)):
+            (ours, sums), (theirs, less) = self._in_units(), other._in_units()
+            sums -= less
+            cells = ours - theirs
+        n = self.n - other.n
+        if n < 0 or cells.min() < 0 or not (sums is None or sums.could_be_of(n)):
             raise InputError(
                 "These counts cannot be subtracted: a cell would fall below zero, so the second "
                 "counts are not part of the first."
@@ -121,11 +148,10 @@ class Counts:
         """Cells in units of weights, and the sums of the weights."""
         if self.weights is not None:
             return self.cells, self.weights
-        sums = WeightSums.of_rows(self.n)
-        return self.cells * UNITS, sums
+        return self.cells * UNITS, WeightSums.of_rows(self.n)
 
     def _check_same_model(self, other: Counts) -> None:
-        if self.model != other.model:
+        if self.model != other.model or len(self.cells) != len(other.cells):
             raise InputError(
                 f"These counts belong to different models ({self.model[:12]} and "
                 f"{other.model[:12]}): count both with the same fitted model."
@@ -134,90 +160,49 @@ class Counts:
     @property
     def content_id(self) -> str:
         """SHA-256 of the counts, by which a part is known that is added twice."""
-        weights = None if self.weights is None else self.weights.to_meta()
-        meta = {"n": self.n, "model": self.model, "weights": weights}
+        # Without sums of squares, whose last bits depend on the order of the rows.
+        total = None if self.weights is None else self.weights.total
+        meta = {"n": self.n, "model": self.model, "total": total}
         return container.digest(meta, {"cells": self.cells})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a file that `Counts.load` reads."""
-        problem = self._problem()
-        if problem:
-            raise InputError(f"These counts cannot be saved: {problem}.", file=str(path))
-        meta: dict[str, Any] = {"n": self.n, "model": self.model}
-        kind = "counts"
-        if self.weights is not None:
-            # A kind of its own, which versions that know no weights refuse.
-            kind, meta["weights"] = _WEIGHTED, self.weights.to_meta()
-        # A file is a part of its own, too, without saying so.
-        parts = [part for part in self.parts if part != self.content_id]
-        if parts:
-            meta["parts"] = parts
-        container.write(path, kind, meta, {"cells": self.cells})
+        meta = {
+            "n": self.n,
+            "model": self.model,
+            "weights": None if self.weights is None else asdict(self.weights),
+            # A file is a part of its own, too, without saying so.
+            "parts": [part for part in self.parts if part != self.content_id],
+        }
+        container.write(path, "counts", meta, {"cells": self.cells})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
         """Read a file that `save` wrote; nothing in it is executed."""
-        meta, arrays = container.read(path, "counts", _WEIGHTED)
-        weighted = meta.pop("kind") == _WEIGHTED
-        del meta["version"]
-        weights = WeightSums.from_meta(meta.pop("weights", None)) if weighted else None
-        parts = meta.pop("parts", [])
-        problem = ""
-        if meta.keys() != {"n", "model"} or arrays.keys() != {"cells"}:
-            problem = "something is missing, or does not belong there"
-        elif weighted and weights is None:
-            problem = "the sums of its weights are impossible"
-        elif not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-            problem = "its parts are not content ids"
-        else:
-            counts = cls(arrays["cells"], meta["n"], meta["model"], weights, tuple(parts))
-            problem = counts._problem()
-        if problem:
-            kind = _WEIGHTED if weighted else "counts"
-            raise FileError(f"this file does not hold {kind}: {problem}.", file=str(path))
+        meta, arrays = container.read(path, "counts")
+        found = {**meta, **arrays}
+        try:
+            check_fields("counts", _FILE, found)
+            if found["weights"] is not None:
+                found["weights"] = WeightSums(**found["weights"])
+            found["parts"] = tuple(found["parts"])
+            counts = cls(**found)
+            counts._check()
+        except ValueError as error:
+            raise FileError(f"this file does not hold counts: {error}", file=str(path)) from None
         if counts.n and counts.content_id not in counts.parts:
             counts = replace(counts, parts=(*counts.parts, counts.content_id))
         return counts
 
-    def _problem(self) -> str:
-        """Why no model can have counted this; nothing if one can."""
-        cells = self.cells
-        if type(self.n) is not int or not 0 <= self.n <= MOST_ROWS:
-            return "its number of rows is impossible"
-        if cells.dtype != np.int64 or cells.ndim != 1 or not len(cells) or cells.min() < 0:
-            return "its cells are not numbers of rows"
-        if self.weights is None:
-            if cells.max() > self.n:
-                return "a cell holds more rows than there are"
-        elif not self.weights.could_be_of(self.n, cells):
-            return "the sums of its weights are impossible"
-        model = self.model
-        if type(model) is not str or len(model) > 64 or not model.isprintable():
-            return "it does not say which model has counted"
-        if len(set(self.parts)) < len(self.parts) or any(len(part) != 64 for part in self.parts):
-            return "its parts are not content ids"
-        return ""
-
-
-def adds_up(parts: np.ndarray, totals: np.ndarray) -> bool:
-    """Whether whole numbers along the last axis have these sums, even where int64 overflows.
-
-    Examples
-    --------
-    >>> adds_up(np.array([[1, 2], [3, 3]]), np.array([3, 6]))
-    True
-    >>> adds_up(np.full((1, 4), 2**62), np.array([0]))
-    False
-    """
-    near = np.isclose(parts.sum(axis=-1, dtype=np.float64), totals, rtol=1e-6, atol=0.5)
-    # An int64 that has overflowed is wrong by so much that the other sum is not near.
-    return bool(near.all() and (parts.sum(axis=-1) == totals).all())
-
-
-def _of_one_length(*parts: np.ndarray) -> list[np.ndarray]:
-    """Cells of the same model; older versions did not count the last ones, which were empty."""
-    longest = max(map(len, parts))
-    return [np.pad(part, (0, longest - len(part))) for part in parts]
+    def _check(self) -> None:
+        """Raise ValueError if counts of a file could act on a terminal or give endless answers."""
+        named = len(self.model) <= 64 and self.model.isprintable()
+        require(named, "it does not say which model has counted.")
+        total, sums = self.n, self.weights
+        if sums is not None:
+            total = sums.total
+            require(sums.could_be_of(self.n) and sums.finite, "its weights are impossible.")
+        require(self.cells.max(initial=0) <= total, "a cell holds more rows than there are.")
 
 
 @dataclass(frozen=True, eq=False)

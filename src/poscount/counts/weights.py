@@ -1,10 +1,10 @@
-"""Weights of rows: read, checked, and added up exactly."""
+"""Weights of rows: read, checked, and added up."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import narwhals as nw
@@ -14,21 +14,19 @@ from poscount.errors import InputError
 
 # In a weight of 1.
 UNITS = 2**20
-# Sums below it are exact as int64.
-_LIMIT = 2**63
+# Sums below it add up without overflow as int64.
+_LIMIT = 2**62
 # A weight below it has fewer than 53 bits in units, so that float64 holds every multiple.
 LARGEST = 2**32
 # With a smaller mean, rounding to units would change the weights by more than half a thousandth.
 SMALLEST_MEAN = 2**-10
-# Weights are cut into two parts of so many bits, their squares into four.
-_BITS = 26
-_MASK = 2**_BITS - 1
-_ROWS_AT_ONCE = 2**16
+# Of the effective number of rows: the last bits of float64 depend on the order of the rows.
+_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class WeightSums:
-    r"""Exact sums over the weights of rows, which are counted in units of 2^-20.
+    r"""Sums over the weights of rows.
 
     Weights that are all whole numbers are numbers of repetitions. Others are survey weights, and
     rows with such weights are worth as much as
@@ -44,40 +42,37 @@ class WeightSums:
     Attributes
     ----------
     total : int
-        Sum of the weights, in units.
-    squares : int
-        Sum of their squares, in squared units.
+        Sum of the weights, in units of 2^-20.
     fractional : int
         Number of rows whose weight is not a whole number.
-    core_excess : int
-        Sum of w^2 - w over the rows in the core, in squared units. Rows without weights have none.
+    squares : float
+        Sum of the squared weights.
+    core_excess : float
+        Sum of w^2 - w over the rows in the core. Rows without weights have none.
 
     Examples
     --------
-    >>> two_and_a_half = WeightSums(5 * UNITS // 2, 25 * UNITS**2 // 4, 1)
+    >>> two_and_a_half = WeightSums(5 * UNITS // 2, 1, 6.25)
     >>> both = WeightSums.of_rows(1) + two_and_a_half
-    >>> both.weight, round(both.effective_rows(n=2, core=UNITS), 3)
-    (3.5, 1.69)
+    >>> both.weight, both.effective_rows(n=2, core=UNITS)
+    (3.5, 1.68966)
     >>> (both - two_and_a_half).whole
     True
     """
 
     total: int = 0
-    squares: int = 0
     fractional: int = 0
-    core_excess: int = 0
+    # Not compared, because their last bits depend on the order of the rows.
+    squares: float = field(default=0.0, compare=False)
+    core_excess: float = field(default=0.0, compare=False)
 
     @classmethod
     def of_rows(cls, n: int) -> WeightSums:
         """Sums over rows without weights: each weighs 1."""
-        return cls(n * UNITS, n * UNITS**2)
+        return cls(n * UNITS, 0, float(n))
 
     def __post_init__(self) -> None:
-        if self.total >= _LIMIT:
-            raise InputError(
-                f"The weights add up to {self.weight:.3g}, and sums are exact only up to "
-                f"{_LIMIT // UNITS:.1e}: divide all weights by the same number."
-            )
+        _refuse_large(self.weight)
 
     def __add__(self, other: WeightSums) -> WeightSums:
         return WeightSums(*map(operator.add, astuple(self), astuple(other)))
@@ -105,63 +100,29 @@ class WeightSums:
         core : int
             Sum of the weights in the core, in units.
         """
-        rows, units = self._rows_per_units(n, core)
-        return self.total * rows / units
-
-    def rows_per_unit(self, n: int, core: int) -> float:
-        """What a unit counts if all of them together are the effective rows."""
-        rows, units = self._rows_per_units(n, core)
-        return rows / units
-
-    def _rows_per_units(self, n: int, core: int) -> tuple[int, int]:
         if self.whole:
-            return 1, UNITS
-        core_squares = self.core_excess + core * UNITS
-        ratios = (
-            (self.total, self.squares),
-            (n * core + self.total, n * core_squares + self.squares),
+            return self.weight
+        inside = core / UNITS
+        # No sum of squares is smaller than that of equal weights; after subtractions, one of
+        # floats may be.
+        squares = max(self.squares, self.weight**2 / n)
+        core_squares = max(self.core_excess + inside, inside**2 / n)
+        ratio = min(
+            self.weight / squares,
+            (n * inside + self.weight) / (n * core_squares + squares),
         )
-        return min(ratios, key=lambda ratio: ratio[0] / ratio[1])
+        return float(f"{self.weight * ratio:.{_DIGITS}g}")
 
-    def to_meta(self) -> dict[str, int]:
-        """For a file."""
-        return {"units": UNITS, **asdict(self)}
+    def could_be_of(self, n: int) -> bool:
+        """Whether `n` rows can have this weight, and so many fractional ones."""
+        return 0 <= self.fractional <= n <= self.total and bool(n) == bool(self.total)
 
-    @classmethod
-    def from_meta(cls, meta: object) -> WeightSums | None:
-        """Read what `to_meta` gave; None if it is not that."""
-        if not isinstance(meta, Mapping) or meta.get("units") != UNITS:
-            return None
-        sums: list[Any] = [meta.get(field.name) for field in fields(cls)]
-        if any(type(value) is not int for value in sums) or sums[0] >= _LIMIT:
-            return None
-        return cls(*sums)
-
-    def could_be_of(self, n: int, cells: np.ndarray) -> bool:
-        """Whether there can be `n` rows with these sums and these counts."""
-        whole_units = UNITS if self.whole else 1
-        return (
-            min(n, self.total, self.squares, self.fractional) >= 0
-            and self.fractional <= n <= self.total
-            and (n > 0 or self.total == 0)
-            # The smallest sum of squares has equal weights, the largest a single weight.
-            and self.total**2 <= n * self.squares
-            and self.squares <= self.total**2
-            and not self.total % whole_units
-            and not self.squares % whole_units**2
-            and not self.core_excess % whole_units**2
-            # w^2 - w is smallest for a half.
-            and -n * UNITS**2 <= 4 * self.core_excess <= 4 * self.squares
-            and not (cells % whole_units).any()
-            and int(cells.max(initial=0)) <= self.total
-        )
-
-    def core_could_be_of(self, n: int, core: int) -> bool:
-        """Whether the core can have this sum of weights, in units."""
-        squares = self.core_excess + core * UNITS
-        return (
-            core <= self.total and core**2 <= n * squares and squares <= min(self.squares, core**2)
-        )
+    @property
+    def finite(self) -> bool:
+        """Whether the sums of squares, which files may hold, give a finite number of rows."""
+        # The largest sum of squares has a single weight.
+        largest = 1.001 * self.weight**2
+        return 0 <= self.squares <= largest and abs(self.core_excess) <= largest + self.weight
 
 
 def effective(
@@ -183,19 +144,19 @@ def effective(
     Examples
     --------
     >>> cells, n, core = np.array([[3 * UNITS, UNITS]]), np.array([2]), np.array([0])
-    >>> effective(cells, n, [WeightSums(4 * UNITS, 10 * UNITS**2, 0)], core)
+    >>> effective(cells, n, [WeightSums(4 * UNITS, 0, 10.0)], core)
     (array([[3, 1]]), array([4]))
-    >>> rows, n = effective(cells // 2, n, [WeightSums(2 * UNITS, 10 * UNITS**2 // 4, 2)], core)
+    >>> rows, n = effective(cells // 2, n, [WeightSums(2 * UNITS, 2, 2.5)], core)
     >>> rows.round(3), n
     (array([[1.2, 0.4]]), array([1.6]))
     """
     if all(sums.whole for sums in weights):
         return cells // UNITS, np.array([sums.total // UNITS for sums in weights], np.int64)
-    groups = list(zip(weights, n_rows.tolist(), core.tolist(), strict=True))
-    factors = np.array([sums.rows_per_unit(n, inside) for sums, n, inside in groups])
+    groups = zip(weights, n_rows.tolist(), core.tolist(), strict=True)
+    n_effective = np.array([sums.effective_rows(n, inside) for sums, n, inside in groups])
+    factors = n_effective / np.array([sums.weight for sums in weights])
     # In multiples of a small power of two, so that sums of them are exact in any order.
-    rows = np.rint(cells * (factors[:, np.newaxis] * UNITS)) / UNITS
-    return rows, np.array([sums.effective_rows(n, inside) for sums, n, inside in groups])
+    return np.rint(cells * factors[:, np.newaxis]) / UNITS, n_effective
 
 
 def row_weights(frame: nw.DataFrame | None, weights: Any, n_rows: int) -> np.ndarray | None:
@@ -311,56 +272,27 @@ def add_weights(
     --------
     >>> units, core = np.array([UNITS, UNITS, UNITS // 2]), np.array([True, False, True])
     >>> sums = add_weights(units, core, np.array([0, 0, 1]), 2)
-    >>> [(one.weight, one.fractional, one.core_excess / UNITS**2) for one in sums]
+    >>> [(one.weight, one.fractional, one.core_excess) for one in sums]
     [(2.0, 0, 0.0), (0.5, 1, -0.25)]
     """
-    total, squares = _exact_sums(units, codes, n_groups)
-    in_core = None if codes is None else codes[core]
-    core_total, core_squares = _exact_sums(units[core], in_core, n_groups)
-    fractional = _sums_by_group(units % UNITS > 0, codes, n_groups).tolist()
-    excess = [square - UNITS * one for square, one in zip(core_squares, core_total, strict=True)]
-    return [WeightSums(*sums) for sums in zip(total, squares, fractional, excess, strict=True)]
-
-
-def _exact_sums(
-    units: np.ndarray, codes: np.ndarray | None, n_groups: int
-) -> tuple[list[int], list[int]]:
-    """Sums of weights and of their squares for each group, of any size."""
-    # int64 holds the sums of each part over 2^35 rows.
-    of_weights, of_squares = (np.zeros((n_parts, n_groups), np.int64) for n_parts in (2, 4))
-    for start in range(0, len(units), _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        groups = None if codes is None else codes[rows]
-        parts = [*_parts(units[rows]), *_parts_of_squares(units[rows])]
-        for sums, part in zip([*of_weights, *of_squares], parts, strict=True):
-            sums += _sums_by_group(part, groups, n_groups)
-    return _joined(of_weights), _joined(of_squares)
-
-
-def _sums_by_group(values: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.ndarray:
+    weight = units / UNITS
     if codes is None:
-        return np.array([values.sum()])
-    # Sums of whole numbers below 2^53, which float64 adds exactly.
-    return np.bincount(codes, values, n_groups).astype(np.int64)
-
-
-def _joined(parts: np.ndarray) -> list[int]:
-    """Whole numbers of any size from their parts, the lowest first."""
-    return [sum(part << (_BITS * i) for i, part in enumerate(one)) for one in parts.T.tolist()]
-
-
-def _parts(units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights as low + high 2^26."""
-    return units & _MASK, units >> _BITS
-
-
-def _parts_of_squares(units: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Squares as a + b 2^26 + c 2^52 + d 2^78; none of the parts reaches 2^28."""
-    low, high = _parts(units)
-    lows, mixed, highs = low * low, 2 * low * high, high * high
-    return (
-        lows & _MASK,
-        (lows >> _BITS) + (mixed & _MASK),
-        (mixed >> _BITS) + (highs & _MASK),
-        highs >> _BITS,
+        codes = np.zeros(len(units), np.intp)
+    # Before the whole numbers, which would overflow.
+    _refuse_large(np.bincount(codes, weight, n_groups).max(initial=0.0))
+    total = np.zeros(n_groups, np.int64)
+    np.add.at(total, codes, units)
+    fractional, squares, excess = (
+        np.bincount(codes, values, n_groups).tolist()
+        for values in (units % UNITS > 0, weight**2, np.where(core, weight**2 - weight, 0.0))
     )
+    groups = zip(total.tolist(), map(int, fractional), squares, excess, strict=True)
+    return [WeightSums(*sums) for sums in groups]
+
+
+def _refuse_large(weight: float) -> None:
+    if weight >= _LIMIT // UNITS:
+        raise InputError(
+            f"The weights add up to {weight:.3g}, and sums are exact only up to "
+            f"{_LIMIT // UNITS:.1e}: divide all weights by the same number."
+        )

@@ -1,4 +1,4 @@
-"""From a caller's columns to words: what kind a column is, and the words that it holds."""
+"""From a caller's columns to categories: what kind a column is, and what it holds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ DATES = (nw.Date, nw.Datetime)
 _TRUTH = ("true", "false")
 
 
-class Words(NamedTuple):
-    """A column of words: the distinct ones, and the place of each row's among them or -1."""
+class Categorical(NamedTuple):
+    """A column of categories: the distinct ones, and the place of each row's among them or -1."""
 
     places: np.ndarray
     distinct: list[str]
@@ -54,11 +54,11 @@ def kind_of_values(values: Sequence[Any], name: str) -> str:
     return "number"
 
 
-def words_of(column: nw.Series) -> Words:
-    """Words of a column of a frame."""
+def categorical_of(column: nw.Series) -> Categorical:
+    """Categories of a column of a frame."""
     native = column.to_native()
     if column.implementation.is_pyarrow():
-        return _words_of_arrow(native)
+        return _categorical_of_arrow(native)
     if column.implementation.is_polars():
         import polars
 
@@ -66,14 +66,14 @@ def words_of(column: nw.Series) -> Words:
             text = native.cast(polars.String)
             distinct = text.drop_nulls().unique(maintain_order=True)
             places = text.cast(polars.Enum(distinct)).to_physical().cast(polars.Int64)
-            return _distinct_words(places.fill_null(-1).to_numpy(), distinct.to_list())
+            return _distinct_categories(places.fill_null(-1).to_numpy(), distinct.to_list())
     if column.implementation.is_pandas():
         places, distinct = native.factorize()
-        return _distinct_words(np.asarray(places), distinct.tolist())
-    return words_of_values(column.to_list())
+        return _distinct_categories(np.asarray(places), distinct.tolist())
+    return categorical_of_values(column.to_list())
 
 
-def _words_of_arrow(native: Any) -> Words:
+def _categorical_of_arrow(native: Any) -> Categorical:
     import pyarrow as pa
 
     chunks = native.chunks if isinstance(native, pa.ChunkedArray) else [native]
@@ -82,44 +82,44 @@ def _words_of_arrow(native: Any) -> Words:
         coded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
         # DuckDB's are unsigned.
         places = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        parts.append(_distinct_words(places, coded.dictionary.to_pylist()))
+        parts.append(_distinct_categories(places, coded.dictionary.to_pylist()))
     if len(parts) == 1:
         return parts[0]
     return _joined(parts)
 
 
-def _joined(parts: list[Words]) -> Words:
+def _joined(parts: list[Categorical]) -> Categorical:
     distinct: dict[str, int] = {}
     places = [np.empty(0, np.intp)]
     for part in parts:
         at = [distinct.setdefault(word, len(distinct)) for word in part.distinct]
         places.append(np.array([*at, -1], np.intp)[part.places])
-    return Words(np.concatenate(places), list(distinct))
+    return Categorical(np.concatenate(places), list(distinct))
 
 
-def words_of_values(values: Sequence[Any]) -> Words:
-    """Words of a list of values of any type."""
+def categorical_of_values(values: Sequence[Any]) -> Categorical:
+    """Categories of a list of values of any type."""
     found: dict[Any, int] = {}
     places = [-1 if _is_missing(value) else found.setdefault(value, len(found)) for value in values]
-    return _distinct_words(np.array(places, np.intp), list(found))
+    return _distinct_categories(np.array(places, np.intp), list(found))
 
 
-def _distinct_words(places: np.ndarray, values: list[Any]) -> Words:
+def _distinct_categories(places: np.ndarray, values: list[Any]) -> Categorical:
     """Make one word of values that are written differently but mean the same."""
     words: dict[str, int] = {}
     at = [
-        -1 if _is_missing(value) else words.setdefault(as_word(value), len(words))
+        -1 if _is_missing(value) else words.setdefault(as_category(value), len(words))
         for value in values
     ]
-    return Words(np.array([*at, -1], np.intp)[places], list(words))
+    return Categorical(np.array([*at, -1], np.intp)[places], list(words))
 
 
-def as_word(value: Any) -> str:
+def as_category(value: Any) -> str:
     """Category of a value: its text without blanks around it; truth is the same in any writing.
 
     Examples
     --------
-    >>> as_word(" north "), as_word(True), as_word("FALSE"), as_word(3)
+    >>> as_category(" north "), as_category(True), as_category("FALSE"), as_category(3)
     ('north', 'true', 'false', '3')
     """
     if isinstance(value, float | np.floating) and value == 0:

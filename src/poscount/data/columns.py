@@ -15,8 +15,8 @@ import numpy as np
 from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator
 
-from poscount.data.categories import Words
-from poscount.data.imputation import GapFilling, learn_filling
+from poscount.data.categories import Categorical
+from poscount.data.imputation import Imputation, learn_imputation
 from poscount.errors import join_names
 from poscount.storage.schema import Array, Field, ListOf, Text, Whole, require
 
@@ -90,7 +90,7 @@ class Columns(BaseEstimator):
     incomplete_ : int
         Positives that lack any value.
     centres_, scales_, precision_ : ndarray
-        What stands for a missing number in the score, as in `poscount.data.imputation.GapFilling`.
+        What stands for a missing number in the score, as in `poscount.data.imputation.Imputation`.
     categories_, rare_ : list of list of str
         As in `Column`; empty for numbers.
     shares_ : list of ndarray
@@ -138,35 +138,18 @@ class Columns(BaseEstimator):
     }
 
     def check_learned(self) -> None:
-        """Raise ValueError unless what was learned fits together: files may hold anything."""
-        require(len(self) > len(self.left_out_), "a table without columns is none.")
-        require(not set(self.left_out_) & set(self.names_), "a column is used and left out.")
-        n_missing = int(self.missing_.max())
-        incomplete = n_missing <= self.incomplete_ <= min(self.n_, int(self.missing_.sum()))
-        require(incomplete, "more or fewer positives lack a value than any column says.")
+        """Raise ValueError unless every index is in range and every number finite."""
+        require(len(self.names_), "a table without columns is none.")
         require(len(self.centres_) == len(self.numbers), "a column of numbers has no mean.")
-        self._filling.check()
+        require((self.missing_ <= self.n_).all(), "more positives lack a value than there are.")
+        self._imputation.check()
         for j, kind in enumerate(self.kinds_):
+            n_shares, n_categories = len(self.shares_[j]), len(self.categories_[j])
             if kind == "category":
-                self._check_words(j)
+                require(n_shares == n_categories + 1, "a category has no share of the positives.")
+                require(n_categories <= MOST_CATEGORIES, "a column has too many categories.")
             else:
-                n_words = len(self.categories_[j]) + len(self.rare_[j]) + len(self.shares_[j])
-                require(not n_words, "a column of numbers has categories.")
-
-    def _check_words(self, j: int) -> None:
-        frequent, rare, shares = self.categories_[j], self.rare_[j], self.shares_[j]
-        require(frequent == sorted(frequent) and rare == sorted(rare), "categories are unordered.")
-        require(not set(frequent) & set(rare), "a category is frequent and rare.")
-        require(len(frequent) <= MOST_CATEGORIES, "a column has too many categories.")
-        require(len(shares) == len(frequent) + 1, "a category has no share of the positives.")
-        n = self.n_ - int(self.missing_[j])
-        sizes = shares * max(n, 1)
-        whole = np.abs(sizes - sizes.round()).max() < 1e-6 and round(sizes.sum()) == max(n, 1)
-        # Of no words at all, the last share is 1 by convention.
-        n_rare = round(sizes[-1]) if n else 0
-        fits = (n_rare > 0) == bool(rare) and n_rare >= len(rare)
-        enough = (sizes[:-1].round() >= FEWEST).all()
-        require(whole and fits and enough, "the shares of categories are impossible.")
+                require(not n_shares + n_categories, "a column of numbers has categories.")
 
     @classmethod
     def plain(cls, names: Sequence[str]) -> Columns:
@@ -192,12 +175,15 @@ class Columns(BaseEstimator):
         columns.n_ = numbers.shape[1]
         columns.missing_ = np.count_nonzero(gaps, axis=1)
         columns.incomplete_ = int(np.count_nonzero(gaps.any(axis=0)))
-        columns.centres_, columns.scales_, columns.precision_ = learn_filling(numbers)
+        columns.centres_, columns.scales_, columns.precision_ = learn_imputation(numbers)
         return columns
 
     @classmethod
     def learn(
-        cls, names: Sequence[str], values: Iterator[np.ndarray | Words], left_out: Sequence[str]
+        cls,
+        names: Sequence[str],
+        values: Iterator[np.ndarray | Categorical],
+        left_out: Sequence[str],
     ) -> Columns:
         """Learn from the columns of the positives, each as numbers or as words."""
         columns = cls.plain(names)
@@ -205,8 +191,8 @@ class Columns(BaseEstimator):
         numbers = []
         incomplete: np.ndarray | bool = False
         for j, column in enumerate(values):
-            if isinstance(column, Words):
-                columns._learn_words(j, column)
+            if isinstance(column, Categorical):
+                columns._learn_categories(j, column)
                 gaps = column.places < 0
             else:
                 gaps = np.isnan(column)
@@ -214,8 +200,8 @@ class Columns(BaseEstimator):
             columns.n_, columns.missing_[j] = len(gaps), np.count_nonzero(gaps)
             incomplete = incomplete | gaps
         columns.incomplete_ = int(np.count_nonzero(incomplete))
-        filling = learn_filling(np.array(numbers).reshape(len(numbers), columns.n_))
-        columns.centres_, columns.scales_, columns.precision_ = filling
+        imputation = learn_imputation(np.array(numbers).reshape(len(numbers), columns.n_))
+        columns.centres_, columns.scales_, columns.precision_ = imputation
         return columns
 
     def with_numbers(self, names: Sequence[str]) -> Columns:
@@ -233,7 +219,7 @@ class Columns(BaseEstimator):
         columns.left_out_ = list(self.left_out_)
         return columns
 
-    def _learn_words(self, j: int, column: Words) -> None:
+    def _learn_categories(self, j: int, column: Categorical) -> None:
         there = column.places >= 0
         self.kinds_[j] = "category"
         sizes = np.bincount(column.places[there], minlength=len(column.distinct))
@@ -297,7 +283,7 @@ class Columns(BaseEstimator):
         """Code of the words that no positive has."""
         return len(self.categories_[j]) + 1
 
-    def code_words(self, j: int, column: Words) -> np.ndarray:
+    def code_categories(self, j: int, column: Categorical) -> np.ndarray:
         """Codes of a column of categories.
 
         They are the place among `categories_`; one more for rare ones and two more for words that
@@ -401,14 +387,14 @@ class Columns(BaseEstimator):
             # The sum is the cheapest test for NaN.
             with np.errstate(over="ignore", invalid="ignore"):
                 any_missing = np.isnan(np.sum(coded))
-            return self._filled(coded.T).T if any_missing else coded
+            return self._imputed(coded.T).T if any_missing else coded
         # Columns stay columns in memory, because rows would be scattered.
         columns = np.ascontiguousarray(coded.T, np.float64)
         indicators = list(self._indicators())
         gapped = self.gapped.tolist() if gaps else []
         n_numbers = len(self.numbers)
         made = np.empty((n_numbers + len(indicators) + len(gapped), len(coded)))
-        made[:n_numbers] = self._filled(columns[self.numbers])
+        made[:n_numbers] = self._imputed(columns[self.numbers])
         missing = {
             j: rows for j in self.categorical.tolist() if (rows := np.isnan(columns[j])).any()
         }
@@ -422,11 +408,11 @@ class Columns(BaseEstimator):
         return made.T
 
     @property
-    def _filling(self) -> GapFilling:
-        return GapFilling(self.centres_, self.scales_, self.precision_)
+    def _imputation(self) -> Imputation:
+        return Imputation(self.centres_, self.scales_, self.precision_)
 
-    def _filled(self, numbers: np.ndarray) -> np.ndarray:
-        return self._filling.fill(numbers)
+    def _imputed(self, numbers: np.ndarray) -> np.ndarray:
+        return self._imputation.fill(numbers)
 
 
 # Columns that say which row it is, and nothing about it
@@ -445,7 +431,9 @@ def named_as_identifier(name: str) -> bool:
     return bool(named) or name == "" or name.startswith("Unnamed:")
 
 
-def looks_like_identifier(name: str, column: np.ndarray | Words, *, whole_numbers: bool) -> bool:
+def looks_like_identifier(
+    name: str, column: np.ndarray | Categorical, *, whole_numbers: bool
+) -> bool:
     """Tell whether a column of the positives says which row it is, and nothing about it.
 
     By its name; or because its whole numbers are consecutive, or nearly all of its words are
@@ -453,7 +441,7 @@ def looks_like_identifier(name: str, column: np.ndarray | Words, *, whole_number
     """
     if named_as_identifier(name):
         return True
-    if isinstance(column, Words):
+    if isinstance(column, Categorical):
         n = int(np.count_nonzero(column.places >= 0))
         return n >= FEW_ROWS and len(column.distinct) >= MOSTLY_DIFFERENT * n
     n = len(column)

@@ -402,7 +402,11 @@ def _time(cell: Any, period: str, day_first: bool | None) -> datetime.datetime |
         hour = hour % 12 + 12 * (parts["half"].lower() == "p")
     try:
         return datetime.datetime(
-            *(year, month, day, hour, int(parts.get("minute", 0))),
+            year,
+            month,
+            day,
+            hour,
+            int(parts.get("minute", 0)),
             # A leap second belongs to its minute.
             min(int(parts.get("second", 0)), 59),
         )

@@ -22,7 +22,7 @@ MOST_COLUMNS = 200
 _AT_ONCE = 2**21
 
 
-class GapFilling(NamedTuple):
+class Imputation(NamedTuple):
     """How to replace missing numbers.
 
     Attributes
@@ -94,7 +94,7 @@ class GapFilling(NamedTuple):
         return self.centres[at] + self.scales[at] * found.clip(-FARTHEST, FARTHEST)
 
 
-def learn_filling(columns: np.ndarray) -> GapFilling:
+def learn_imputation(columns: np.ndarray) -> Imputation:
     """Learn from the positives, which may have gaps themselves.
 
     Parameters
@@ -104,25 +104,25 @@ def learn_filling(columns: np.ndarray) -> GapFilling:
     Examples
     --------
     >>> x = np.random.default_rng(0).normal(size=200)
-    >>> filling = learn_filling(np.array([x, 3 * x + 1]))
-    >>> filling.fill(np.array([[2.0], [np.nan]])).round().tolist()
+    >>> imputation = learn_imputation(np.array([x, 3 * x + 1]))
+    >>> imputation.fill(np.array([[2.0], [np.nan]])).round().tolist()
     [[2.0], [7.0]]
     """
     d, n = columns.shape
     centres, scales = _centres_and_scales(columns)
     # Until more is known, means stand for what is missing.
-    filling = GapFilling(centres, scales, np.empty((0, 0)))
+    imputation = Imputation(centres, scales, np.empty((0, 0)))
     if d < 2 or d > MOST_COLUMNS or n < 3:
-        return filling
+        return imputation
     for _ in range(N_ROUNDS if np.isnan(columns).any() else 1):
-        standardised = (filling.fill(columns) - centres[:, np.newaxis]) / scales[:, np.newaxis]
+        standardised = (imputation.fill(columns) - centres[:, np.newaxis]) / scales[:, np.newaxis]
         # Sorted, because the order of the rows must not change the last bits.
         ordered = standardised[:, np.lexsort(standardised)]
         correlation = ordered @ ordered.T / n
         shrunk = n / (n + d) * correlation
         shrunk[np.diag_indices(d)] = np.maximum(1.0, correlation.diagonal())
-        filling = GapFilling(centres, scales, np.linalg.inv(shrunk))
-    return filling
+        imputation = Imputation(centres, scales, np.linalg.inv(shrunk))
+    return imputation
 
 
 def _centres_and_scales(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from poscount.data.categories import DATES, Words, words_of, words_of_values
+from poscount.data.categories import DATES, Categorical, categorical_of, categorical_of_values
 from poscount.data.columns import Columns
 from poscount.data.projection import MOST_COLUMNS, Projection
 from poscount.errors import InputError
@@ -18,10 +18,18 @@ from poscount.errors import InputError
 BLOCK_ROWS = 65536
 _WIDE_VALUES = 2**23
 # Types of pyarrow whose memory numpy can use as it is.
-_SHARED = (
-    *("float", "double", "int8", "int16", "int32", "int64"),
-    *("uint8", "uint16", "uint32", "uint64"),
-)
+_SHARED = [
+    "float",
+    "double",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
 
 
 class InputSupport(NamedTuple):
@@ -147,13 +155,15 @@ class Rows:
         for block in self.blocks():
             yield np.asarray(block, np.float64)
 
-    def columns_as(self, kinds: Sequence[str], rows: slice) -> Iterator[np.ndarray | Words]:
+    def columns_as(self, kinds: Sequence[str], rows: slice) -> Iterator[np.ndarray | Categorical]:
         """Columns one by one, each as numbers or as words."""
         part = self.data[rows]
         found = part.iter_columns() if self.frame else iter(part.T)
         for kind, column in zip(kinds, found, strict=True):
             if kind == "category":
-                yield words_of(column) if self.frame else words_of_values(column.tolist())
+                yield (
+                    categorical_of(column) if self.frame else categorical_of_values(column.tolist())
+                )
             elif self.frame:
                 numbers = np.empty(len(column))
                 _put_numbers(numbers, column)
@@ -167,7 +177,9 @@ class Rows:
         stop = min(rows.stop, len(self))
         block = np.empty((len(columns.kinds_), stop - rows.start))
         for j, values in enumerate(self.columns_as(columns.kinds_, rows)):
-            block[j] = columns.code_words(j, values) if isinstance(values, Words) else values
+            block[j] = (
+                columns.code_categories(j, values) if isinstance(values, Categorical) else values
+            )
         return block.T
 
     def _untouched(self, rows: slice) -> Any:
@@ -244,8 +256,6 @@ class Rows:
     def _not_finite(self, what: str, column: int, row: int) -> InputError:
         if what == "infinity":
             message = "infinity: every number must be finite; correct it, or leave it empty."
-        elif self.accepts.coded and not self.accepts.nan:
-            message = f"{what}, which the model was told to refuse; fill it in or remove the row."
         else:
             message = f"{what}: every value must be a finite number here; remove or impute it."
         name = self.names[column] if self.names else str(column)

@@ -18,16 +18,15 @@ from sklearn.utils.validation import validate_data
 from poscount.data.categories import (
     CATEGORIES,
     DATES,
-    Words,
+    Categorical,
+    categorical_of_values,
     kind_of,
     kind_of_values,
-    words_of_values,
 )
 from poscount.data.columns import Columns, looks_like_identifier
 from poscount.data.projection import MOST_COLUMNS, learn_projection
 from poscount.data.rows import InputSupport, Rows, holds_numbers
 from poscount.errors import InputError, ask_about_similar, join_names
-from poscount.storage.schema import require
 
 _NAMES_SHOWN = 20
 # Of zeros and ones that words become; a covariance of more takes seconds.
@@ -224,9 +223,11 @@ def _learn_columns(rows: Rows, left_out: list[str]) -> Columns:
     return Columns.learn(names, _finite_columns(rows, kinds, everything), left_out)
 
 
-def _finite_columns(rows: Rows, kinds: list[str], part: slice) -> Iterator[np.ndarray | Words]:
+def _finite_columns(
+    rows: Rows, kinds: list[str], part: slice
+) -> Iterator[np.ndarray | Categorical]:
     for j, column in enumerate(rows.columns_as(kinds, part)):
-        if not isinstance(column, Words):
+        if not isinstance(column, Categorical):
             infinite = np.isinf(column)
             if infinite.any():
                 raise rows._not_finite("infinity", j, int(infinite.argmax()))
@@ -264,7 +265,7 @@ def _check_kinds(rows: Rows, columns: Columns) -> None:
         elif not _is_plain(rows):
             values = rows.data[:, j].tolist()
             here = kind_of_values(values, columns.names_[j])
-            if here == "category" and not words_of_values(values).distinct:
+            if here == "category" and not categorical_of_values(values).distinct:
                 continue  # nothing but missing values
         else:
             here = "number"
@@ -333,14 +334,9 @@ def _frame_rows(
         if others:
             numeric = [name for name in names if name not in others]
             named = learning and 0 < len(numeric) <= _NAMES_SHOWN
-            what = f"it holds {rows.schema[others[0]]}, not numbers; convert it to numbers, "
-            what += (
-                "or fit without it."
-                if accepts.coded
-                else "use a scorer pipeline that encodes it, or fit without it."
-            )
             raise InputError(
-                what,
+                f"it holds {rows.schema[others[0]]}, not numbers; convert it to numbers, use a "
+                "scorer pipeline that encodes it, or fit without it.",
                 column=others[0],
                 option="features" if named else None,
                 value=numeric if named else None,

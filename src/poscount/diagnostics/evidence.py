@@ -156,9 +156,17 @@ def _answer(model: Quantifier, rows: Rows) -> tuple[Prevalence, np.ndarray | Non
 def _add_regions(known: _Known, answer: Prevalence, view: RegionalView | None) -> None:
     """What RCQ says about the sample, and what its regions see."""
     if view is None:
-        for name in ("estimate", "pat", "core_difference", "disagreement", "columns", "core_share"):
-            known.missing[name] = known.missing["view"]
-        known.missing["core_excess"] = known.missing["view"]
+        of_regions = (
+            "estimate",
+            "pat",
+            "region_gap",
+            "core_difference",
+            "disagreement",
+            "core_excess",
+            "columns",
+            "core_share",
+        )
+        known.missing |= dict.fromkeys(of_regions, known.missing["view"])
     else:
         details = view.answer.details
         seen = view.model._view(view.counts).evidence

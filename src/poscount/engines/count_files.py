@@ -52,7 +52,7 @@ def count_files(
     Examples
     --------
     >>> from poscount import PAT
-    >>> from poscount.datasets import example_path, load_example
+    >>> from poscount.example import example_path, load_example
     >>> model = PAT(random_state=0).fit(load_example().positives)
     >>> count_files(BatchCounter(model), [str(example_path("trap.csv.gz"))]).n
     8070

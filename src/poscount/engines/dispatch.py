@@ -70,7 +70,7 @@ def count(
     Examples
     --------
     >>> from poscount import PAT
-    >>> from poscount.datasets import example_path, load_example
+    >>> from poscount.example import example_path, load_example
     >>> from poscount.engines import count
     >>> model = PAT(random_state=0).fit(load_example().positives)
     >>> counts = count(model, example_path("trap.csv.gz"))

@@ -62,7 +62,7 @@ def expand(paths: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> from poscount.datasets import example_path
+    >>> from poscount.example import example_path
     >>> folder = example_path("trap.csv.gz").parent
     >>> [os.path.basename(file) for file in expand([str(folder), f"{folder}/t*.csv"])]
     ['positives.csv', 'trap.csv.gz', 'truth.csv']
@@ -126,7 +126,7 @@ def read_batches(
 
     Examples
     --------
-    >>> from poscount.datasets import example_path
+    >>> from poscount.example import example_path
     >>> path = example_path("trap.csv.gz")
     >>> batches = read_batches(path, columns=["night", "wingbeat_hz"], numeric=["wingbeat_hz"])
     >>> next(batches).schema
@@ -171,7 +171,7 @@ def read_parts(
 
     Examples
     --------
-    >>> from poscount.datasets import example_path
+    >>> from poscount.example import example_path
     >>> parts = read_parts(example_path("trap.csv.gz"), columns=["night"])
     >>> [batch.num_rows for part in parts for batch in part()]
     [8070]
@@ -272,7 +272,7 @@ def read_table(
 
     Examples
     --------
-    >>> from poscount.datasets import example_path
+    >>> from poscount.example import example_path
     >>> read_table(example_path("truth.csv")).schema
     night: string
     positives: int64

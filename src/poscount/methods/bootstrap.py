@@ -19,7 +19,7 @@ from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.results.estimates import Estimates
 from poscount.results.prevalence import Interval, Prevalence
 from poscount.seeds import stream
-from poscount.storage.schema import Field, Part
+from poscount.storage.schema import Field, Part, require
 
 
 class Bootstrap(Quantifier):
@@ -27,7 +27,7 @@ class Bootstrap(Quantifier):
 
     Parameters
     ----------
-    quantifier : quantifier
+    quantifier : quantifier, default=BBE()
         A method that learns from positives and sample together and gives no interval, such as
         `ExTIcE`, `BBE` or `DEDPUL`. RCQ, TRCQ, PAT and ODIn have intervals of their own.
     n_resamples : int, default=200
@@ -45,10 +45,6 @@ class Bootstrap(Quantifier):
     ----------
     quantifier_ : quantifier
         The method, fitted on all positives.
-    seed_ : int
-        Seed of everything random.
-    n_labeled_ : int
-        Number of positives.
 
     Notes
     -----
@@ -96,18 +92,29 @@ class Bootstrap(Quantifier):
         self.verbose = verbose
         self.random_state = random_state
 
+    def check_learned(self) -> None:
+        """Raise ValueError unless the fitted method is the one that is to be resampled."""
+        super().check_learned()
+        same = type(self.quantifier_) is type(self._method())
+        require(same, "it is to resample another method.")
+        same = self.quantifier_.feature_names == self.feature_names
+        require(same, "its method has other features.")
+
     def _method(self) -> TransductiveQuantifier:
         if self.quantifier is None:
             # Not at the top, because it brings a classifier.
             from poscount.methods.pu.bbe import BBE
 
             return BBE()
-        if isinstance(self.quantifier, TransductiveQuantifier):
-            return self.quantifier
-        raise InputError(
-            f"{type(self.quantifier).__name__} cannot be resampled: Bootstrap is for methods that "
-            "learn from positives and sample together, such as ExTIcE, BBE and DEDPUL."
-        )
+        name = type(self.quantifier).__name__
+        if not isinstance(self.quantifier, TransductiveQuantifier):
+            raise InputError(
+                f"{name} cannot be resampled: Bootstrap is for methods that learn from positives "
+                "and sample together, such as ExTIcE, BBE and DEDPUL."
+            )
+        if hasattr(self.quantifier, "confidence"):
+            raise InputError(f"{name} gives an interval by itself: use it without Bootstrap.")
+        return self.quantifier
 
     def _input_support(self) -> InputSupport:
         return self._method()._input_support()
@@ -121,8 +128,9 @@ class Bootstrap(Quantifier):
 
     def _quantify(self, rows: Rows) -> Prevalence:
         method = self.quantifier_
-        answer = method.quantify(rows.data)
-        positives, sample = method._matrices(method._sample(rows.data))
+        rows_of_method = method._sample(rows.data)
+        answer = method._quantify(rows_of_method)
+        positives, sample = method._matrices(rows_of_method)
         # The matrices are arguments of their own, so that processes share them in mapped memory.
         replicates = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
             delayed(estimate_from_halves)(method._estimate_from, positives, sample, self.seed_, i)
@@ -144,9 +152,9 @@ def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) 
     the number of rows.
 
     Coverage and mean width in percentage points, measured on Experiment #1 at 95 %
-    (``benchmarks/bootstrap_coverage.py``: W, P, R and L, 40 replicates, 44 samples for BBE, 24 for
-    DEDPUL). The form was chosen on these data sets, and with so few samples the error of a coverage
-    is 3 to 5 points:
+    (``python -m benchmarks.accuracy.bootstrap_coverage``: W, P, R and L, 40 replicates, 44 samples
+    for BBE, 24 for DEDPUL). The form was chosen on these data sets, and with so few samples the
+    error of a coverage is 3 to 5 points:
 
     ========================================  ============  ============
     replicates, interval                      BBE           DEDPUL
@@ -163,14 +171,6 @@ def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) 
     On four other data sets (``--datasets A C vowels q-g --every 4``, 56 samples each) it gave BBE
     0.875 (17.3), DEDPUL 1.000 (16.4) and ExTIcE 0.964 (38.2). It accounts for the noise of a method
     but not for its bias: TIcE, whose error is mostly bias, had 0.268 (19.7), RanFocE 0.625 (20.7).
-
-    Parameters
-    ----------
-    value : float
-        The estimate from all rows.
-    replicates : ndarray
-        The estimates from halves.
-    confidence : float
 
     Examples
     --------
@@ -190,17 +190,8 @@ def estimate_from_halves(
     seed: int,
     i: int,
 ) -> float:
-    """Replicate number `i` of an estimate: from a random half of the positives and of the sample.
-
-    Parameters
-    ----------
-    estimate_from : callable
-        Takes positives, sample and a generator.
-    positives, sample : ndarray
-    seed, i : int
-        Each replicate has a stream of its own, so that neither the order nor the number of the
-        workers matters.
-    """
+    """Replicate number `i` of an estimate: from random halves of the positives and the sample."""
+    # A stream of its own, so that neither the order nor the number of the workers matters.
     generator = stream(seed, f"bootstrap {i}")
     halves = [
         rows[generator.permutation(len(rows))[: (len(rows) + 1) // 2]]

@@ -40,19 +40,15 @@ class Minimum(Quantifier):
     ----------
     quantifiers_ : list
         The fitted members, in order.
-    seed_ : int
-        Seed of everything random.
-    n_labeled_ : int
-        Number of positives.
 
     Notes
     -----
     The interval goes from the smallest lower to the smallest upper end, if every member gives an
-    interval (`Bootstrap` gives one to members that have none): it covers the truth whenever the intervals
-    of all members do. The warnings are those of all members, because doubt about one estimate is
-    doubt about which is the smallest. `details` has the results of the `members` (in order, each a
-    `Prevalence` with its own interval, warnings and details) and the index of the `smallest`, the
-    first one of equal ones.
+    interval (`Bootstrap` gives one to members that have none): it covers the truth whenever the
+    intervals of all members do. The warnings are those of all members, because doubt about one
+    estimate is doubt about which is the smallest. `details` has the results of the `members` (in
+    order, each a `Prevalence` with its own interval, warnings and details) and the index of the
+    `smallest`, the first one of equal ones.
 
     References
     ----------
@@ -81,7 +77,7 @@ class Minimum(Quantifier):
     LEARNED: ClassVar[Mapping[str, Field]] = {"quantifiers_": ListOf(Part())}
 
     def check_learned(self) -> None:
-        """Raise ValueError unless the members have the model's features: files may hold anything."""
+        """Raise ValueError unless the members have the model's features."""
         super().check_learned()
         kinds = [type(member) for member in self._members()]
         require([type(member) for member in self.quantifiers_] == kinds, "it has other members.")

@@ -33,7 +33,7 @@ class ODIn(ScoreQuantifier):
     and, because of the overflow that is subtracted, too low near 1. Its interval does not account
     for this bias: the 95 % interval covers the truth in 70 of 100 samples of the paper's Experiment
     #1 (in 38 on its worst data set), PAT's in 94 (``docs/reproduction``, or
-    ``poscount reproduce 1 --methods pat odin --datasets A C ...``).
+    ``python -m research reproduce 1 --methods pat odin --datasets A C ...``).
 
     Parameters
     ----------
@@ -56,10 +56,6 @@ class ODIn(ScoreQuantifier):
         Share of the positives in each bin.
     limit_ : float
         Overflow that samples of positives alone produce.
-    seed_ : int
-        Seed of everything random.
-    n_labeled_ : int
-        Number of positives.
 
     References
     ----------

@@ -55,10 +55,6 @@ class PAT(ScoreQuantifier):
         Share of the positives in each of the cells between the thresholds.
     quantiles_ : ndarray
         The quantiles q.
-    seed_ : int
-        Seed of everything random.
-    n_labeled_ : int
-        Number of positives.
 
     References
     ----------
@@ -99,16 +95,14 @@ class PAT(ScoreQuantifier):
         self.random_state = random_state
 
     def check_learned(self) -> None:
-        """Raise ValueError unless the shares are those of the quantiles, none of them 0."""
+        """Raise ValueError unless some positives are above the last edge: it is divided by them."""
         super().check_learned()
-        shares = _shares(self.quantiles_)
-        same = np.allclose(shares, self.shares_, 0, 1e-12) and self.shares_[-1] > 0
-        require(same, "its shares are not those of its quantiles.")
+        require(self.shares_[-1] > 0, "no positive scores above its last threshold.")
 
     def _place_edges(self, training_scores: np.ndarray) -> None:
         self.quantiles_ = _quantiles(self.q)
         self.edges_ = np.quantile(training_scores, self.quantiles_)
-        self.shares_ = _shares(self.quantiles_)
+        self.shares_ = np.diff(self.quantiles_, prepend=0.0, append=1.0)
 
     def _concentration(self) -> np.ndarray:
         return (self.n_labeled_ + 1) * self.shares_
@@ -131,10 +125,6 @@ def tail_ratios(cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
     passed = np.cumsum(cells[..., :0:-1], axis=-1)[..., ::-1]
     expected = np.cumsum(shares[..., :0:-1], axis=-1)[..., ::-1]
     return passed / cells.sum(axis=-1, keepdims=True) / expected
-
-
-def _shares(quantiles: np.ndarray) -> np.ndarray:
-    return np.diff(quantiles, prepend=0.0, append=1.0)
 
 
 def _quantiles(q: float | tuple[float, float]) -> np.ndarray:

@@ -102,7 +102,6 @@ class ScoreQuantifier(CountingQuantifier):
         self._place_edges(training_scores)
         self.max_tie_share_ = max_tie_share(training_scores, self.edges_)
         self.hash_ = self._content_hash(rows)
-        self.__dict__.pop("_of_model", None)
 
     def _content_hash(self, rows: Rows | None) -> str:
         scorer: dict[str, np.ndarray]
@@ -219,18 +218,16 @@ class ScoreQuantifier(CountingQuantifier):
     @property
     def _model_results(self) -> Sequence[CheckResult]:
         """What the checks see in the positives alone, which holds for every sample."""
-        if "_of_model" not in vars(self):
-            evidence = Evidence(
-                1,
-                n_labeled=self.n_labeled_,
-                feature_names=self._design_names,
-                n_redundant=self.columns_.n_redundant if hasattr(self, "columns_") else 0,
-                max_tie_share=self.max_tie_share_,
-            )
-            if isinstance(self.scorer_, Mahalanobis):
-                evidence = evidence.having(scorer=self.scorer_)
-            self._of_model = model_results(evidence)
-        return self._of_model
+        evidence = Evidence(
+            1,
+            n_labeled=self.n_labeled_,
+            feature_names=self._design_names,
+            n_redundant=self.columns_.n_redundant if hasattr(self, "columns_") else 0,
+            max_tie_share=self.max_tie_share_,
+        )
+        if isinstance(self.scorer_, Mahalanobis):
+            evidence = evidence.having(scorer=self.scorer_)
+        return model_results(evidence)
 
     @property
     def _design_names(self) -> list[str]:

@@ -3,12 +3,6 @@
 No statistics here: a display draws the numbers it is given.
 """
 
-from poscount.plotting.across_datasets import (
-    CriticalDifferenceDisplay,
-    Curve,
-    CurvesDisplay,
-    DotsDisplay,
-)
 from poscount.plotting.prevalences import PrevalenceDisplay
 from poscount.plotting.regions import RegionDisplay, SharesDisplay
 from poscount.plotting.sample_sizes import SampleSizeDisplay
@@ -17,10 +11,6 @@ from poscount.plotting.target_shares import TargetSharesDisplay
 from poscount.plotting.trends import TrendDisplay
 
 __all__ = [
-    "CriticalDifferenceDisplay",
-    "Curve",
-    "CurvesDisplay",
-    "DotsDisplay",
     "PATCurveDisplay",
     "PrevalenceDisplay",
     "RegionDisplay",

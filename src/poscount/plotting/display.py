@@ -51,15 +51,16 @@ class Display:
         ylabel: str | None = None,
         title: str | None = None,
         grid: Literal["x", "y", "both"] = "both",
+        **legend: Any,
     ) -> Self:
-        """Add labels, a title, a light grid and a legend."""
+        """Add labels, a title, a light grid and a legend; `legend` are options of matplotlib's."""
         if xlabel:
             self.ax_.set_xlabel(xlabel)
         if ylabel:
             self.ax_.set_ylabel(ylabel)
         if title:
             self.ax_.set_title(title)
-        self.ax_.legend(frameon=False, loc="best")
+        self.ax_.legend(frameon=False, **legend)
         light(self.ax_, grid)
         return self
 

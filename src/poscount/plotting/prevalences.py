@@ -74,11 +74,6 @@ class ByGroupDisplay(Display):
 class PrevalenceDisplay(ByGroupDisplay):
     """Prevalence by group: a point with its interval for each.
 
-    Attributes
-    ----------
-    ax_, figure_
-        The axes drawn on, and their figure.
-
     Examples
     --------
     >>> import matplotlib
@@ -107,15 +102,13 @@ class PrevalenceDisplay(ByGroupDisplay):
         ax, value = display.ax_, 100 * float(prevalence)
         ax.barh(0, value, height=0.5, color=BLUE, label="estimate")
         if prevalence.interval:
-            low, high = (100 * end for end in prevalence.interval)
-            ends = np.maximum(0, [[value - low], [high - value]])
+            *_, ends = in_percent([prevalence])
             label = f"{100 * prevalence.interval.level:g} % interval"
             ax.errorbar(value, 0, xerr=ends, fmt="none", ecolor=ORANGE, capsize=5, label=label)
         ax.set_xlim(0, 100)
         ax.set_ylim(-0.5, 1.1)  # with room for the legend
         ax.set_yticks([])
-        display._finish(xlabel="share of positives (%)", grid="x")
-        ax.legend(frameon=False, loc="upper right", ncols=2)
+        display._finish(xlabel="share of positives (%)", grid="x", loc="upper right", ncols=2)
         told = textwrap.wrap(plain(str(prevalence.verdict), _MOST_VERDICT), _LINE)
         head = f"{value:.1f} % of {prevalence.n_unlabeled:,} rows, {plain(prevalence.method)}"
         ax.set_title("\n".join([head, *told]), loc="left", fontsize="medium")
@@ -149,12 +142,9 @@ class PrevalenceDisplay(ByGroupDisplay):
         display = cls._on(ax, (min(16.0, 3.2 + 0.62 * len(prevalences)), 4.2))
         ax = display.ax_
         places = place_on_axis(ax, labels)
-        values = 100 * np.array([float(p) for p in prevalences])
-        ends = [(p.interval.low, p.interval.high) if p.interval else (p, p) for p in prevalences]
-        low, high = 100 * np.array(ends, dtype=float).T
+        values, high, bars = in_percent(prevalences)
         levels = sorted({f"{100 * p.interval.level:g} %" for p in prevalences if p.interval})
         label = f"estimate, {' or '.join(levels)} interval" if levels else "estimate"
-        bars = np.maximum(0, [values - low, high - values])
         many = len(values) > MANY
         marks = {"markersize": 3, "elinewidth": 0.8} if many else {"capsize": 4}
         ax.errorbar(places, values, bars, fmt="o", color=BLUE, label=label, **marks)
@@ -170,6 +160,22 @@ class PrevalenceDisplay(ByGroupDisplay):
             title=plain(title or ""),
             grid="y",
         )
+
+
+def in_percent(prevalences: Sequence[Prevalence]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values, upper ends of their intervals, and how far the intervals reach down and up.
+
+    An interval that there is not has no width.
+
+    Returns
+    -------
+    values, high : ndarray of shape (n_prevalences,)
+    bars : ndarray of shape (2, n_prevalences)
+    """
+    values = 100 * np.array([float(p) for p in prevalences])
+    ends = [(p.interval.low, p.interval.high) if p.interval else (p, p) for p in prevalences]
+    low, high = 100 * np.array(ends, dtype=float).T
+    return values, high, np.maximum(0, [values - low, high - values])
 
 
 def group_label(values: Iterable[Any]) -> Label:

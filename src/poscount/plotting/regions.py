@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poscount.methods.regions.quantifier import PositivesQuantifier
 from poscount.methods.regions.rule import RegionBounds
-from poscount.plotting.display import BLUE, ORANGE, Display, light, plain
+from poscount.plotting.display import BLUE, ORANGE, Display, plain
 from poscount.results.prevalence import Prevalence
 
 
@@ -20,11 +20,6 @@ class RegionDisplay(Display):
     If a region holds some share of the positives and a smaller share of the sample, the prevalence
     is at most the ratio of the two, up to noise. The topmost region, in orange, has the smallest
     bound and decided the answer; regions with nearly as small a bound influenced it as well.
-
-    Attributes
-    ----------
-    ax_, figure_
-        The axes drawn on, and their figure.
 
     Examples
     --------
@@ -101,24 +96,23 @@ class RegionDisplay(Display):
         ax.set_yticks(places, words, fontsize=8)
         ax.set_ylim(len(regions) - 0.4, -0.6)
         ax.set_xlim(-0.01 * right, 1.04 * right)
-        ax.set_xlabel("share of positives in the sample (%)")
         # From the right edge, because long names on the left make the axes narrow.
         title = f"Regions with the smallest upper bounds ({prevalence.n_unlabeled} rows)"
         ax.set_title(title, loc="right")
-        light(ax, "x")
-        # Below the label of the axis, because there is no space beside it.
-        below = {"loc": "upper center", "bbox_to_anchor": (0.3, 0.0), "borderaxespad": 4.8}
-        ax.legend(frameon=False, fontsize=8, ncols=2, **below)
-        return display
+        return display._finish(
+            xlabel="share of positives in the sample (%)",
+            grid="x",
+            # Below the label of the axis, because there is no space beside it.
+            loc="upper center",
+            bbox_to_anchor=(0.3, 0.0),
+            borderaxespad=4.8,
+            fontsize=8,
+            ncols=2,
+        )
 
 
 class SharesDisplay(Display):
     """Share of the rows of two sets that meet each condition, a line for each condition.
-
-    Attributes
-    ----------
-    ax_, figure_
-        The axes drawn on, and their figure.
 
     Examples
     --------
@@ -168,9 +162,6 @@ class SharesDisplay(Display):
         ax.set_yticks(places, [plain(condition) for condition in conditions], fontsize=9)
         ax.set_ylim(len(conditions) - 0.4, -0.6)
         ax.set_xlim(-2, 102)
-        ax.set_xlabel(xlabel)
-        if title:
-            ax.set_title(title)
-        light(ax, "x")
-        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return display
+        return display._finish(
+            xlabel=xlabel, title=title, grid="x", loc="upper left", bbox_to_anchor=(1.0, 1.0)
+        )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from poscount.plotting.display import COLOURS, Display
 from poscount.theory import Plan, pat_expected_error
 
-LINES = ("-", "--", ":", "-.")
+LINES = ("-", "--", ":")
 
 
 class SampleSizeDisplay(Display):
@@ -19,11 +17,6 @@ class SampleSizeDisplay(Display):
 
     The error is that of `poscount.theory.pat_expected_error`, which holds if no negatives look like
     typical positives.
-
-    Attributes
-    ----------
-    ax_, figure_
-        The axes drawn on, and their figure.
 
     Examples
     --------
@@ -46,52 +39,20 @@ class SampleSizeDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure by default.
         """
+        display = cls._on(ax, (6.4, 4.2))
+        ax = display.ax_
         n_labeled = sorted({max(1, plan.n_labeled // 4), plan.n_labeled, 4 * plan.n_labeled})
         n_unlabeled = np.unique(np.ceil(plan.n_unlabeled * np.geomspace(1 / 20, 20, 121)))
-        display = cls.from_sizes(n_labeled, n_unlabeled, prevalence=plan.prevalence, ax=ax)
+        for positives, colour, line in zip(n_labeled, COLOURS, LINES, strict=False):
+            errors = 100 * pat_expected_error(positives, n_unlabeled, plan.prevalence)
+            name = f"{positives} labelled positives"
+            ax.plot(n_unlabeled, errors, color=colour, linestyle=line, label=name)
         name = (
             f"plan: {plan.n_labeled} positives, {plan.n_unlabeled} rows, "
             f"{100 * plan.expected_error:.2g} points"
         )
         mark = {"marker": "*", "markersize": 14, "linestyle": "", "color": "black"}
-        display.ax_.plot(plan.n_unlabeled, 100 * plan.expected_error, label=name, **mark)
-        display.ax_.legend(frameon=False, loc="best")
-        return display
-
-    @classmethod
-    def from_sizes(
-        cls,
-        n_labeled: Sequence[int],
-        n_unlabeled: ArrayLike,
-        *,
-        prevalence: float = 1.0,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the expected error for given sizes.
-
-        Parameters
-        ----------
-        n_labeled : sequence of int
-            Numbers of labelled positives, at most four: a line for each.
-        n_unlabeled : array-like of int
-            Numbers of rows in the sample, along the axis.
-        prevalence : float, default=1.0
-            Share of positives in the sample; the default is the worst case.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
-        """
-        if len(n_labeled) > len(LINES):
-            raise ValueError(
-                f"n_labeled has {len(n_labeled)} entries, and more than {len(LINES)} lines cannot "
-                "be told apart in print."
-            )
-        sizes = np.asarray(n_unlabeled)
-        display = cls._on(ax, (6.4, 4.2))
-        ax = display.ax_
-        for positives, colour, line in zip(n_labeled, COLOURS, LINES, strict=False):
-            errors = 100 * pat_expected_error(positives, sizes, prevalence)
-            name = f"{positives} labelled positives"
-            ax.plot(sizes, errors, color=colour, linestyle=line, label=name)
+        ax.plot(plan.n_unlabeled, 100 * plan.expected_error, label=name, **mark)
         ax.set_xscale("log")
         ax.set_yscale("log")
         # Powers of ten say little about errors of one to ten points.
@@ -101,7 +62,7 @@ class SampleSizeDisplay(Display):
         display._finish(
             xlabel="unlabeled rows",
             ylabel="expected absolute error (points)",
-            title=f"Expected error of PAT, {100 * prevalence:g} % positives",
+            title=f"Expected error of PAT, {100 * plan.prevalence:g} % positives",
         )
         ax.grid(which="both", alpha=0.25)
         return display

@@ -8,7 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from poscount.plotting.display import COLOURS, plain
-from poscount.plotting.prevalences import ByGroupDisplay, Label, check_lengths, place_on_axis
+from poscount.plotting.prevalences import (
+    ByGroupDisplay,
+    Label,
+    check_lengths,
+    in_percent,
+    place_on_axis,
+)
 from poscount.results.target_shares import OTHER, TargetShares
 
 # "other" is the background of all targets.
@@ -23,16 +29,12 @@ class TargetSharesDisplay(ByGroupDisplay):
 
     The line at the upper end of a target is its interval, drawn from where the target begins.
 
-    Attributes
-    ----------
-    ax_, figure_
-        The axes drawn on, and their figure.
-
     Examples
     --------
     >>> import matplotlib
     >>> matplotlib.use("agg")
-    >>> from poscount import Interval, Prevalence, TargetShares
+    >>> from poscount import Interval, Prevalence
+    >>> from poscount.results.target_shares import TargetShares
     >>> def share(value):
     ...     return Prevalence(value, n_labeled=100, n_unlabeled=400, method="MultiRCQ",
     ...                       interval=Interval(value / 2, value, 0.95))
@@ -74,12 +76,14 @@ class TargetSharesDisplay(ByGroupDisplay):
         below = np.zeros(len(answers))
         for i, name in enumerate(answers[0]):
             shares = [answer[name] for answer in answers]
-            heights = 100 * np.array([float(p) for p in shares])
+            heights, _, bars = in_percent(shares)
             colour = _GREY if name == OTHER else COLOURS[i % len(COLOURS)]
             # Hatches tell more targets apart than there are colours.
             hatch = _HATCHES[i // len(COLOURS) % len(_HATCHES)]
             ax.bar(
-                *(places, heights, _WIDTH * apart),
+                places,
+                heights,
+                _WIDTH * apart,
                 bottom=below,
                 color=colour,
                 hatch=hatch,
@@ -87,25 +91,22 @@ class TargetSharesDisplay(ByGroupDisplay):
                 linewidth=0.6,
                 label=plain(name),
             )
-            ends = [(p.interval.low, p.interval.high) if p.interval else (p, p) for p in shares]
-            low, high = 100 * np.array(ends, dtype=float).T
             if name != OTHER:
                 # Beside each other, because those of neighbouring targets overlap.
                 n = len(answers[0])
                 at = places + _WIDTH * apart * ((i + 1) / n - 0.5)
-                bars = np.maximum(0, [heights - low, high - heights])
                 ax.errorbar(at, below + heights, bars, fmt="none", ecolor="black", elinewidth=0.9)
             below += heights
         ax.set_ylim(0, 104)
-        display._finish(
+        handles, names = ax.get_legend_handles_labels()
+        return display._finish(
             xlabel=plain(xlabel or ""),
             ylabel="share of the sample (%)",
             title=plain(title or ""),
             grid="y",
+            # In the order of the bars, from above, beside them.
+            handles=handles[::-1],
+            labels=names[::-1],
+            loc="upper left",
+            bbox_to_anchor=(1, 1),
         )
-        # In the order of the bars, from above, beside them.
-        handles, names = ax.get_legend_handles_labels()
-        ax.legend(
-            handles[::-1], names[::-1], frameon=False, loc="upper left", bbox_to_anchor=(1, 1)
-        )
-        return display

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from poscount.change import Trend, TrendPoint
+from poscount.change import Change, Trend, TrendPoint
 from poscount.plotting.display import BLUE, COLOURS, GREEN, ORANGE, PURPLE, Display, plain
-from poscount.plotting.prevalences import MANY, place_on_axis
+from poscount.plotting.prevalences import MANY, in_percent, place_on_axis
 
 GREY = COLOURS[-1]
 
@@ -16,17 +16,12 @@ GREY = COLOURS[-1]
 class TrendDisplay(Display):
     """A trend: a point with its interval for each group, and marks where it has changed.
 
-    Attributes
-    ----------
-    ax_, figure_
-        The axes drawn on, and their figure.
-
     Examples
     --------
     >>> import matplotlib
     >>> matplotlib.use("agg")
     >>> from poscount import PAT, trend
-    >>> from poscount.datasets import load_example
+    >>> from poscount.example import load_example
     >>> positives, trap, _ = load_example()
     >>> found = trend(PAT(random_state=0).fit(positives), trap, "night", smooth=True)
     >>> display = TrendDisplay.from_trend(found)
@@ -73,15 +68,13 @@ class TrendDisplay(Display):
 
     def _draw_answers(self, trend: Trend, places: np.ndarray) -> float:
         with_rows = [i for i, point in enumerate(trend.points) if point.prevalence is not None]
-        answers = [trend.points[i].prevalence for i in with_rows]
-        values = 100 * np.array([float(p) for p in answers if p is not None])
-        ends = [p.interval for p in answers if p is not None and p.interval is not None]
-        low, high = 100 * np.array([(each.low, each.high) for each in ends]).T
+        answers = [point.prevalence for point in trend.points if point.prevalence is not None]
+        values, high, bars = in_percent(answers)
         many = len(values) > MANY
         self.ax_.errorbar(
             places[with_rows],
             values,
-            np.maximum(0, [values - low, high - values]),
+            bars,
             fmt="o",
             color=BLUE,
             alpha=0.75,
@@ -102,22 +95,16 @@ class TrendDisplay(Display):
         return float(high.max())
 
     def _mark_changes(self, points: list[TrendPoint], places: np.ndarray) -> None:
-        for name, _marker, colour, label in (
-            ("from_previous", "^", ORANGE, "changed from the one before"),
-            ("from_baseline", "o", ORANGE, "changed from the baseline"),
-        ):
-            changes = [getattr(point, name) for point in points]
-            marked = [i for i, change in enumerate(changes) if change and change.changed]
-            if not marked:
-                continue
+        label: str | None = "changed from the one before"
+        for i in _changed([point.from_previous for point in points]):
+            middle = (places[i - 1] + places[i]) / 2
+            self.ax_.axvline(middle, color=ORANGE, alpha=0.8, ls="--", label=label)
+            label = None  # once in the legend
+        marked = _changed([point.from_baseline for point in points])
+        if marked:
             values = [100 * float(points[i].prevalence or 0.0) for i in marked]
-            if name == "from_baseline":
-                style = {"s": 90, "facecolors": "none", "linewidths": 1.3}
-                self.ax_.scatter(places[marked], values, edgecolors=colour, label=label, **style)
-                continue
-            for i in marked:
-                self.ax_.axvline((places[i - 1] + places[i]) / 2, color=colour, alpha=0.8, ls="--")
-            self.ax_.plot([], [], color=colour, ls="--", label=label)
+            style = {"s": 90, "facecolors": "none", "edgecolors": ORANGE, "linewidths": 1.3}
+            self.ax_.scatter(places[marked], values, label="changed from the baseline", **style)
 
     def _shade(self, trend: Trend, places: np.ndarray) -> None:
         inside = [i for i, point in enumerate(trend.points) if point.in_baseline]
@@ -128,3 +115,7 @@ class TrendDisplay(Display):
         if empty:
             height = np.zeros(len(empty))
             self.ax_.plot(places[empty], height, "x", color=GREY, label="no rows")
+
+
+def _changed(changes: list[Change | None]) -> list[int]:
+    return [i for i, change in enumerate(changes) if change and change.changed]

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from poscount.results import notebook
-from poscount.results.displays import display
 from poscount.results.prevalence import Prevalence
 from poscount.results.tables import html_table, text_table
 from poscount.results.target_shares import TargetShares
@@ -65,9 +64,10 @@ class GroupAnswers(dict[tuple, Answer]):
         PrevalenceDisplay or TargetSharesDisplay
             With the axes, `ax_`, and their figure, `figure_`.
         """
+        from poscount.plotting import PrevalenceDisplay, TargetSharesDisplay
+
         several = any(isinstance(answer, TargetShares) for answer in self.values())
-        found = display("TargetSharesDisplay" if several else "PrevalenceDisplay")
-        return found.from_groups(self, ax=ax)
+        return (TargetSharesDisplay if several else PrevalenceDisplay).from_groups(self, ax=ax)
 
     def __repr__(self) -> str:
         return text_table(*self._lines()) if self else "GroupAnswers()"

@@ -78,9 +78,9 @@ def bar(share: Share, *, width: int = 420, scale: bool = True) -> str:
     """
     height = 34 if scale else 16
     at = [6 + (width - 12) * end for end in share]
-    told = f"{percent(share.value)} %, interval {percent(share.low)} to {percent(share.high)} %"
+    label = f"{percent(share.value)} %, interval {percent(share.low)} to {percent(share.high)} %"
     parts = [
-        f'<svg role="img" aria-label="{told}" viewBox="0 0 {width} {height}" width="{width}" '
+        f'<svg role="img" aria-label="{label}" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" style="max-width:100%;vertical-align:middle">',
         f'<rect x="6" y="3" width="{width - 12}" height="10" fill="currentColor" '
         'fill-opacity=".14"/>',

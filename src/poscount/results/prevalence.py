@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from poscount.results import notebook
-from poscount.results.displays import display
 from poscount.results.verdict import AnswerWarning, Verdict, verdict
-
-if TYPE_CHECKING:
-    pass
-
-T = TypeVar("T")
 
 
 def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: float) -> float:
@@ -229,10 +223,6 @@ class Prevalence(float):
         """Share of positives in labelled and unlabeled rows together."""
         return joint_prior(float(self), self.n_labeled, self.total_weight)
 
-    def with_warning(self, caution: AnswerWarning) -> Prevalence:
-        """The same prevalence with one more warning, at the end."""
-        return self.replace(warnings=(*self.warnings, caution))
-
     def replace(self, **changes: Any) -> Prevalence:
         """The same prevalence with other attributes.
 
@@ -277,7 +267,7 @@ class Prevalence(float):
             "joint_prior": self.joint_prior,
             "method": self.method,
             "verdict": asdict(self.verdict),
-            "warnings": [asdict(caution) for caution in self.warnings],
+            "warnings": [asdict(warning) for warning in self.warnings],
         }
 
     def summary(self) -> str:
@@ -292,7 +282,7 @@ class Prevalence(float):
         if the labelled positives are like those in the sample. PAT.
         """
         interval = f" ({_interval_in_words(self.interval)})" if self.interval else ""
-        codes = ", ".join(caution.code for caution in self.warnings)
+        codes = ", ".join(warning.code for warning in self.warnings)
         return (
             f"{notebook.percent(self)} % of {self.n_unlabeled:,} rows are positive{interval}. "
             f"{self.verdict} {f'Warnings: {codes}. ' if codes else ''}{self.method}."
@@ -320,7 +310,9 @@ class Prevalence(float):
         >>> p.plot().ax_.get_xlabel()
         'share of positives (%)'
         """
-        return display("PrevalenceDisplay").from_prevalence(self, ax=ax)
+        from poscount.plotting import PrevalenceDisplay
+
+        return PrevalenceDisplay.from_prevalence(self, ax=ax)
 
     def __str__(self) -> str:
         return float.__repr__(self)
@@ -346,7 +338,7 @@ class Prevalence(float):
             parts.append(f"{self.interval.level * 100:g}% interval [{low:.3f}, {high:.3f}]")
         parts += [f"n={self.n_unlabeled}", self.method]
         if self.warnings:
-            parts.append("warnings: " + " ".join(caution.code for caution in self.warnings))
+            parts.append("warnings: " + " ".join(warning.code for warning in self.warnings))
         return f"Prevalence({', '.join(parts)})"
 
 
@@ -377,5 +369,5 @@ def as_columns(prevalences: Sequence[Prevalence]) -> dict[str, list[Any]]:
         "count": [p.count for p in prevalences],
         "n": [p.n_unlabeled for p in prevalences],
         "verdict": [p.verdict.grade for p in prevalences],
-        "warnings": [" ".join(caution.code for caution in p.warnings) for p in prevalences],
+        "warnings": [" ".join(warning.code for warning in p.warnings) for p in prevalences],
     }

@@ -23,14 +23,14 @@ class SharedWarning(NamedTuple, Generic[T]):
 
     Attributes
     ----------
-    caution : AnswerWarning
+    warning : AnswerWarning
     worst : object
         What stands for the answer with the worst case.
     of : list
         What stands for each answer with this warning.
     """
 
-    caution: AnswerWarning
+    warning: AnswerWarning
     worst: T
     of: list[T]
 
@@ -45,8 +45,8 @@ def shared_warnings(answers: Iterable[tuple[T, Prevalence]]) -> list[SharedWarni
     """
     found: dict[str, list[tuple[AnswerWarning, T]]] = {}
     for what, p in answers:
-        for caution in p.warnings:
-            found.setdefault(caution.code, []).append((caution, what))
+        for warning in p.warnings:
+            found.setdefault(warning.code, []).append((warning, what))
     return [
         SharedWarning(
             *max(cases, key=lambda case: abs(case[0].value or 0.0)), [what for _, what in cases]
@@ -65,8 +65,8 @@ def named_warnings(answers: Iterable[tuple[str, Prevalence]]) -> Iterator[tuple[
     >>> list(named_warnings([("monday", p), ("friday", p)]))
     [('few-rows, monday, friday (worst: monday):', 'Only 9 rows.')]
     """
-    for caution, worst, of in shared_warnings(answers):
-        yield f"{caution.code}, {in_words(worst, of)}:", caution.sentence
+    for warning, worst, of in shared_warnings(answers):
+        yield f"{warning.code}, {in_words(worst, of)}:", warning.sentence
 
 
 def in_words(worst: object, of: Sequence[object]) -> str:
@@ -91,7 +91,7 @@ def text_table(heads: Sequence[str], answers: Sequence[tuple[Sequence[str], Prev
     lines = [[*heads, *numbers, "verdict", "warnings"]]
     for texts, p in shown:
         ends = f"[{p.interval.low:.3f}, {p.interval.high:.3f}]" if p.interval else ""
-        codes = " ".join(caution.code for caution in p.warnings)
+        codes = " ".join(warning.code for warning in p.warnings)
         cells = [f"{p:.3f}", ends, f"{p.count:.0f}", str(p.n_unlabeled), p.verdict.grade, codes]
         lines.append([*(in_a_sentence(text, _MOST_IN_CELL) for text in texts), *cells])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -121,10 +121,6 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: range) -> str:
 def _interval_head(answers: Sequence[tuple[Sequence[str], Prevalence]]) -> str:
     levels = [p.interval.level for _, p in answers if p.interval]
     return f"{100 * levels[0]:g} % interval" if levels else "interval"
-
-
-def _share(p: Prevalence) -> notebook.Share:
-    return notebook.Share(float(p), *(p.interval or (float(p), float(p))))
 
 
 def _html_cells(p: Prevalence) -> list[notebook.Cell]:

@@ -9,10 +9,8 @@ import narwhals as nw
 import numpy as np
 
 from poscount.results import notebook
-from poscount.results.displays import display
 from poscount.results.prevalence import Prevalence, as_columns
 from poscount.results.tables import html_table
-from poscount.results.verdict import AnswerWarning
 
 # The share of rows that belong to no target has this name.
 OTHER = "other"
@@ -76,10 +74,6 @@ class TargetShares(Mapping[str, Prevalence]):
         """Name of the quantifier."""
         return self.other.method
 
-    def with_warning(self, caution: AnswerWarning) -> TargetShares:
-        """The same shares, each with one more warning."""
-        return TargetShares({name: p.with_warning(caution) for name, p in self.items()})
-
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Everything but the details of each share, in types that JSON knows."""
         return {name: p.to_dict() for name, p in self.items()}
@@ -113,10 +107,10 @@ class TargetShares(Mapping[str, Prevalence]):
         TargetSharesDisplay
             With the axes, `ax_`, and their figure, `figure_`.
         """
-        found = display("TargetSharesDisplay")
-        return found.from_predictions(
-            [self], ["sample"], title=f"{found.title}, {self.method}", ax=ax
-        )
+        from poscount.plotting import TargetSharesDisplay
+
+        title = f"{TargetSharesDisplay.title}, {self.method}"
+        return TargetSharesDisplay.from_predictions([self], ["sample"], title=title, ax=ax)
 
     def _repr_html_(self) -> str:
         rows = f"{self.method}: shares of {self.n_unlabeled:,} rows; they add up to 100 %."
@@ -134,7 +128,7 @@ class TargetShares(Mapping[str, Prevalence]):
                 level = f"{100 * p.interval.level:g}%"
                 line += f"  {level} interval [{p.interval.low:.3f}, {p.interval.high:.3f}]"
             if p.warnings:
-                line += "  warnings: " + " ".join(caution.code for caution in p.warnings)
+                line += "  warnings: " + " ".join(warning.code for warning in p.warnings)
             lines.append(line)
         return "\n".join(lines)
 

@@ -61,17 +61,8 @@ def write(
     write_whole(path, content)
 
 
-def read(
-    path: str | os.PathLike[str], kind: str, *other_kinds: str
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a file of the given kind, or of one of the others, or raise `FileError`.
-
-    Returns
-    -------
-    meta : dict
-        With the kind that it is.
-    arrays : dict of ndarray
-    """
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read the description and the arrays of a file of the given kind, or raise `FileError`."""
 
     def refused(reason: str) -> FileError:
         return FileError(reason, file=str(path))
@@ -86,9 +77,10 @@ def read(
         meta, arrays = _unpack(content)
     except Exception as error:  # a malicious file may cause any
         raise refused(f"this is not a poscount {kind} file: {error}.") from error
-    if meta.get("kind") not in (kind, *other_kinds):
-        raise refused(f"this is a {meta.get('kind')} file, not a {kind} file.")
-    if meta.get("version") != VERSION:
+    found, version = meta.pop("kind", None), meta.pop("version", None)
+    if found != kind:
+        raise refused(f"this is a {found} file, not a {kind} file.")
+    if version != VERSION:
         raise refused(
             f"another version of poscount wrote this file, and this one reads version {VERSION} of "
             "the format."

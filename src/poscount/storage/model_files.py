@@ -51,7 +51,7 @@ def load(
     """
     meta, arrays = container.read(path, "model")
     try:
-        if meta.keys() != {"kind", "version", "model"}:
+        if meta.keys() != {"model"}:
             raise ValueError("its description does not belong to a model.")
         reader = _Reader(arrays, find_class, trusted)
         model = reader.decode(meta["model"])

@@ -268,6 +268,22 @@ class MayLack:
 
 
 @dataclass(frozen=True)
+class Record:
+    """A dictionary with certain names."""
+
+    fields: Mapping[str, Field]
+
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check the names, and every value."""
+        if type(value) is not dict:
+            raise ValueError("is not a record")
+        try:
+            check_fields("it", self.fields, value)
+        except ValueError as error:
+            raise ValueError(f"is wrong: {error}") from None
+
+
+@dataclass(frozen=True)
 class Scorer:
     """A fitted scorer, of poscount or of another library, that gives rows scores."""
 
@@ -319,30 +335,41 @@ def check_estimator(estimator: Any) -> None:
     ValueError: edge_ of Threshold holds 2, and must be at most 1.
     """
     kind = type(estimator)
-    fields, sizes = fields_of(kind), Sizes()
-    state = vars(estimator)
-    _refuse_unknown(estimator, fields)
-    for name, field in fields.items():
-        if name not in state:
-            if isinstance(field, MayLack):
-                continue
-            raise ValueError(f"{name} of {kind.__name__} is missing.")
-        try:
-            field.check(state[name], sizes)
-        except ValueError as error:
-            raise ValueError(f"{name} of {kind.__name__} {error}.") from None
+    fields = fields_of(kind)
+    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    # Attributes with a leading underscore are rebuilt on load.
+    learned = {
+        name: value
+        for name, value in vars(estimator).items()
+        if name not in parameters and not name.startswith("_")
+    }
+    check_fields(kind.__name__, fields, learned)
     if hasattr(estimator, "check_learned"):
         estimator.check_learned()
 
 
-def _refuse_unknown(estimator: Any, fields: Mapping[str, Field]) -> None:
-    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-    for name in vars(estimator):
-        # Attributes with a leading underscore are rebuilt on load.
-        if name not in fields and name not in parameters and not name.startswith("_"):
-            raise ValueError(
-                f"{name!r} is not an attribute that {type(estimator).__name__} declares."
-            )
+def check_fields(owner: str, fields: Mapping[str, Field], values: Mapping[str, Any]) -> None:
+    """Raise ValueError unless these are the values that are declared, and as they are declared.
+
+    Examples
+    --------
+    >>> check_fields("Circle", {"radius": Number(0)}, {"radius": -1})
+    Traceback (most recent call last):
+    ValueError: radius of Circle holds -1, and must be at least 0.
+    """
+    for name in values:
+        if name not in fields:
+            raise ValueError(f"{name!r} does not belong to {owner}.")
+    sizes = Sizes()
+    for name, field in fields.items():
+        if name not in values:
+            if isinstance(field, MayLack):
+                continue
+            raise ValueError(f"{name} of {owner} is missing.")
+        try:
+            field.check(values[name], sizes)
+        except ValueError as error:
+            raise ValueError(f"{name} of {owner} {error}.") from None
 
 
 def require(condition: Any, sentence: str) -> None:

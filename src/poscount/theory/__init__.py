@@ -4,12 +4,10 @@ The formulas are those of the paper; `plan` adds what the paper leaves out, the 
 from having learned the positives from a sample of them. No data are read here.
 """
 
-from poscount.theory.classifier_error import (
+from poscount.theory.formulas import (
     adjusted_count,
     classify_and_count,
     classify_and_count_error,
-)
-from poscount.theory.pat_error import (
     pat_error_mean,
     pat_error_variance,
     pat_estimate_variance,

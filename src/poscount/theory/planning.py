@@ -10,8 +10,12 @@ from dataclasses import dataclass
 
 from poscount.calibration.files import shipped
 from poscount.methods.intervals import half_width, pat_variance
-from poscount.theory.arguments import checked_counts, checked_shares
-from poscount.theory.pat_error import MEAN_ABSOLUTE_NORMAL, expected_error
+from poscount.theory.formulas import (
+    MEAN_ABSOLUTE_NORMAL,
+    checked_counts,
+    checked_shares,
+    expected_error,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +75,6 @@ def plan(
     n_labeled, n_unlabeled : int, optional
         Give one of them if it is already fixed; then only the other is searched for.
 
-    Returns
-    -------
-    Plan
-
     Raises
     ------
     ValueError
@@ -86,11 +86,6 @@ def plan(
     and is mostly a little cautious: on simulated scores PAT's error is about 5 % smaller, except
     that with only a handful of positives in the sample it is up to 3 % larger. The formula assumes
     that no negative scores like a positive; no number of rows makes up for negatives that do.
-
-    References
-    ----------
-    .. [1] D. dos Reis, M. de Souto, E. de Sousa and G. Batista, "Quantifying With Only Positive
-       Training Data", arXiv:2004.10356.
 
     Examples
     --------

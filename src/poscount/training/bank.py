@@ -27,9 +27,9 @@ from poscount.methods.regions.subclass_rcq import SubclassRCQ
 from poscount.methods.regions.target_features import OTHER_FEATURES, TARGET_FEATURES
 from poscount.seeds import stream
 from poscount.storage import container
-from poscount.training.drifting_kinds import draw_kinds
-from poscount.training.several_groups import draw_groups, draw_groups_samples
+from poscount.training.drift_tasks import draw_drift_task
 from poscount.training.sources import Source
+from poscount.training.target_tasks import draw_target_samples, draw_target_task
 from poscount.training.tasks import (
     Limits,
     Sample,
@@ -112,7 +112,7 @@ def draw_task(
     if isinstance(source, str):
         task = FAMILIES[source](rng, limits)
     else:
-        task = (draw_kinds if limits.drift else draw_real)(source, rng, limits)
+        task = (draw_drift_task if limits.drift else draw_real)(source, rng, limits)
     return task, list(draw_samples(task, rng, limits))
 
 
@@ -198,7 +198,7 @@ def _make_part(
     return path
 
 
-class _Said(NamedTuple):
+class Labelled(NamedTuple):
     """Lines about the samples of a task, and the truth of each."""
 
     lines: np.ndarray
@@ -206,7 +206,7 @@ class _Said(NamedTuple):
 
 
 def _as_arrays(
-    numbers: range, said: Sequence[_Said], columns: Sequence[str]
+    numbers: range, said: Sequence[Labelled], columns: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """Arrays of a part of a bank, from what was said about each of its tasks."""
     return {
@@ -218,10 +218,10 @@ def _as_arrays(
 
 def _lines_of_task(
     method: str, source: Source | str, limits: Limits, seed: int, number: int
-) -> _Said:
+) -> Labelled:
     task, samples = draw_task(source, limits, seed, number)
     said = _lines(method, task, samples, seed)
-    return _Said(said, [sample.prevalence for sample in samples[: len(said)]])
+    return Labelled(said, [sample.prevalence for sample in samples[: len(said)]])
 
 
 def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndarray:
@@ -250,24 +250,24 @@ def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndar
 
 def _lines_of_groups(
     source: Source | str, limits: Limits, seed: int, number: int
-) -> tuple[_Said, _Said]:
+) -> tuple[Labelled, Labelled]:
     """What is said about the groups of a task with several of them, and about "other"."""
     name = source if isinstance(source, str) else source.name
     rng = stream(seed, f"{name} {number} groups")
-    task = draw_groups(source, rng, limits)
-    samples = draw_groups_samples(task, rng, limits)
+    task = draw_target_task(source, rng, limits)
+    samples = draw_target_samples(task, rng, limits)
     # In the order of the model, which is that of the names.
     labeled = {f"group {k:02d}": rows for k, rows in enumerate(task.labeled)}
     try:
         model = MultiRCQ(calibration="null", random_state=seed).fit(labeled)
     except ValueError:  # such as: rows of a group are too much alike
         empty = (np.empty((0, len(columns))) for columns in (TARGET_FEATURES, OTHER_FEATURES))
-        return _Said(next(empty), []), _Said(next(empty), [])
+        return Labelled(next(empty), []), Labelled(next(empty), [])
     found = model._features(*(model.count(sample.rows) for sample in samples))
     shares = np.array([sample.shares for sample in samples])
     return (
-        _Said(np.concatenate(found.groups), shares.T.ravel().tolist()),
-        _Said(found.other, (1 - shares.sum(axis=1)).tolist()),
+        Labelled(np.concatenate(found.groups), shares.T.ravel().tolist()),
+        Labelled(found.other, (1 - shares.sum(axis=1)).tolist()),
     )
 
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.optimize import nnls
+from scipy.optimize import minimize, nnls
 
+from poscount.calibration.blend import ONE_KIND, SUM, blend
 from poscount.calibration.calibration import (
     QUANTILES,
     Calibration,
@@ -23,7 +24,6 @@ from poscount.calibration.calibration import (
 from poscount.calibration.trees import DEPTH, N_LEAVES, N_SPLITS, UNIT, Trees
 from poscount.seeds import stream
 from poscount.training.bank import FAMILIES, Bank
-from poscount.training.blending import blends, fit_blend, with_blend
 
 # Of the samples that intervals may miss.
 SHARE_BELOW = 0.25
@@ -42,6 +42,27 @@ FEWEST_WIDTHS = 20
 # more rows only take noise away.
 LIMITED_BELOW = ("log_positives", "log_rows")
 LIMITED_ABOVE = ("log_features", "gap", "log_groups")
+# What the weight of a blend is learned from: few columns, each without outliers.
+BLEND_INPUTS = (
+    "log_heterogeneity",
+    "log_sum_over_one_kind",
+    "excess_difference",
+    "log_distance_of_grown",
+    "log_core_difference",
+    "log_largest_difference",
+    "log_core_difference_of_grown",
+    "log_separation",
+    "log_grown_kinds",
+    "null_ratio_of_kinds",
+    "log_kinds",
+    "told",
+    "log_positives",
+    "log_rows",
+    "log_features",
+)
+BLEND_PENALTY = 1e-4
+# Errors in prevalence below its root count by their squares, so that the loss is smooth.
+BLEND_SMOOTH = 1e-4
 
 
 def learn(bank: Bank, made_by: dict[str, Any], n_jobs: int | None = None) -> Calibration:
@@ -68,15 +89,15 @@ def learn(bank: Bank, made_by: dict[str, Any], n_jobs: int | None = None) -> Cal
 
 
 def assemble(
-    bank: Bank, trees: Trees, factors: Factors, blend: np.ndarray = NO_BLEND
+    bank: Bank, trees: Trees, factors: Factors, coefficients: np.ndarray = NO_BLEND
 ) -> Calibration:
     """A calibration of its parts."""
     calibration = Calibration()
     calibration.method_, calibration.columns_ = bank.method, list(bank.columns)
     for name, array in trees._asdict().items():
         setattr(calibration, f"{name}_", array)
-    if blend.size:
-        calibration.blend_ = blend
+    if coefficients.size:
+        calibration.blend_ = coefficients
     calibration.levels_ = LEVELS
     calibration.below_, calibration.above_, calibration.error_ = factors
     names = np.array(bank.columns)
@@ -137,13 +158,45 @@ def _contents(bank: Bank) -> dict[str, Any]:
 
 def fit_trees_and_blend(bank: Bank) -> tuple[Trees, np.ndarray]:
     """Trees that predict the quantiles of the truth, and the blend that they start from, if any."""
-    coefficients = fit_blend(bank) if blends(bank) else NO_BLEND
+    coefficients = fit_blend(bank) if SUM in bank.columns else NO_BLEND
     return fit_trees(blended(bank, coefficients)), coefficients
 
 
+def fit_blend(bank: Bank) -> np.ndarray:
+    """Coefficients of `poscount.calibration.blend` with the smallest mean absolute error.
+
+    Sources count by the root of the number of their samples.
+    """
+    used = [bank.columns.index(name) for name in BLEND_INPUTS]
+    one_kind, total = (bank.lines[:, bank.columns.index(name)] for name in (ONE_KIND, SUM))
+    inputs = np.nan_to_num(bank.lines[:, used])
+    location, scale = inputs.mean(axis=0), np.maximum(inputs.std(axis=0), 1e-9)
+    design = np.column_stack([np.ones(len(inputs)), (inputs - location) / scale])
+    step, wanted = total - one_kind, bank.truth - one_kind
+    _, source, sizes = np.unique(bank.source, return_inverse=True, return_counts=True)
+    weights = 1 / np.sqrt(sizes[source])
+    weights /= weights.sum()
+
+    def loss(coefficients: np.ndarray) -> tuple[float, np.ndarray]:
+        share = 1 / (1 + np.exp(-(design @ coefficients).clip(-30, 30)))
+        error = share * step - wanted
+        size = np.sqrt(error**2 + BLEND_SMOOTH)
+        slopes = coefficients * np.r_[0, np.full(len(used), BLEND_PENALTY)]
+        gradient = design.T @ (weights * error / size * step * share * (1 - share))
+        return float(weights @ size + slopes @ coefficients), gradient + 2 * slopes
+
+    found = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B").x
+    coefficients = np.zeros(1 + len(bank.columns))
+    coefficients[0] = found[0] - (found[1:] * location / scale).sum()
+    coefficients[1 + np.array(used)] = found[1:] / scale
+    return coefficients
+
+
 def blended(bank: Bank, coefficients: np.ndarray) -> Bank:
-    """A bank as trees see it."""
-    return with_blend(bank, coefficients) if coefficients.size else bank
+    """A bank as trees see it: with the blend, if any, as the uncalibrated prevalence."""
+    if not coefficients.size:
+        return bank
+    return replace(bank, lines=blend(bank.lines, bank.columns, coefficients))
 
 
 def fit_trees(bank: Bank) -> Trees:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poscount.training.corrupt import Change, corrupt
 from poscount.training.sources import FEWEST_NEGATIVES, FEWEST_POSITIVES, Source
-from poscount.training.spoiling import Change, spoil
 
-FEWEST_LABELED, FEWEST_ROWS = 20, 30
+FEWEST_LABELED, USUAL_LABELED, FEWEST_ROWS = 20, 100, 30
 # Of tasks with all columns, with one to three, with all other classes as negatives, and with a
 # single class as positives.
 ALL_COLUMNS, FEW_COLUMNS, ALL_OTHERS, SINGLE = 0.7, 0.06, 0.6, 0.5
@@ -106,9 +106,11 @@ def log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
     return round(math.exp(rng.uniform(math.log(low), math.log(high))))
 
 
-def _draw_labeled(rng: np.random.Generator, most: int) -> int:
-    """Number of positives; one in four tasks has few."""
-    return log_uniform(rng, FEWEST_LABELED if rng.random() < 0.25 else 100, most)
+def draw_n_labeled(
+    rng: np.random.Generator, most: int, few: int = FEWEST_LABELED, usual: int = USUAL_LABELED
+) -> int:
+    """Number of positives: at least `usual`, or in one of four tasks at least `few`."""
+    return log_uniform(rng, few if rng.random() < 0.25 else usual, most)
 
 
 def draw_real(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
@@ -118,19 +120,19 @@ def draw_real(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
     features = source.features[:, columns]
     rows = rng.permutation(np.flatnonzero(positive))
     most = min(limits.n_labeled, math.floor(0.6 * len(rows)))
-    n_labeled = _draw_labeled(rng, most)
+    n_labeled = draw_n_labeled(rng, most)
     labeled, rest = features[rows[:n_labeled]], features[rows[n_labeled:]]
     others_rows = features[negative]
     words = tuple(np.flatnonzero(np.isin(columns, source.words)).tolist())
     task = Task(
         labeled, some_of(rest), some_of(others_rows), len(rest), len(others_rows), words=words
     )
-    return spoilt(task, rng) if source.as_table else task
+    return corrupted(task, rng) if source.as_table else task
 
 
-def spoilt(task: Task, rng: np.random.Generator) -> Task:
+def corrupted(task: Task, rng: np.random.Generator) -> Task:
     """The same task after some numbers have become words, and some values have gone."""
-    ours, theirs, words = spoil(task.labeled, rng)
+    ours, theirs, words = corrupt(task.labeled, rng)
 
     def after(draw: Draw, change: Change) -> Draw:
         return lambda n, rng: change(draw(n, rng), rng)
@@ -345,5 +347,5 @@ def clusters(
 
 def endless(positives: Draw, negatives: Draw, rng: np.random.Generator, limits: Limits) -> Task:
     """A task from two distributions."""
-    labeled = positives(_draw_labeled(rng, limits.n_labeled), rng)
+    labeled = positives(draw_n_labeled(rng, limits.n_labeled), rng)
     return Task(labeled, positives, negatives, limits.n_rows, limits.n_rows)

@@ -17,7 +17,7 @@ from poscount.app.estimates import ScorePicture
 from poscount.app.fitting import describe_columns, is_reusable
 from poscount.app.results import Result, warnings_of
 from poscount.results.verdict import MEANINGS
-from poscount.web import reproduction_code, schemas
+from poscount.web import reproduction_code
 from poscount.web.tasks import EstimateTask
 
 _MEANING = (
@@ -60,18 +60,17 @@ _CITATION = (
 )
 
 
-def answer_of(
+def build_answer(
     task: EstimateTask,
     model: Any,
     results: Sequence[Result],
     *,
     truth: Sequence[float] | None,
     scores: ScorePicture | None,
-    files: Sequence[schemas.UsedFile],
     drawn: bool,
     no_model: str | None,
-) -> schemas.Answer:
-    """Put an answer together.
+) -> dict[str, Any]:
+    """Put an answer together, in types that JSON has.
 
     Parameters
     ----------
@@ -84,61 +83,66 @@ def answer_of(
         The true shares, where they are known.
     scores : ScorePicture, optional
         The scores behind the answer, if there is one answer.
-    files : sequence of UsedFile
-        What it is made of.
     drawn : bool
         Whether there is a picture.
     no_model : str, optional
         Why there is no model file.
+
+    Returns
+    -------
+    dict
+        `series` says whether the groups follow each other in time. `targets` are the names of
+        several targets, "other" last: there is then a result for each target of every group.
     """
     features = list(model.feature_names_in_)
-    named = None if tuple(features) == task.default_features else features
+    named = None if tuple(features) == task.positives.default_features else features
     first = results[0].prevalence
     targets = _targets(results)
     headline = _headline_of_targets(results, targets) if targets else _headline(results)
     by_experience = first.details.get("likely_error") is not None
-    return schemas.Answer(
-        headline=headline,
-        verdict=_verdict(results),
-        label_title=", ".join(results[0].group) or "sample",
-        results=[_entry(result, truth[i] if truth else None) for i, result in enumerate(results)],
-        series=len(results) > 1 and all(_DATE.match(_label(result)) for result in results),
-        targets=targets,
-        scores=None if scores is None else _scores(scores),
-        truth=truth is not None,
-        warnings=_warnings(results),
-        meaning=[_MEANING, _BY_EXPERIENCE if by_experience else _BY_CHANCE],
-        doubts=[
-            *(_CHANGED, _LOOKALIKES),
-            _CHANGED_IS_NOT_COVERED if by_experience else _CHANCE_ONLY,
-            _CHECK,
+    not_covered = _CHANGED_IS_NOT_COVERED if by_experience else _CHANCE_ONLY
+    return {
+        "headline": headline,
+        "label_title": ", ".join(results[0].group) or "sample",
+        "verdict": _verdict(results),
+        "results": [
+            _entry(result, truth[i] if truth else None) for i, result in enumerate(results)
         ],
-        made=(
+        "series": len(results) > 1 and all(_DATE.match(_label(result)) for result in results),
+        "targets": targets,
+        "scores": None if scores is None else _scores(scores),
+        "truth": truth is not None,
+        "warnings": _warnings(results),
+        "meaning": [_MEANING, _BY_EXPERIENCE if by_experience else _BY_CHANCE],
+        "doubts": [_CHANGED, _LOOKALIKES, not_covered, _CHECK],
+        "made": (
             f"{first.method}, fitted on {first.n_labeled:,} positives with the columns "
             f"{', '.join(features)}; seed {model.seed_}."
         ),
-        methods_paragraph=_methods_paragraph(results, len(features), model.seed_),
-        files=list(files),
-        date=date.today().isoformat(),
-        method=task.method,
-        features=features,
-        columns=[schemas.UsedColumn(**column._asdict()) for column in describe_columns(model)],
-        seed=model.seed_,
-        picture=f"Chart of the numbers in the table. {headline}" if drawn else None,
-        command=reproduction_code.command(task, named, is_reusable(model)),
-        python=reproduction_code.python(task, named, first.method),
-        no_model=no_model,
-    )
+        "methods_paragraph": _methods_paragraph(results, len(features), model.seed_),
+        "files": [
+            {"name": file.name, "role": file.role, "sha256": file.sha256} for file in task.files
+        ],
+        "date": date.today().isoformat(),
+        "method": task.method,
+        "features": features,
+        "columns": [column._asdict() for column in describe_columns(model)],
+        "seed": model.seed_,
+        "picture": f"Chart of the numbers in the table. {headline}" if drawn else None,
+        "command": reproduction_code.command(task, named, is_reusable(model)),
+        "python": reproduction_code.python(task, named, first.method),
+        "no_model": no_model,
+    }
 
 
-def _entry(result: Result, truth: float | None) -> schemas.ResultEntry:
-    return schemas.ResultEntry(
-        label=_label(result),
-        group={name: _plain(value) for name, value in result.group.items()},
-        sentence=_sentence(result),
-        truth=truth,
+def _entry(result: Result, truth: float | None) -> dict[str, Any]:
+    return {
+        "label": _label(result),
+        "group": {name: _plain(value) for name, value in result.group.items()},
+        "sentence": _sentence(result),
+        "truth": truth,
         **result.prevalence.to_dict(),
-    )
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -150,9 +154,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def interval_text(interval: Any) -> str:
+def interval_text(low: float, high: float) -> str:
     """Write an interval in percent."""
-    return f"{percent(interval.low)} to {percent(interval.high)}"
+    return f"{percent(low)} to {percent(high)}"
 
 
 def _label(result: Result) -> str:
@@ -197,18 +201,20 @@ def _sentence(result: Result) -> str:
             f"{answer} This method gives no interval by default; set Replicates to see how "
             "uncertain the number is."
         )
-    return f"{answer} The {100 * p.interval.level:g} % interval is {interval_text(p.interval)}."
+    low, high, level = p.interval.low, p.interval.high, p.interval.level
+    return f"{answer} The {100 * level:g} % interval is {interval_text(low, high)}."
 
 
-def _warnings(results: Sequence[Result]) -> list[schemas.WarningInfo]:
+def _warnings(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Each warning in the words of its worst case, and the labels of the samples that have it."""
     return [
-        schemas.WarningInfo(
-            code=caution.code,
-            severity=caution.severity,
-            sentence=caution.sentence[:1].upper() + caution.sentence[1:],
-            where=[_label(result) for result in warned],
-            worst=_label(worst),
-        )
+        {
+            "code": caution.code,
+            "severity": caution.severity,
+            "sentence": caution.sentence[:1].upper() + caution.sentence[1:],
+            "where": [_label(result) for result in warned],
+            "worst": _label(worst),
+        }
         for caution, worst, warned in warnings_of(results)
     ]
 
@@ -229,19 +235,19 @@ def _verdict(results: Sequence[Result]) -> str:
     return f"Verdict: {'; '.join(told)}."
 
 
-def _scores(picture: ScorePicture) -> schemas.ScoreHistogram:
+def _scores(picture: ScorePicture) -> dict[str, Any]:
     sentence = (
         "Where the line rises above the bars, the estimate is too high, or the positives have "
         "changed."
     )
     if picture.left:
         sentence += f" {picture.left:,} of {picture.rows:,} rows are further to the left."
-    return schemas.ScoreHistogram(
-        edges=picture.edges,
-        sample=picture.sample,
-        positives=picture.positives,
-        sentence=sentence,
-    )
+    return {
+        "edges": picture.edges,
+        "sample": picture.sample,
+        "positives": picture.positives,
+        "sentence": sentence,
+    }
 
 
 def _methods_paragraph(results: Sequence[Result], n_features: int, seed: int) -> str:

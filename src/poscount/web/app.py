@@ -5,66 +5,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import secrets
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from poscount import __version__, registry
 from poscount.web import schemas
-from poscount.web.clients import Clients, client_of_request
-from poscount.web.dependencies import AService, ASession
-from poscount.web.described import estimate_info, problem_told, session_info
-from poscount.web.file_settings import CHOICES, TEXTS
-from poscount.web.follow_ups import add_follow_ups
 from poscount.web.guard import Guard, Hosts
-from poscount.web.intake import Intake
 from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError
+from poscount.web.responses import job_info, refusal_response, session_info
 from poscount.web.server_directory import ServerDirectory
 from poscount.web.service import Service
+from poscount.web.sessions import Estimate, Session
 
 _STATIC = Path(__file__).with_name("static")
-_STATUSES = (400, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431, 503, 507)
-_REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": schemas.Refusal} for status in _STATUSES
-}
-_UPLOAD_FORM = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["role", "file"],
-                    "properties": {
-                        "file": {
-                            "type": "string",
-                            "format": "binary",
-                            "description": "CSV, JSON lines, Excel or Parquet, by its name.",
-                        },
-                        **{
-                            name: {"type": "string", "enum": list(values)}
-                            for name, values in CHOICES.items()
-                        },
-                        **{
-                            name: {"type": "string", "description": text}
-                            for name, text in TEXTS.items()
-                        },
-                    },
-                }
-            }
-        },
-    }
-}
-# The name of a field that nobody knows may be as long as the request.
+_STATUSES = (400, 403, 404, 405, 409, 413, 414, 415, 422, 431, 503, 507)
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# The name of a field that nobody knows may be as long as the request.
 _LONGEST_FIELD = 60
 _MEDIA_TYPES = {
     ".csv": "text/csv; charset=utf-8",
@@ -77,12 +42,17 @@ _MEDIA_TYPES = {
 
 
 def make_app(
-    limits: Limits | None = None, hosts: Hosts | None = None, home: ServerDirectory | None = None
+    token: str | None = None,
+    limits: Limits | None = None,
+    hosts: Hosts | None = None,
+    home: ServerDirectory | None = None,
 ) -> FastAPI:
     """Make the application.
 
     Parameters
     ----------
+    token : str, optional
+        What requests must have to be let in; a new one by default.
     limits : Limits, optional
     hosts : Hosts, optional
         Host names that requests may use for the server; those of loopback by default.
@@ -90,11 +60,10 @@ def make_app(
         Where to keep files; a new one by default. It is deleted when the application ends.
     """
     limits = limits or Limits()
-    clients = Clients(limits)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.service = Service(limits, clients, home or ServerDirectory())
+        app.state.service = Service(limits, home or ServerDirectory())
         sweeper = asyncio.create_task(app.state.service.sweep())
         try:
             yield
@@ -110,16 +79,22 @@ def make_app(
         # Those pages would load scripts from other servers; the description is at /openapi.json.
         docs_url=None,
         redoc_url=None,
+        exception_handlers={
+            RefusedError: _refuse,
+            RequestValidationError: _refuse_invalid,
+            HTTPException: _refuse_http,
+            OSError: _refuse_without_space,
+        },
     )
-    app.add_middleware(Intake, limits=limits, clients=clients)
-    app.add_middleware(Guard, hosts=hosts or Hosts("127.0.0.1"))
-    app.add_exception_handler(RefusedError, _refuse)
-    app.add_exception_handler(RequestValidationError, _refuse_invalid)
-    app.add_exception_handler(HTTPException, _refuse_http)
-    app.add_exception_handler(OSError, _refuse_without_space)
+    app.add_middleware(
+        Guard,
+        hosts=hosts or Hosts("127.0.0.1"),
+        token=token or secrets.token_urlsafe(24),
+        limits=limits,
+    )
     app.mount("/static", StaticFiles(directory=_STATIC))
     app.get("/", include_in_schema=False)(_page)
-    _add_api(app, limits)
+    app.include_router(_API)
     return app
 
 
@@ -127,156 +102,202 @@ async def _page() -> FileResponse:
     return FileResponse(_STATIC / "index.html", media_type="text/html; charset=utf-8")
 
 
-def _add_api(app: FastAPI, limits: Limits) -> None:
-    api: dict[str, Any] = {"responses": _REFUSALS}
-
-    @app.get("/api/info", **api)
-    async def info() -> schemas.Info:
-        """Give the version and the limits of the server."""
-        return schemas.Info.model_validate({"version": __version__, "limits": asdict(limits)})
-
-    @app.get("/api/methods", **api)
-    async def list_methods(service: AService) -> schemas.Methods:
-        """List the methods, the default first, and the scorers that some of them accept."""
-        methods = {"methods": await service.methods(), "scorers": list(registry.SCORERS)}
-        return schemas.Methods.model_validate(methods)
-
-    @app.post("/api/sessions", status_code=201, **api)
-    async def open_session(service: AService, request: Request) -> schemas.SessionInfo:
-        """Begin a session. Anyone who knows its name can use it; there is no other key."""
-        return session_info(service.sessions.open(client_of_request(request.scope)), limits)
-
-    @app.get("/api/sessions/{session}", **api)
-    async def see_session(session: ASession) -> schemas.SessionInfo:
-        """List the files of a session, how their columns match, and its last estimate."""
-        return session_info(session, limits)
-
-    @app.delete("/api/sessions/{session}", status_code=204, **api)
-    async def close_session(service: AService, session: ASession) -> Response:
-        """Delete a session and all its files and results."""
-        await service.close_session(session)
-        return Response(status_code=204)
-
-    @app.post("/api/sessions/{session}/leave", status_code=204, **api)
-    async def leave_session(service: AService, session: ASession) -> Response:
-        """Say that the page was closed or is loaded again; unused, the session is deleted soon."""
-        service.sessions.leave(session)
-        return Response(status_code=204)
-
-    @app.post("/api/sessions/{session}/example", status_code=201, **api)
-    async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
-        """Replace all files by the embedded example: nine nights of a mosquito trap."""
-        await service.add_example(session)
-        return session_info(session, limits)
-
-    @app.post("/api/sessions/{session}/files", status_code=201, openapi_extra=_UPLOAD_FORM, **api)
-    async def add_file(
-        service: AService, session: ASession, request: Request
-    ) -> schemas.SessionInfo:
-        """Send a file. It is read at once, and refused if it cannot be used."""
-        await service.add_file(session, request)
-        return session_info(session, limits)
-
-    @app.get("/api/sessions/{session}/reading", **api)
-    async def see_reading(session: ASession) -> list[schemas.FileProgress]:
-        """List the files that are being read, and how far that is."""
-        return [
-            schemas.FileProgress(name=name, fraction=job.fraction)
-            for name, job in session.reading.items()
-        ]
-
-    @app.delete("/api/sessions/{session}/files/{file}", **api)
-    async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
-        """Delete a file."""
-        await service.remove_file(session, session.upload(file))
-        return session_info(session, limits)
-
-    @app.get("/api/sessions/{session}/files/{file}", response_class=FileResponse, **api)
-    async def get_file(session: ASession, file: str) -> FileResponse:
-        """Get a file back as it was sent, to save the session."""
-        upload = session.upload(file)
-        return FileResponse(
-            upload.path, media_type="application/octet-stream", filename=upload.name
-        )
-
-    @app.patch("/api/sessions/{session}/files/{file}", **api)
-    async def change_settings(
-        service: AService, session: ASession, file: str, settings: schemas.FileSettings
-    ) -> schemas.SessionInfo:
-        """Read a file again with other settings: the fields of the form that it came with."""
-        await service.change_settings(session, session.upload(file), settings)
-        return session_info(session, limits)
-
-    @app.post("/api/sessions/{session}/estimates", status_code=202, **api)
-    async def start_estimate(
-        service: AService, session: ASession, wanted: schemas.EstimateRequest
-    ) -> schemas.EstimateInfo:
-        """Queue an estimate for all unlabeled files of the session; poll it until it is done."""
-        return estimate_info(service, session, await service.start_estimate(session, wanted))
-
-    @app.get("/api/sessions/{session}/estimates/{estimate}", **api)
-    async def see_estimate(
-        service: AService, session: ASession, estimate: str
-    ) -> schemas.EstimateInfo:
-        """Get the state of an estimate and, when it is done, the answer."""
-        return estimate_info(service, session, session.estimate(estimate))
-
-    @app.delete("/api/sessions/{session}/estimates/{estimate}", status_code=204, **api)
-    async def remove_estimate(service: AService, session: ASession, estimate: str) -> Response:
-        """Cancel an estimate, or delete its results."""
-        await service.remove_estimate(session, session.estimate(estimate))
-        return Response(status_code=204)
-
-    @app.post("/api/sessions/{session}/estimates/{estimate}/report", status_code=204, **api)
-    async def write_report(
-        service: AService, session: ASession, estimate: str, wanted: schemas.ReportRequest
-    ) -> Response:
-        """Write the report of an estimate again, with a title and notes."""
-        await service.write_report(session.estimate(estimate), wanted)
-        return Response(status_code=204)
-
-    add_follow_ups(app, api)
-
-    @app.get(
-        "/api/sessions/{session}/estimates/{estimate}/{download}",
-        response_class=FileResponse,
-        **api,
-    )
-    async def get_download(
-        session: ASession, estimate: str, download: schemas.Download
-    ) -> FileResponse:
-        """Get a file that an estimate wrote: its result, report, picture or model."""
-        path = session.estimate(estimate).directory / download.value
-        if not path.is_file():
-            raise RefusedError(404, "This estimate has no such file, or it is not done yet.")
-        kind = _MEDIA_TYPES[path.suffix]
-        return FileResponse(path, media_type=kind, filename=f"poscount-{download.value}")
+def _service(request: Request) -> Service:
+    return request.app.state.service
 
 
-async def _refuse(request: Request, problem: Any) -> JSONResponse:
-    headers = {"retry-after": "60"} if problem.status in (429, 503) else {}
-    if problem.status in (408, 413, 507):
-        # The server does not wait for the rest of the request.
-        headers["connection"] = "close"
-    return JSONResponse(problem_told(problem), problem.status, headers=headers)
+def _session(request: Request, session: str) -> Session:
+    return _service(request).sessions.find(session)
 
 
-async def _refuse_invalid(request: Request, error: Any) -> JSONResponse:
+AService = Annotated[Service, Depends(_service)]
+ASession = Annotated[Session, Depends(_session)]
+
+
+def _estimate(session: ASession, estimate: str) -> Estimate:
+    return session.estimate(estimate)
+
+
+AnEstimate = Annotated[Estimate, Depends(_estimate)]
+
+_API = APIRouter(
+    prefix="/api", responses={status: {"model": schemas.Refusal} for status in _STATUSES}
+)
+_SESSION = "/sessions/{session}"
+_FILE = f"{_SESSION}/files/{{file}}"
+_ESTIMATE = f"{_SESSION}/estimates/{{estimate}}"
+
+
+@_API.get("/info")
+async def info(service: AService) -> schemas.Info:
+    """Give the version and the limits of the server."""
+    return schemas.Info(version=__version__, limits=service.limits)
+
+
+@_API.get("/methods")
+async def list_methods(service: AService) -> schemas.Methods:
+    """List the methods, the default first, and the scorers that some of them accept."""
+    methods = {"methods": await service.methods(), "scorers": list(registry.SCORERS)}
+    return schemas.Methods.model_validate(methods)
+
+
+@_API.post("/sessions", status_code=201)
+async def open_session(service: AService) -> schemas.SessionInfo:
+    """Begin a session."""
+    return session_info(service.sessions.open(), service.limits)
+
+
+@_API.get(_SESSION)
+async def see_session(service: AService, session: ASession) -> schemas.SessionInfo:
+    """List the files of a session, how their columns match, and its last estimate."""
+    return session_info(session, service.limits)
+
+
+@_API.delete(_SESSION, status_code=204)
+async def close_session(service: AService, session: ASession) -> None:
+    """Delete a session and all its files and results."""
+    await service.close_session(session)
+
+
+@_API.post(f"{_SESSION}/leave", status_code=204)
+async def leave_session(session: ASession) -> None:
+    """Say that the page was closed or is loaded again; unused, the session is deleted soon."""
+    session.leave()
+
+
+@_API.post(f"{_SESSION}/example", status_code=201)
+async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
+    """Replace all files by the embedded example: nine nights of a mosquito trap."""
+    await service.add_example(session)
+    return session_info(session, service.limits)
+
+
+def _upload_form() -> dict[str, Any]:
+    form = schemas.FileForm.model_json_schema()
+    form["properties"]["file"] = {
+        "type": "string",
+        "format": "binary",
+        "description": "CSV, JSON lines, Excel or Parquet, by its name.",
+    }
+    form["required"] += ["file"]
+    return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": form}}}}
+
+
+@_API.post(f"{_SESSION}/files", status_code=201, openapi_extra=_upload_form())
+async def add_file(service: AService, session: ASession, request: Request) -> schemas.SessionInfo:
+    """Send a file. It is read at once, and refused if it cannot be used."""
+    await service.add_file(session, request)
+    return session_info(session, service.limits)
+
+
+@_API.get(f"{_SESSION}/reading")
+async def see_reading(session: ASession) -> list[schemas.FileProgress]:
+    """List the files that are being read, and how far that is."""
+    return [
+        schemas.FileProgress(name=name, fraction=job.fraction)
+        for name, job in session.reading.items()
+    ]
+
+
+@_API.delete(_FILE)
+async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
+    """Delete a file."""
+    await service.remove_file(session, session.upload(file))
+    return session_info(session, service.limits)
+
+
+@_API.get(_FILE, response_class=FileResponse)
+async def get_file(session: ASession, file: str) -> FileResponse:
+    """Get a file back as it was sent, to save the session."""
+    upload = session.upload(file)
+    return FileResponse(upload.path, media_type="application/octet-stream", filename=upload.name)
+
+
+@_API.patch(_FILE)
+async def change_settings(
+    service: AService, session: ASession, file: str, settings: schemas.FileSettings
+) -> schemas.SessionInfo:
+    """Read a file again with other settings: the fields of the form that it came with."""
+    await service.change_settings(session, session.upload(file), settings)
+    return session_info(session, service.limits)
+
+
+@_API.post(f"{_SESSION}/estimates", status_code=202)
+async def start_estimate(
+    service: AService, session: ASession, wanted: schemas.EstimateRequest
+) -> schemas.JobInfo:
+    """Queue an estimate for all unlabeled files of the session; poll it until it is done."""
+    estimate = await service.start_estimate(session, wanted)
+    return job_info(estimate.id, estimate.job, estimate)
+
+
+@_API.get(_ESTIMATE)
+async def see_estimate(estimate: AnEstimate) -> schemas.JobInfo:
+    """Get the state of an estimate and, when it is done, the answer."""
+    return job_info(estimate.id, estimate.job, estimate)
+
+
+@_API.delete(_ESTIMATE, status_code=204)
+async def remove_estimate(service: AService, session: ASession, estimate: AnEstimate) -> None:
+    """Cancel an estimate, or delete its results."""
+    await service.remove_estimate(session, estimate)
+
+
+@_API.post(f"{_ESTIMATE}/report", status_code=204)
+async def write_report(
+    service: AService, estimate: AnEstimate, wanted: schemas.ReportRequest
+) -> None:
+    """Write the report of an estimate again, with a title and notes."""
+    await service.write_report(estimate, wanted)
+
+
+@_API.post(f"{_ESTIMATE}/follow-ups", status_code=202)
+async def start_follow_up(
+    service: AService, session: ASession, estimate: AnEstimate, wanted: schemas.FollowUpRequest
+) -> schemas.JobInfo:
+    """Queue further work on an estimate that is done; any change of the session stops it."""
+    return job_info(wanted.kind, service.start_follow_up(session, estimate, wanted), estimate)
+
+
+@_API.get(f"{_ESTIMATE}/follow-ups/{{kind}}")
+async def see_follow_up(estimate: AnEstimate, kind: str) -> schemas.JobInfo:
+    """Get the state of such work and, when it is done, its result."""
+    if kind not in estimate.follow_ups:
+        raise RefusedError(404, "This has not been requested yet.")
+    return job_info(kind, estimate.follow_ups[kind], estimate)
+
+
+@_API.get(f"{_ESTIMATE}/{{download}}", response_class=FileResponse)
+async def get_download(estimate: AnEstimate, download: schemas.Download) -> FileResponse:
+    """Get a file that an estimate wrote: its result, report, picture or model."""
+    path = estimate.directory / download.value
+    if not path.is_file():
+        raise RefusedError(404, "This estimate has no such file, or it is not done yet.")
+    kind = _MEDIA_TYPES[path.suffix]
+    return FileResponse(path, media_type=kind, filename=f"poscount-{download.value}")
+
+
+async def _refuse(request: Request, refusal: Any) -> Response:
+    return refusal_response(refusal)
+
+
+async def _refuse_invalid(request: Request, error: Any) -> Response:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return await _refuse(request, RefusedError(422, "The request is not valid JSON."))
+        return refusal_response(RefusedError(422, "The request is not valid JSON."))
     places = [str(part) for part in first["loc"] if part != "body"]
     field = places[0][:_LONGEST_FIELD] if places else None
-    reason = first["msg"][:1].lower() + first["msg"][1:]
-    return await _refuse(request, RefusedError(422, f"{field or 'The request'}: {reason}.", field))
+    reason = first["msg"].removeprefix("Value error, ")
+    sentence = f"{field or 'The request'}: {reason[:1].lower()}{reason[1:]}."
+    return refusal_response(RefusedError(422, sentence, field))
 
 
-async def _refuse_http(request: Request, error: Any) -> JSONResponse:
-    return await _refuse(request, RefusedError(error.status_code, f"{error.detail}."))
+async def _refuse_http(request: Request, error: Any) -> Response:
+    return refusal_response(RefusedError(error.status_code, f"{error.detail.rstrip('.')}."))
 
 
-async def _refuse_without_space(request: Request, error: Any) -> JSONResponse:
+async def _refuse_without_space(request: Request, error: Any) -> Response:
     if error.errno not in _NO_SPACE:
         raise error
-    sentence = "The disk of the server is full; ask whoever runs it, or try again later."
-    return await _refuse(request, RefusedError(507, sentence))
+    sentence = "The disk of the server is full; make room on it, and try again."
+    return refusal_response(RefusedError(507, sentence))

@@ -1,16 +1,33 @@
-"""What every request and response passes: which hosts and sites are allowed, security headers."""
+"""What every request passes before anything is parsed: host, token, origin, size.
+
+And what every response gets: the security headers.
+"""
 
 from __future__ import annotations
 
 import ipaddress
-import json
+import re
+import secrets
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 
+from poscount.web.limits import Limits
+from poscount.web.refusals import RefusedError, size
+from poscount.web.responses import refusal_response
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_URL_BYTES = 4_000
+_HEADER_BYTES = 16_000
+# Bytes of everything in a form except the file.
+_FORM_BYTES = 64_000
+_UPLOAD = re.compile(r"/api/sessions/[^/]+/files")
 # The page needs its own files only: nothing inline, nothing from other servers.
 _HEADERS = {
     "content-security-policy": (
@@ -62,61 +79,114 @@ def _is_address(name: str) -> bool:
     return True
 
 
-async def send_refusal(
-    send: Any, status: int, sentence: str, headers: Sequence[tuple[bytes, bytes]] = ()
-) -> None:
-    """Refuse a request before the application has seen it."""
-    body = json.dumps({"message": sentence, "field": None, "choices": []}).encode()
-    length = (b"content-length", str(len(body)).encode())
-    headers = [(b"content-type", b"application/json"), length, *headers]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
 class Guard:
-    """ASGI middleware: refuses unknown hosts and other sites, and sets the security headers."""
+    """ASGI middleware that lets in requests with the token, and only small ones.
 
-    def __init__(self, app: Any, hosts: Hosts) -> None:
-        self.app = app
-        self.hosts = hosts
+    The link that the server prints has the token in it. The response to it sets a cookie, which
+    the page's own requests then carry; programs send ``Authorization: Bearer TOKEN`` instead.
+    """
+
+    def __init__(self, app: Any, hosts: Hosts, token: str, limits: Limits) -> None:
+        self.app, self.hosts, self.token, self.limits = app, hosts, token, limits
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        request = Request(scope)
+        # Cookies are shared by all ports of a host, and another server may run at another port.
+        cookie = f"poscount-{(scope.get('server') or ('', ''))[1]}"
+        from_link = self._is_token(request.query_params.get("token", ""))
 
         async def send_guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
-                present = {name.lower() for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *(
-                        (name.encode(), value.encode())
-                        for name, value in _HEADERS.items()
-                        if name.encode() not in present
-                    ),
-                ]
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                if from_link:
+                    value = f"{cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
+                    headers.append("set-cookie", value)
             await send(message)
 
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope["method"], headers)
-        if refusal is None:
-            await self.app(scope, receive, send_guarded)
+        try:
+            self._check_host(request)
+            if not from_link:
+                self._check_token(request, cookie)
+            _check_origin(request)
+            most = self._check_size(request)
+        except RefusedError as refusal:
+            from_link = False
+            response = refusal_response(refusal)
+            if "text/html" in request.headers.get("accept", ""):
+                response = PlainTextResponse(refusal.message, refusal.status)
+            await response(scope, receive, send_guarded)
             return
-        await send_refusal(send_guarded, *refusal)
+        await self.app(scope, _limited(receive, most), send_guarded)
 
-    def _refusal(self, method: str, headers: dict[bytes, str]) -> tuple[int, str] | None:
-        host = headers.get(b"host", "")
-        if not self.hosts.allow(host):
-            return 400, (
-                "This server does not accept that host name; use the address that it printed when "
-                "it started, or start it with --allow-host."
+    def _is_token(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode(), self.token.encode())
+
+    def _check_host(self, request: Request) -> None:
+        if not self.hosts.allow(request.headers.get("host", "")):
+            raise RefusedError(
+                400,
+                "This server does not accept that host name; use the link that it printed when it "
+                "started, or start it with --allow-host.",
             )
-        if method in ("GET", "HEAD"):
-            return None
-        site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
-        foreign = site not in (None, "same-origin", "none") or (
-            origin is not None and urlsplit(origin).netloc.lower() != host.lower()
-        )
-        return (403, "Another web site may not use this server.") if foreign else None
+
+    def _check_token(self, request: Request, cookie: str) -> None:
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        given = bearer if scheme.lower() == "bearer" else request.cookies.get(cookie, "")
+        if not self._is_token(given):
+            raise RefusedError(
+                403, "Open the link that poscount serve printed when it started: it has a token."
+            )
+
+    def _check_size(self, request: Request) -> int:
+        """Give the size that the body may have, after a look at the size that it says it has."""
+        scope = request.scope
+        if len(scope["raw_path"]) + len(scope["query_string"]) > _URL_BYTES:
+            raise RefusedError(414, f"The address is longer than {size(_URL_BYTES)}.")
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > _HEADER_BYTES:
+            raise RefusedError(431, f"The headers are larger than {size(_HEADER_BYTES)}.")
+        most = self.limits.json_bytes
+        if request.method == "POST" and _UPLOAD.fullmatch(scope["path"]):
+            most = self.limits.upload_bytes + _FORM_BYTES
+        declared = request.headers.get("content-length", "0")
+        if declared.isdecimal() and int(declared) > most:
+            raise RefusedError(413, _too_large(most))
+        return most
+
+
+def _check_origin(request: Request) -> None:
+    if request.method in ("GET", "HEAD"):
+        return
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    host = request.headers.get("host", "").lower()
+    foreign = origin is not None and origin.partition("://")[2].lower() != host
+    if foreign or site not in (None, "same-origin", "none"):
+        raise RefusedError(403, "Another web site may not use this server.")
+
+
+def _limited(receive: Any, most: int) -> Any:
+    """Receive no more than this of a body, whatever its headers said."""
+    n_bytes = 0
+
+    async def receive_limited() -> Any:
+        nonlocal n_bytes
+        message = await receive()
+        n_bytes += len(message.get("body", b""))
+        if n_bytes > most:
+            # Starlette and FastAPI pass on this error, and no other.
+            raise HTTPException(413, _too_large(most))
+        return message
+
+    return receive_limited
+
+
+def _too_large(most: int) -> str:
+    return (
+        f"This is larger than the {size(most)} that the server accepts here; the command line has "
+        "no such limit."
+    )

@@ -9,44 +9,47 @@ import signal
 import sys
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Literal
 
-from poscount.web.fair_queue import FairQueue, Owner
-from poscount.web.refusals import RefusedError, refusal_of, size
+from poscount.web.refusals import RefusedError, size
 from poscount.web.tasks import Task
 
 _POLL_SECONDS = 0.1
-_LONGEST_MESSAGE = 10_000_000
+_LONGEST_MESSAGE = 50_000_000
+
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 
 class Job:
     """A task in a queue or beyond it: waiting, running, done, failed or cancelled."""
 
-    def __init__(self, task: Task, owner: Owner, queue: JobQueue) -> None:
-        self.task, self.owner, self._queue = task, owner, queue
-        self.state = "waiting"
+    def __init__(self, task: Task, queue: JobQueue) -> None:
+        self.task, self._queue = task, queue
+        self.state: State = "waiting"
         self.step = "waiting for its turn"
         self.fraction: float | None = None
+        self.result: Any = None
         self.error: RefusedError | None = None
-        self.started: float | None = None
-        self.ended: float | None = None
-        self.future: Future[Any] = Future()
         self.stop = threading.Event()
+        # Done when the job has ended, however that was.
+        self.future: Future[None] = Future()
+        self._started: float | None = None
+        self._ended: float | None = None
 
     @property
     def live(self) -> bool:
         """Whether it waits or runs."""
-        return not self.future.done()
+        return self.state in ("waiting", "running")
 
     @property
     def seconds(self) -> float:
         """Time it has run."""
-        if self.started is None:
+        if self._started is None:
             return 0.0
-        return (self.ended or time.monotonic()) - self.started
+        return (self._ended or time.monotonic()) - self._started
 
     @property
     def position(self) -> int | None:
@@ -57,104 +60,83 @@ class Job:
         """Stop it, whether it waits or runs."""
         self._queue.cancel(self)
 
-    def finish(self, state: str, outcome: Any = None, error: RefusedError | None = None) -> None:
+    def start(self) -> None:
+        """Note that it runs now."""
+        self.state, self.step, self._started = "running", "starting", time.monotonic()
+
+    def end(self, state: State, result: Any = None, error: RefusedError | None = None) -> None:
         """Set the final state."""
-        self.state, self.error, self.ended = state, error, time.monotonic()
-        self.future.set_result(outcome)
+        self.result, self.error, self._ended = result, error, time.monotonic()
+        self.state = state
+        self.future.set_result(None)
 
 
 class JobQueue:
-    """Runs each job in its own process, and kills those that are cancelled or too slow.
+    """Runs jobs in their order, each in a process of its own that is killed when it has to be.
 
     Parameters
     ----------
     slots : int
         Processes at a time.
-    waiting, waiting_per_client : int
-        Jobs that may wait, of all clients and of each.
     seconds, memory_bytes : int
         Limits of each process.
-    niceness : int
-        How far the processes stand back behind those of other queues: 0 is not at all, 19 most.
     """
 
-    def __init__(
-        self,
-        *,
-        slots: int,
-        waiting: int,
-        waiting_per_client: int,
-        seconds: int,
-        memory_bytes: int,
-        niceness: int,
-    ) -> None:
-        self.waiting, self.waiting_per_client = waiting, waiting_per_client
-        self.seconds, self.memory_bytes, self.niceness = seconds, memory_bytes, niceness
+    def __init__(self, slots: int, seconds: int, memory_bytes: int) -> None:
+        self.seconds, self.memory_bytes = seconds, memory_bytes
         self._context: Any = _context()
-        self._queue: FairQueue[Job] = FairQueue()
-        self._changed = threading.Condition()
+        self._waiting: list[Job] = []
+        self._lock = threading.Lock()
         self._closed = False
-        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(slots)]
-        for thread in self._threads:
-            thread.start()
+        self._threads = ThreadPoolExecutor(slots)
 
-    def submit(self, task: Task, owner: Owner) -> Job:
-        """Queue a task, or refuse it when too many wait."""
-        job = Job(task, owner, self)
-        with self._changed:
+    def submit(self, task: Task) -> Job:
+        """Queue a task."""
+        job = Job(task, self)
+        with self._lock:
             if self._closed:
                 raise RefusedError(503, "The server is shutting down.")
-            if len(self._queue) >= self.waiting:
-                raise RefusedError(503, "Too many others are waiting; try again in a minute.")
-            if self._queue.count(owner.client) >= self.waiting_per_client:
-                raise RefusedError(
-                    429, "Too much of your own work is waiting; cancel some, or try again later."
-                )
-            self._queue.add(job, owner)
-            self._changed.notify()
+            self._waiting.append(job)
+            self._threads.submit(self._run_next)
         return job
 
     def position(self, job: Job) -> int | None:
         """Count the jobs whose turn is before this one's; None when it does not wait."""
-        with self._changed:
-            return next((i for i, other in enumerate(self._queue) if other is job), None)
+        with self._lock:
+            return self._waiting.index(job) if job in self._waiting else None
 
     def cancel(self, job: Job) -> None:
         """Stop a job, whether it waits or runs."""
         job.stop.set()
-        with self._changed:
-            if self._queue.remove(job, job.owner):
-                job.finish("cancelled")
+        with self._lock:
+            if job in self._waiting:
+                self._waiting.remove(job)
+                job.end("cancelled")
 
     def close(self) -> None:
         """Stop everything, and wait until it has stopped."""
-        with self._changed:
+        with self._lock:
             self._closed = True
-            while self._queue:
-                self._queue.take().finish("cancelled")
-            self._changed.notify_all()
-        for thread in self._threads:
-            thread.join()
+            while self._waiting:
+                self._waiting.pop().end("cancelled")
+        self._threads.shutdown()
 
-    def _serve(self) -> None:
-        while True:
-            with self._changed:
-                while not self._queue and not self._closed:
-                    self._changed.wait()
-                if self._closed:
-                    return
-                job = self._queue.take()
-            try:
-                self._run(job)
-            except Exception as error:  # this thread has to go on for the other jobs
-                refusal = RefusedError(503, f"The server cannot start the work: {error!r}.")
-                job.finish("failed", error=refusal)
+    def _run_next(self) -> None:
+        with self._lock:
+            if not self._waiting:
+                return  # it was cancelled
+            job = self._waiting.pop(0)
+            job.start()
+        try:
+            self._run(job)
+        except Exception as error:
+            refusal = RefusedError(503, f"The server cannot start the work: {error!r}.")
+            job.end("failed", error=refusal)
 
     def _run(self, job: Job) -> None:
         ours, theirs = self._context.Pipe(duplex=False)
-        arguments = (theirs, job.task, self.seconds, self.memory_bytes, self.niceness)
+        arguments = (theirs, job.task, self.seconds, self.memory_bytes)
         process = self._context.Process(target=_work, args=arguments, daemon=True)
-        job.state, job.step, job.started = "running", "starting", time.monotonic()
         try:
             process.start()
             theirs.close()
@@ -166,10 +148,10 @@ class JobQueue:
                 process.join()
                 process.close()
         # Only now does nothing write into its folder any more.
-        job.finish(*ending)
+        job.end(*ending)
 
-    def _watch(self, job: Job, messages: Connection) -> tuple[str, Any, RefusedError | None]:
-        """Wait for the end of a job: its state, its outcome, its error."""
+    def _watch(self, job: Job, messages: Connection) -> tuple[State, Any, RefusedError | None]:
+        """Wait for the end of a job: its state, its result, its error."""
         deadline = time.monotonic() + self.seconds
         while not (job.stop.is_set() or self._closed):
             if time.monotonic() > deadline:
@@ -187,20 +169,20 @@ class JobQueue:
                     "memory; use fewer rows or columns, or the command line."
                 )
             match message:
-                case {"done": outcome}:
-                    return "done", outcome, None
+                case {"done": result}:
+                    return "done", result, None
                 case {"out_of_memory": True}:
                     return _failed(
                         f"This needs more memory than the {size(self.memory_bytes)} that the "
                         "server allows; use fewer rows or columns, or the command line."
                     )
-                case {"failed": data}:
-                    return "failed", None, refusal_of(data, job.task)
+                case {"refused": refusal}:
+                    return "failed", None, RefusedError(422, **refusal)
             job.step, job.fraction = message["step"], message["fraction"]
         return "cancelled", None, None
 
 
-def _failed(sentence: str) -> tuple[str, Any, RefusedError]:
+def _failed(sentence: str) -> tuple[State, Any, RefusedError]:
     return "failed", None, RefusedError(422, sentence)
 
 
@@ -225,7 +207,7 @@ def _context() -> Any:
 # In the process of a job
 
 
-def _work(messages: Connection, task: Task, seconds: int, memory_bytes: int, niceness: int) -> None:
+def _work(messages: Connection, task: Task, seconds: int, memory_bytes: int) -> None:
     """Do a task in this process. Messages are JSON: the server unpickles nothing from a worker."""
     from poscount.web import worker
 
@@ -234,8 +216,6 @@ def _work(messages: Connection, task: Task, seconds: int, memory_bytes: int, nic
 
     threading.Thread(target=_end_with_server, daemon=True).start()
     _limit(seconds, memory_bytes)
-    if hasattr(os, "nice"):
-        os.nice(niceness)
     send(worker.run(task, lambda step, fraction: send({"step": step, "fraction": fraction})))
 
 

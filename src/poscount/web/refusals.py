@@ -5,15 +5,29 @@ The library's errors are data and name an option as Python does. Here is what th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
-from poscount.web.tasks import Task
+from poscount.web.uploads import Upload
 
 
 class RefusedError(Exception):
-    """What a client did that cannot be served, or what the server cannot do now."""
+    """What a client did that cannot be served, or what the server cannot do now.
+
+    Parameters
+    ----------
+    status : int
+        Of HTTP.
+    message : str
+        One sentence.
+    field : str, optional
+        The element of the page that it belongs to.
+    choices : sequence of str
+        The sheets of a workbook of which one must be chosen.
+    fixes : sequence of dict
+        Settings that would fix the problem, as buttons; see `fixes_of`.
+    """
 
     def __init__(
         self,
@@ -21,11 +35,20 @@ class RefusedError(Exception):
         message: str,
         field: str | None = None,
         choices: Sequence[str] = (),
-        mends: Sequence[Mapping[str, str]] = (),
+        fixes: Sequence[Mapping[str, str]] = (),
     ) -> None:
         super().__init__(message)
         self.status, self.message, self.field = status, message, field
-        self.choices, self.mends = choices, mends
+        self.choices, self.fixes = choices, fixes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the status, in types that JSON has."""
+        return {
+            "message": self.message,
+            "field": self.field,
+            "choices": list(self.choices),
+            "fixes": list(self.fixes),
+        }
 
 
 class _Setting(NamedTuple):
@@ -44,19 +67,19 @@ class _Setting(NamedTuple):
 _COLUMNS = _Setting("features", advice="Choose the columns to use.")
 SETTINGS = {
     "delimiter": _Setting(
-        *("delimiter", "Delimiter"),
+        "delimiter",
+        "Delimiter",
         {None: "detect automatically", ",": "comma", ";": "semicolon", "\t": "tab"},
     ),
     "decimal": _Setting(
-        *("decimal", "Decimal mark"),
-        {None: "point: 0.5", ".": "point: 0.5", ",": "comma: 0,5"},
+        "decimal", "Decimal mark", {None: "point: 0.5", ".": "point: 0.5", ",": "comma: 0,5"}
     ),
     "header": _Setting(
-        *("header", "First line"),
-        {None: "column names", True: "column names", False: "data"},
+        "header", "First line", {None: "column names", True: "column names", False: "data"}
     ),
     "encoding": _Setting(
-        *("encoding", "Encoding"),
+        "encoding",
+        "Encoding",
         {
             None: "UTF-8, or as the file says",
             "cp1252": "Windows, Western Europe (cp1252)",
@@ -67,7 +90,8 @@ SETTINGS = {
         },
     ),
     "thousands": _Setting(
-        *("thousands", "Thousands mark"),
+        "thousands",
+        "Thousands mark",
         {
             None: "none: 12000",
             ",": "comma: 12,000",
@@ -81,7 +105,8 @@ SETTINGS = {
     "na": _Setting("na", "Signs of missing values"),
     "sheet": _Setting(None, advice="Choose the sheet."),
     "day_first": _Setting(
-        *("day_first", "Dates such as 03/04/2026"),
+        "day_first",
+        "Dates such as 03/04/2026",
         {None: "not known", True: "day first: 3 April", False: "month first: 4 March"},
     ),
     "features": _COLUMNS,
@@ -121,30 +146,32 @@ def remedy(option: str | None, value: Any = None, leave_out: bool = False) -> st
     if isinstance(value, dict):
         lines = " and ".join(f"“{column}={unit}”" for column, unit in value.items())
         return f"Write {lines} into the setting {setting.label}, one in each line."
-    if isinstance(value, list | int) and setting.label:
-        written = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list) and setting.label:
+        written = ", ".join(map(str, value))
         return f"Write “{written}” into the setting {setting.label}."
     return setting.advice or f"Use the setting {setting.label}."
 
 
-def mends_of(error: InputError) -> list[dict[str, str]]:
-    """Settings that would mend an error, as buttons; empty if somebody has to think first.
+def fixes_of(error: InputError) -> list[dict[str, str]]:
+    """Settings that would fix an error, as buttons; empty if somebody has to think first.
 
     Examples
     --------
-    >>> mends_of(InputError("'1,5' is not a number.", option="decimal", value=","))
+    >>> fixes_of(InputError("'1,5' is not a number.", option="decimal", value=","))
     [{'label': 'Decimal mark: comma: 0,5', 'setting': 'decimal', 'value': ','}]
-    >>> mends_of(InputError("'4 g' is not a number.", option="units", value={"weight": "g"}))
+    >>> fixes_of(InputError("'4 g' is not a number.", option="units", value={"weight": "g"}))
     [{'label': 'Units: weight=g', 'setting': 'units', 'value': 'weight=g'}]
     """
-    mends = []
+    fixes = []
     for option in (error.option, error.otherwise):
         setting = SETTINGS.get(option or "")
         if setting is None or not setting.field or not setting.label or error.leave_out:
             continue
         match error.value:
-            case bool() | str() if error.value in setting.menu:
-                shown, value = setting.menu[error.value], _written(error.value)
+            case bool() if error.value in setting.menu:
+                shown, value = setting.menu[error.value], str(error.value).lower()
+            case str() if error.value in setting.menu:
+                shown, value = setting.menu[error.value], error.value
             case dict():
                 value = "\n".join(f"{column}={unit}" for column, unit in error.value.items())
                 shown = value.replace("\n", ", ")
@@ -152,47 +179,34 @@ def mends_of(error: InputError) -> list[dict[str, str]]:
                 shown = value = ", ".join(map(str, error.value))
             case _:
                 continue
-        mends.append(
-            {"label": f"{setting.label}: {shown}", "setting": setting.field, "value": value}
-        )
-    return mends
+        label = f"{setting.label}: {shown}"
+        fixes.append({"label": label, "setting": setting.field, "value": value})
+    return fixes
 
 
-def _written(value: str | bool) -> str:
-    return value if isinstance(value, str) else str(value).lower()
-
-
-def refusal_of(failure: Mapping[str, Any], task: Task) -> RefusedError:
-    """Say what went wrong in a worker in the words of the page.
+def refusal_of(
+    error: InputError, files: Iterable[Upload], choices: Sequence[str] = ()
+) -> RefusedError:
+    """Say what is wrong in the words of the page.
 
     Parameters
     ----------
-    failure : mapping
-        The parameters of an `InputError`, whose `file` is a path on the server, and `choices` if
-        there are any.
-    task : Task
-        What the worker was asked to do: it knows what the client calls each file.
-
-    Examples
-    --------
-    >>> from poscount.web.tasks import InspectTask, SentFile
-    >>> task = InspectTask(SentFile("/tmp/7f.csv", "trap.csv", "unlabeled"), None, None)
-    >>> failure = {"message": "the delimiter is not clear.", "option": "delimiter"}
-    >>> refusal = refusal_of({**failure, "file": "/tmp/7f.csv"}, task)
-    >>> refusal.message, refusal.field
-    ('trap.csv: the delimiter is not clear. Use the setting Delimiter.', 'delimiter')
+    error : InputError
+        Its `file` is a path on the server, which nobody is shown.
+    files : iterable of Upload
+        What the client calls the files that it may be about.
+    choices : sequence of str
+        The sheets of which one must be chosen, if that is what the error is about.
     """
-    sent = {file.path: file for file in task.files}.get(failure.get("file") or "")
-    about = {name: value for name, value in failure.items() if name != "choices"}
-    error = InputError(**{**about, "file": sent.name if sent else None})
+    file = next((file for file in files if file.path == error.file), None)
     setting = SETTINGS.get(error.option or "")
-    field = (setting.field if setting else None) or (sent.role if sent else None)
+    field = (setting.field if setting else None) or (file.role if file else None)
     advice = remedy(error.option, error.value, error.leave_out)
     if error.otherwise:
         other = remedy(error.otherwise, error.value)
         advice = f"{advice[:-1]}, or {other[:1].lower()}{other[1:]}"
-    sheets = failure.get("choices", ())
-    return RefusedError(422, error.rendered(advice), field, sheets, mends_of(error))
+    shown = InputError(**{**vars(error), "file": file.name if file else None})
+    return RefusedError(422, shown.with_remedy(advice), field, choices, fixes_of(error))
 
 
 def size(n_bytes: float) -> str:

@@ -31,15 +31,15 @@ def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) 
     positives, *unlabeled = _file_names(task)
     csv_options = _csv_options(task.read_options)
     options = [] if task.method == registry.DEFAULT_METHOD else [f"--method {task.method}"]
-    if task.target_column is not None:
-        options.append(f"--target-column {shlex.quote(task.target_column)}")
+    if task.wanted.target_column is not None:
+        options.append(f"--target-column {shlex.quote(task.wanted.target_column)}")
     if features is not None:
         options.append(f"--features {shlex.quote(','.join(features))}")
     for name, value in task.options.items():
         if value is not None:
             options.append(f"--{name.replace('_', '-')} {value}")
     groups = [f"--by {shlex.quote(','.join(task.by))}"] if task.by else []
-    groups += ["--by-file"] if task.by_file else []
+    groups += ["--by-file"] if task.wanted.by_file else []
     if not reusable:
         words = ["poscount estimate", positives, *unlabeled, *options, *groups, *csv_options]
         return " ".join(words)
@@ -70,21 +70,21 @@ def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) 
     parameters = [f"scorer=registry.scorer({scorer!r})"] if scorer else []
     parameters += [f"{name}={value!r}" for name, value in options.items()]
     chosen = "" if features is None else f", features={list(features)!r}"
-    if task.target_column is not None:
-        chosen = f", target_column={task.target_column!r}{chosen}"
+    if task.wanted.target_column is not None:
+        chosen = f", target_column={task.wanted.target_column!r}{chosen}"
     names = [file.name for file in task.unlabeled]
     if task.read_options.day_first is not None and task.by:
         # A table does not know how its dates are written: the groups are made as it is read.
         reading_options = f", by={list(task.by)!r}{read_options}"
     else:
         reading_options = read_options
-    if task.by_file:
+    if task.wanted.by_file:
         reading = [f"for name in {names!r}:", f"    sample = read_table(name{reading_options})"]
     elif len(names) == 1:
         reading = [f"sample = read_table({names[0]!r}{reading_options})"]
     else:
         reading = [f"sample = read_files({names!r}{reading_options}).table"]
-    indent, shown = ("    ", "name, ") if task.by_file else ("", "")
+    indent, shown = ("    ", "name, ") if task.wanted.by_file else ("", "")
     if task.by:
         by = task.by[0] if len(task.by) == 1 else list(task.by)
         answers = [
@@ -93,7 +93,7 @@ def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) 
         ]
     else:
         answers = [f"{indent}print({shown}repr(model.quantify(sample)))"]
-    several = "read_files, " if len(names) > 1 and not task.by_file else ""
+    several = "read_files, " if len(names) > 1 and not task.wanted.by_file else ""
     formats = {
         "positives_format": of_positives if of_positives != unusual else {},
         "read_options": unusual,

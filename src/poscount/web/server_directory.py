@@ -29,8 +29,7 @@ class ServerDirectory:
     """
 
     def __init__(self) -> None:
-        self._neighbours = Path(tempfile.gettempdir())
-        self.remove_abandoned()
+        _remove_abandoned()
         # Readable by nobody else: mkdtemp gives it mode 0700.
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         # Locked before it has its name, so that nobody sees it without its lock.
@@ -50,12 +49,13 @@ class ServerDirectory:
         self._lock.close()
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def remove_abandoned(self) -> None:
-        """Delete the directories of this user's servers that run no more."""
-        for path in self._neighbours.glob(f"{PREFIX}*"):
-            with contextlib.suppress(OSError):
-                if _is_private(path) and _is_abandoned(path):
-                    shutil.rmtree(path, ignore_errors=True)
+
+def _remove_abandoned() -> None:
+    """Delete the directories of this user's servers that run no more."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if _is_private(path) and _is_abandoned(path):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_private(path: Path) -> bool:

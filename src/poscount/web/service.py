@@ -3,187 +3,222 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import logging
 import secrets
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
-from starlette.requests import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.datastructures import UploadFile
+from starlette.requests import ClientDisconnect, Request
 
 from poscount import registry
 from poscount.files.read_options import ReadOptions
 from poscount.web import schemas
-from poscount.web.clients import Clients
-from poscount.web.cost import is_long
-from poscount.web.fair_queue import Owner
-from poscount.web.file_settings import common_settings, read_fields, without_role
+from poscount.web.column_match import is_taken, match_columns, too_many_groups, why_no_group
 from poscount.web.jobs import Job, JobQueue
 from poscount.web.limits import Limits
-from poscount.web.matching import is_taken, match_columns, too_many_groups, why_no_group
-from poscount.web.multipart import receive
-from poscount.web.refusals import RefusedError, refusal_of, size
+from poscount.web.refusals import RefusedError, size
 from poscount.web.server_directory import ServerDirectory
-from poscount.web.sessions import Estimate, Session, Sessions, Upload
+from poscount.web.sessions import Estimate, Session, Sessions
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
-    CompareTask,
-    DiagnoseTask,
+    EXAMPLE,
     EstimateTask,
-    FollowUp,
+    FollowUpTask,
     InspectTask,
-    MethodsTask,
-    TrendTask,
+    LibraryTask,
+)
+from poscount.web.uploads import (
+    KNOWN_SUFFIXES,
+    FileColumn,
+    Upload,
+    known_suffix,
+    shown_name,
+    untaken_name,
 )
 
-_EXAMPLE = (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled"))
+# It writes a warning for every form that is malformed, and anybody can send those.
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
+
+_MOST_FIELDS = 20
+_FIELD_BYTES = 4096
+_CHUNK = 1 << 20
 _SWEEP_SECONDS = 15.0
-_THE_SERVER = Owner("", "")
 
 
 class Service:
-    """Sessions and the processes that work for them.
+    """Sessions, and the queue of what is done for them."""
 
-    Each kind of work has processes of its own, so that reading a file waits for no estimate, a
-    quick estimate for no long one, and no estimate for somebody else's report. What takes long
-    stands back when there is not enough processor time for all.
-    """
-
-    def __init__(self, limits: Limits, clients: Clients, home: ServerDirectory) -> None:
-        self.limits, self.clients = limits, clients
+    def __init__(self, limits: Limits, home: ServerDirectory) -> None:
+        self.limits = limits
         self.sessions = Sessions(limits, home)
-        few = max(1, limits.workers // 2)
-        self.inspections = self._queue(limits.workers, max(1, limits.seconds // 5), 0)
-        self.estimates = self._queue(limits.workers, limits.seconds, 0)
-        self.long_estimates = self._queue(few, limits.seconds, 15)
-        self.diagnoses = self._queue(few, limits.seconds, 10)
+        self.jobs = JobQueue(limits.workers, limits.seconds, limits.memory_bytes)
         # At once, so that the library is imported before the first file comes.
-        self._methods = self.inspections.submit(MethodsTask(), _THE_SERVER)
+        self._library = self.jobs.submit(LibraryTask())
 
     async def methods(self) -> list[dict[str, Any]]:
         """Describe the methods on offer."""
-        return await _outcome(self._methods)
+        return (await _result(self._library))["methods"]
 
     async def add_file(self, session: Session, request: Request) -> None:
-        """Store a file while it comes in, and have it inspected."""
+        """Store the file of a form, and have it inspected."""
         await self._make_way(session)
         if len(session.uploads) + session.incoming >= self.limits.files:
             raise RefusedError(
                 409, f"A session can have {self.limits.files} files; remove one first."
             )
+        if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+            raise RefusedError(
+                415, "Send the file as multipart/form-data, in a part named file.", "file"
+            )
         with session.receiving():
-            async with self.clients.uploading(session.owner.client):
-                await self._receive(session, request)
+            try:
+                async with request.form(
+                    max_files=1, max_fields=_MOST_FIELDS, max_part_size=_FIELD_BYTES
+                ) as form:
+                    fields = dict(form)
+                    file = fields.pop("file", None)
+                    if not isinstance(file, UploadFile):
+                        raise RefusedError(400, "The form has no complete part named file.", "file")
+                    await self._store(session, file, schemas.FileForm.model_validate(fields))
+            except ClientDisconnect as error:
+                raise RefusedError(400, "The upload was interrupted.", "file") from error
+            except ValidationError as error:
+                raise RequestValidationError(error.errors()) from error
 
-    async def _receive(self, session: Session, request: Request) -> None:
-        incoming = session.directory / secrets.token_hex(8)
-        upload: Upload | None = None
-        n_bytes = 0
+    async def _store(self, session: Session, file: UploadFile, form: schemas.FileForm) -> None:
+        if (file.size or 0) > self.limits.upload_bytes:
+            raise RefusedError(
+                413, f"The file is larger than {size(self.limits.upload_bytes)}.", "file"
+            )
+        upload = self._new_upload(session, file.filename or "", form.role, form.read_options)
+        settings = form.model_dump(exclude_unset=True, exclude={"role"})
+        await self._keep(session, replace(upload, settings=settings), file.file)
+
+    def _new_upload(
+        self, session: Session, name: str, role: str, read_options: ReadOptions
+    ) -> Upload:
+        """Give a new file its place; what the client calls it is only shown, never a path."""
+        shown = shown_name(name)
+        suffix = known_suffix(shown)
+        if suffix is None:
+            raise RefusedError(
+                415,
+                f"{shown}: files with this extension cannot be read here; use one of "
+                f"{KNOWN_SUFFIXES} (text also as .gz, .zst or .zip).",
+                role,
+            )
+        # Two sheets of one workbook have one name, so that commands and code can be repeated.
+        taken = {
+            upload.name
+            for upload in session.uploads.values()
+            if upload.read_options.sheet == read_options.sheet
+        }
+        identifier = secrets.token_hex(8)
+        path = session.directory / f"{identifier}{suffix}"
+        return Upload(identifier, untaken_name(shown, suffix, taken), role, str(path), read_options)
+
+    async def _keep(self, session: Session, upload: Upload, content: IO[bytes]) -> None:
         try:
-            with open(incoming, "xb") as file:
-
-                def write(data: bytes) -> None:
-                    nonlocal n_bytes
-                    if n_bytes + len(data) > self.limits.upload_bytes:
-                        raise self._too_large()
-                    self.sessions.take(session, len(data))
-                    n_bytes += len(data)
-                    file.write(data)
-
-                form = await receive(request, write, self.limits, self._too_large())
-            role, read_options = read_fields(form.fields)
-            upload = self.sessions.new_upload(session, form.file_name or "", role, read_options)
-            upload.settings = without_role(form.fields)
-            _check_open(session)
-            incoming.rename(upload.path)
-            await self._inspect(session, upload)
+            n_bytes, sha256 = await asyncio.to_thread(_copy, content, upload.path)
+            upload = replace(upload, size=n_bytes, sha256=sha256)
+            upload = await self._inspected(session, upload)
         except BaseException:
             # Whatever happened, nothing of the file stays.
-            for path in (incoming, upload.path if upload else incoming):
-                path.unlink(missing_ok=True)
-            self.sessions.give_back(session, n_bytes)
+            Path(upload.path).unlink(missing_ok=True)
             raise
-        upload.size = n_bytes
-        self._keep(session, upload)
+        session.keep_upload(upload)
+
+    async def _inspected(self, session: Session, upload: Upload) -> Upload:
+        """Read a file, and add what is in it to its description."""
+        _check_open(session)
+        job = self.jobs.submit(InspectTask(upload, self.limits))
+        session.reading[upload.name] = job
+        try:
+            content = await _result(job)
+        except RefusedError as refusal:
+            refusal.field = refusal.field or upload.role
+            raise
+        finally:
+            session.reading.pop(upload.name, None)
+            _check_open(session)
+        columns = tuple(FileColumn(**column) for column in content["columns"])
+        return replace(upload, rows=content["rows"], columns=columns, preview=content["preview"])
 
     async def change_settings(
-        self, session: Session, upload: Upload, fields: dict[str, str]
+        self, session: Session, upload: Upload, settings: schemas.FileSettings
     ) -> None:
         """Read a file again with other settings; it stays as it was if that fails."""
         await self._make_way(session)
-        _, read_options = read_fields({**fields, "role": upload.role})
-        again = replace(upload, read_options=read_options, settings=without_role(fields))
+        again = replace(
+            upload,
+            read_options=settings.read_options,
+            settings=settings.model_dump(exclude_unset=True),
+        )
         with session.receiving():
-            await self._inspect(session, again)
+            again = await self._inspected(session, again)
         session.example = session.example and upload.role == "reference"
         session.uploads[upload.id] = again
 
     async def add_example(self, session: Session) -> None:
         """Replace all files by the embedded example."""
         await self._make_way(session)
+        paths = (await _result(self._library))["example"]
         with session.receiving():
             for upload in list(session.uploads.values()):
-                self.sessions.remove_upload(session, upload)
-            for name, role in _EXAMPLE:
-                await self._copy_example(session, name, role)
+                session.remove_upload(upload)
+            for name, role in EXAMPLE.items():
+                upload = self._new_upload(session, name, role, ReadOptions())
+                with open(paths[name], "rb") as content:
+                    await self._keep(session, upload, content)
         session.example = True
-
-    async def _copy_example(self, session: Session, name: str, role: str) -> None:
-        upload = self.sessions.new_upload(session, name, role, ReadOptions())
-        await self._inspect(session, upload, example=name)
-        upload.size = upload.path.stat().st_size
-        self.sessions.take(session, upload.size)
-        self._keep(session, upload)
 
     async def remove_file(self, session: Session, upload: Upload) -> None:
         """Delete a file."""
         await self._make_way(session)
-        session.example = session.example and upload.role == "reference"
-        self.sessions.remove_upload(session, upload)
+        session.remove_upload(upload)
 
     async def start_estimate(self, session: Session, wanted: schemas.EstimateRequest) -> Estimate:
         """Queue an estimate of the files of a session."""
         await self._make_way(session)
         if session.incoming:
             raise RefusedError(409, "A file of this session is still coming in; wait for it.")
-        positives, unlabeled = session.of_role("positives"), session.of_role("unlabeled")
-        if not positives:
+        positives, unlabeled = session.positives, session.unlabeled
+        if positives is None:
             raise RefusedError(422, "There is no file of positives yet; add one.", "positives")
         if not unlabeled:
             raise RefusedError(422, "There is no file of unlabeled rows yet; add one.", "unlabeled")
-        self._check_request(session, wanted)
-        positives_format, read_options = _formats(positives[0], unlabeled)
+        self._check_request(positives, unlabeled, wanted)
+        read_options = _common_format(unlabeled)
+        try:
+            positives_format = read_options = _common_format([positives, *unlabeled])
+        except RefusedError:
+            # For instance, they are in two sheets of one workbook.
+            positives_format = positives.read_options
         directory = session.directory / secrets.token_hex(8)
+        directory.mkdir(mode=0o700)
         task = EstimateTask(
             directory=str(directory),
-            positives=positives[0].sent,
-            unlabeled=tuple(upload.sent for upload in unlabeled),
+            wanted=wanted,
+            positives=positives,
+            unlabeled=tuple(unlabeled),
             positives_format=positives_format,
             read_options=read_options,
-            method=wanted.method or registry.DEFAULT_METHOD,
-            options={
-                "scorer": wanted.scorer,
-                "confidence": wanted.confidence,
-                "bootstrap": wanted.bootstrap,
-                "random_state": wanted.random_state,
-            },
-            features=None if wanted.features is None else tuple(wanted.features),
-            default_features=positives[0].content.default_features,
-            by=tuple(dict.fromkeys(wanted.by)),
-            by_file=wanted.by_file,
-            target_column=wanted.target_column,
             example=session.example,
             most_groups=self.limits.groups,
-            seconds=self.limits.seconds,
         )
-        cells = sum(upload.content.rows * len(upload.content.columns) for upload in unlabeled)
-        queue = self.long_estimates if is_long(task, cells) else self.estimates
-        job = queue.submit(task, session.owner)
-        files = session.estimated
-        directory.mkdir(mode=0o700)
-        estimate = Estimate(secrets.token_hex(8), directory, task, wanted, files, job)
-        self.sessions.keep_estimate(session, estimate)
+        estimate = Estimate(secrets.token_hex(8), directory, task, self.jobs.submit(task))
+        session.keep_estimate(estimate)
         return estimate
 
-    def _check_request(self, session: Session, wanted: schemas.EstimateRequest) -> None:
+    def _check_request(
+        self, positives: Upload, unlabeled: Sequence[Upload], wanted: schemas.EstimateRequest
+    ) -> None:
         """Refuse methods and scorers that do not exist, and columns that cannot be used."""
         for name, value, known in (
             ("method", wanted.method, AVAILABLE_METHODS),
@@ -193,15 +228,16 @@ class Service:
                 raise RefusedError(
                     422, f"There is no {name} {value!r} here; choose from {', '.join(known)}.", name
                 )
-        (positives,) = session.of_role("positives")
-        columns = match_columns(session, self.limits.groups)
+        most_groups = self.limits.groups
+        columns = match_columns(positives, unlabeled, most_groups)
         matches = {column.name: column for column in columns}
         features = wanted.features
         if features is None:
             # If there is no default, the worker says which columns are doubtful.
-            features = list(positives.content.default_features or ())
+            features = list(positives.default_features or ())
         for name in features:
-            if name not in positives.content.names:
+            # Only columns of the positives say which part of them is missing.
+            if name not in matches or matches[name].missing is None:
                 raise RefusedError(422, f"{positives.name} has no column {name!r}.", "features")
             match = matches[name]
             if not match.usable:
@@ -211,57 +247,46 @@ class Service:
         if target is not None and (target not in matches or matches[target].targets is None):
             sentence = f"The column {target!r} of {positives.name} cannot name targets."
             raise RefusedError(422, sentence, "features")
-        groupings = {grouping.by: grouping for match in columns for grouping in match.groupings}
+        groups = {grouping.by: grouping.groups for match in columns for grouping in match.groupings}
         n_groups = 1
         for by in wanted.by:
-            if by not in groupings or is_taken(by, wanted.by_file):
-                sentence = why_no_group(session, by, wanted.by_file, self.limits.groups)
+            if by not in groups or is_taken(by, wanted.by_file):
+                sentence = why_no_group(unlabeled, by, wanted.by_file, most_groups)
                 raise RefusedError(422, sentence, "by")
-            n_groups *= groupings[by].groups
-        if n_groups > self.limits.groups:
-            raise RefusedError(422, too_many_groups(wanted.by, self.limits.groups), "by")
-
-    def start_diagnosis(self, session: Session, estimate: Estimate) -> Job:
-        """Queue the check of an estimate's assumptions, unless it is queued, running or done."""
-        job = estimate.follow_ups.get("diagnosis")
-        if job is None or job.state in ("failed", "cancelled"):
-            return self.start_follow_up(session, estimate, "diagnosis", DiagnoseTask(estimate.task))
-        return job
-
-    def start_trend(
-        self, session: Session, estimate: Estimate, wanted: schemas.TrendRequest
-    ) -> Job:
-        """Queue a look for changes between groups."""
-        columns = match_columns(session, self.limits.groups)
-        groupings = {grouping.by for match in columns for grouping in match.groupings}
-        if wanted.by not in groupings:
-            sentence = why_no_group(session, wanted.by, False, self.limits.groups)
-            raise RefusedError(422, sentence, "trend")
-        task = TrendTask(estimate.task, wanted.by, wanted.baseline, wanted.smooth)
-        return self.start_follow_up(session, estimate, "trend", task)
-
-    def start_comparison(self, session: Session, estimate: Estimate) -> Job:
-        """Queue a comparison of an estimate's files with the reference."""
-        reference = next(iter(session.of_role("reference")), None)
-        if reference is None:
-            raise RefusedError(422, "There is no reference yet; add a file of it.", "reference")
-        task = CompareTask(estimate.task, reference.sent, reference.read_options)
-        return self.start_follow_up(session, estimate, "comparison", task)
+            n_groups *= groups[by]
+        if n_groups > most_groups:
+            raise RefusedError(422, too_many_groups(wanted.by, most_groups), "by")
 
     def start_follow_up(
-        self, session: Session, estimate: Estimate, kind: str, task: FollowUp
+        self, session: Session, estimate: Estimate, wanted: schemas.FollowUpRequest
     ) -> Job:
         """Queue further work on an estimate that is done; earlier work of its kind is stopped."""
         if estimate.job.state != "done":
             raise RefusedError(409, "The estimate is not done; wait for it.")
-        kept = {upload.sent for upload in session.uploads.values()}
-        if not kept.issuperset(estimate.task.files):
+        if not session.uploads.keys() >= {file.id for file in estimate.task.files}:
             raise RefusedError(409, "The files of this estimate have been removed.")
-        if kind in estimate.follow_ups:
-            estimate.follow_ups[kind].cancel()
-        job = self.diagnoses.submit(task, session.owner)
-        estimate.follow_ups[kind] = job
+        earlier = estimate.follow_ups.get(wanted.kind)
+        if earlier and wanted.kind == "diagnosis" and (earlier.live or earlier.state == "done"):
+            # There is nothing about it that could have been asked in another way.
+            return earlier
+        reference = None
+        if isinstance(wanted, schemas.TrendRequest):
+            self._check_trend(session, wanted.by)
+        elif isinstance(wanted, schemas.ComparisonRequest):
+            reference = session.reference
+            if reference is None:
+                raise RefusedError(422, "There is no reference yet; add a file of it.", "reference")
+        if earlier:
+            earlier.cancel()
+        job = self.jobs.submit(FollowUpTask(estimate.task, wanted, reference))
+        estimate.follow_ups[wanted.kind] = job
         return job
+
+    def _check_trend(self, session: Session, by: str) -> None:
+        unlabeled, most_groups = session.unlabeled, self.limits.groups
+        columns = match_columns(session.positives, unlabeled, most_groups)
+        if by not in {grouping.by for match in columns for grouping in match.groupings}:
+            raise RefusedError(422, why_no_group(unlabeled, by, False, most_groups), "trend")
 
     async def write_report(self, estimate: Estimate, wanted: schemas.ReportRequest) -> None:
         """Write the report of an estimate again, with what somebody adds to it."""
@@ -269,14 +294,15 @@ class Service:
             raise RefusedError(409, "The estimate is not done; wait for it.")
         from poscount.web.report import write_report  # it needs more than the server does
 
+        answer = estimate.job.result
         await asyncio.to_thread(
-            write_report, estimate.directory, title=wanted.title, notes=wanted.notes
+            write_report, estimate.directory, answer, wanted.title, wanted.notes
         )
 
     async def remove_estimate(self, session: Session, estimate: Estimate) -> None:
         """Cancel an estimate if it waits or runs, and delete what it wrote."""
         await self._cancel(estimate)
-        self.sessions.remove_estimate(session, estimate)
+        session.remove_estimate(estimate)
 
     async def close_session(self, session: Session) -> None:
         """Delete a session and everything that belongs to it."""
@@ -291,59 +317,11 @@ class Service:
             await asyncio.sleep(min(_SWEEP_SECONDS, shortest / 2))
             for session in self.sessions.expired():
                 await self.close_session(session)
-            await asyncio.to_thread(self.sessions.home.remove_abandoned)
-
-    def stop_work(self) -> None:
-        """Stop all work; requests that wait for it are answered."""
-        for queue in (self.inspections, self.estimates, self.long_estimates, self.diagnoses):
-            queue.close()
 
     def close(self) -> None:
         """Stop all work and delete everything."""
-        self.stop_work()
+        self.jobs.close()
         self.sessions.close_all()
-
-    def _queue(self, slots: int, seconds: int, niceness: int) -> JobQueue:
-        return JobQueue(
-            slots=slots,
-            # A session has one estimate at a time.
-            waiting=self.limits.sessions,
-            waiting_per_client=self.limits.sessions_per_client,
-            seconds=seconds,
-            memory_bytes=self.limits.memory_bytes,
-            niceness=niceness,
-        )
-
-    async def _inspect(
-        self, session: Session, upload: Upload, *, example: str | None = None
-    ) -> None:
-        task = InspectTask(upload.sent, upload.read_options, self.limits, example)
-        job = session.reading[upload.name] = self.inspections.submit(task, session.owner)
-        try:
-            content = await _outcome(job)
-        except RefusedError as problem:
-            _check_open(session)
-            problem.field = problem.field or upload.role
-            raise
-        finally:
-            session.reading.pop(upload.name, None)
-        _check_open(session)
-        for column in content["columns"]:
-            for name in ("problem", "no_periods"):
-                if column[name] is not None:
-                    refusal = refusal_of(column[name], task)
-                    column[name] = refusal.message
-                    own = [{**mend, "role": upload.role} for mend in refusal.mends]
-                    column["mends"] = [*column.get("mends", []), *own]
-        upload.content = schemas.FileContent.model_validate(content)
-
-    def _keep(self, session: Session, upload: Upload) -> None:
-        session.example = session.example and upload.role == "reference"
-        if upload.role != "unlabeled":
-            # There is one file of positives, and one reference: a new one replaces the old.
-            for old in session.of_role(upload.role):
-                self.sessions.remove_upload(session, old)
-        session.uploads[upload.id] = upload
 
     async def _cancel(self, estimate: Estimate) -> None:
         for job in (estimate.job, *estimate.follow_ups.values()):
@@ -351,20 +329,42 @@ class Service:
             await _ended(job)
 
     async def _make_way(self, session: Session) -> None:
-        """Refuse to disturb an estimate; stop a check of assumptions, which is now out of date."""
-        for estimate in list(session.estimates.values()):
-            if not estimate.job.live:
-                await self._cancel(estimate)
+        """Refuse to disturb an estimate; stop what follows earlier ones, which is out of date."""
         if session.live is not None:
             raise RefusedError(409, "This session has an estimate running; cancel it or wait.")
+        for estimate in list(session.estimates.values()):
+            await self._cancel(estimate)
 
-    def _too_large(self) -> RefusedError:
-        return RefusedError(
-            413,
-            f"The file is larger than the {size(self.limits.upload_bytes)} that this server "
-            "accepts; use the command line, which has no such limit.",
-            "file",
-        )
+
+def _copy(content: IO[bytes], path: str) -> tuple[int, str]:
+    """Copy a file: its size and its SHA-256."""
+    digest = hashlib.sha256()
+    n_bytes = 0
+    with open(path, "xb") as file:
+        while chunk := content.read(_CHUNK):
+            digest.update(chunk)
+            n_bytes += file.write(chunk)
+    return n_bytes, digest.hexdigest()
+
+
+def _common_format(uploads: Sequence[Upload]) -> ReadOptions:
+    """Give the settings by which all of these files are read, or refuse files that differ.
+
+    A setting that means nothing for a file, such as the delimiter of a workbook, may differ.
+    """
+    settings: dict[str, Any] = {}
+    for name in ReadOptions._fields:
+        values = {getattr(upload.read_options, name) for upload in uploads if upload.heeds(name)}
+        if len(values) > 1:
+            raise RefusedError(
+                422,
+                "The files of unlabeled rows were sent with different settings; send them with the "
+                "same ones.",
+                "unlabeled" if name == "sheet" else name,
+            )
+        if values:
+            settings[name] = values.pop()
+    return ReadOptions(**settings)
 
 
 def _check_open(session: Session) -> None:
@@ -372,27 +372,15 @@ def _check_open(session: Session) -> None:
         raise RefusedError(404, "The session was closed while a file was coming in.")
 
 
-def _formats(positives: Upload, unlabeled: list[Upload]) -> tuple[ReadOptions, ReadOptions]:
-    """How the positives are read, and the other files: in the same way if that is possible."""
-    read_options = common_settings(unlabeled)
-    try:
-        read_options = common_settings([positives, *unlabeled])
-    except RefusedError:
-        # For instance, they are in two sheets of one workbook.
-        return positives.read_options, read_options
-    return read_options, read_options
-
-
-async def _ended(job: Job) -> Any:
+async def _ended(job: Job) -> None:
     """Wait for a job. If the request that waits is cancelled, the job's own future is not."""
-    return await asyncio.shield(asyncio.wrap_future(job.future))
+    await asyncio.shield(asyncio.wrap_future(job.future))
 
 
-async def _outcome(job: Job) -> Any:
-    outcome = await _ended(job)
+async def _result(job: Job) -> Any:
+    await _ended(job)
     if job.error is not None:
-        error = job.error
-        raise RefusedError(error.status, error.message, error.field, error.choices, error.mends)
+        raise RefusedError(job.error.status, **job.error.to_dict())
     if job.state == "cancelled":
         raise RefusedError(503, "The server is shutting down.")
-    return outcome
+    return job.result

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from poscount import registry
 from poscount.files.read_options import ReadOptions
 from poscount.web.limits import Limits
+from poscount.web.schemas import EstimateRequest, FollowUpRequest
+from poscount.web.uploads import Upload
 
 # The page does not offer these: their time grows faster than the number of rows, or is seconds even
 # for a small sample.
@@ -23,24 +25,18 @@ AVAILABLE_METHODS = sorted(
     key=lambda name: name != registry.DEFAULT_METHOD,
 )
 
+# Files of the embedded example, and what they are used as.
+EXAMPLE = {"positives.csv": "positives", "trap.csv.gz": "unlabeled"}
 
 # Told what is being done and, if that is known, which part of it is done.
 ReportStep = Callable[[str, float | None], None]
 
 
-class SentFile(NamedTuple):
-    """A file on the server's disk, what the client calls it, and what it is used as."""
-
-    path: str
-    name: str
-    role: str
-
-
 @dataclass(frozen=True)
-class MethodsTask:
-    """Describe the methods on offer."""
+class LibraryTask:
+    """Describe the methods on offer, and say where the files of the example are."""
 
-    files: tuple[SentFile, ...] = ()
+    files: tuple[Upload, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,20 +45,15 @@ class InspectTask:
 
     Attributes
     ----------
-    file : SentFile
-    read_options : ReadOptions
+    file : Upload
     limits : Limits
-    example : str, optional
-        File of the embedded example to copy to `file` first.
     """
 
-    file: SentFile
-    read_options: ReadOptions
+    file: Upload
     limits: Limits
-    example: str | None = None
 
     @property
-    def files(self) -> tuple[SentFile, ...]:
+    def files(self) -> tuple[Upload, ...]:
         """All files."""
         return (self.file,)
 
@@ -75,135 +66,72 @@ class EstimateTask:
     ----------
     directory : str
         Where to write the results.
-    positives : SentFile
-    unlabeled : tuple of SentFile
+    wanted : EstimateRequest
+    positives : Upload
+    unlabeled : tuple of Upload
     positives_format, read_options : ReadOptions
         How the positives are written, and how the unlabeled files are.
-    method : str
-    options : dict
-        Parameters of the method; None leaves one at its default.
-    features : tuple of str, optional
-        Columns to learn from; those of `default_features` if None.
-    default_features : tuple of str, optional
-        What would be used without a choice, as the inspection of the positives found; None if a
-        column does not look like a feature, so that somebody has to choose.
-    by : tuple of str
-        Columns whose values make the groups.
-    by_file : bool
-        Whether each file is a sample of its own.
-    target_column : str, optional
-        Column of the positives that names the target of each, if there are several targets.
     example : bool
         Whether the files are those of the embedded example.
     most_groups : int
         More groups than this are refused.
-    seconds : int
-        Replicates that would take longer than this are refused before they are made.
     """
 
     directory: str
-    positives: SentFile
-    unlabeled: tuple[SentFile, ...]
+    wanted: EstimateRequest
+    positives: Upload
+    unlabeled: tuple[Upload, ...]
     positives_format: ReadOptions
     read_options: ReadOptions
-    method: str
-    options: dict[str, Any]
-    features: tuple[str, ...] | None
-    default_features: tuple[str, ...] | None
-    by: tuple[str, ...]
-    by_file: bool
-    target_column: str | None
     example: bool
     most_groups: int
-    seconds: int
 
     @property
-    def files(self) -> tuple[SentFile, ...]:
+    def method(self) -> str:
+        """Name of the method."""
+        return self.wanted.method or registry.DEFAULT_METHOD
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Parameters of the method; None leaves one at its default."""
+        return self.wanted.model_dump(include={"scorer", "confidence", "bootstrap", "random_state"})
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """What makes the groups."""
+        return tuple(dict.fromkeys(self.wanted.by))
+
+    @property
+    def paths(self) -> list[str]:
+        """Files of unlabeled rows."""
+        return [file.path for file in self.unlabeled]
+
+    @property
+    def files(self) -> tuple[Upload, ...]:
         """All files, the positives first."""
         return (self.positives, *self.unlabeled)
 
 
 @dataclass(frozen=True)
-class FollowUp:
-    """Further work on an estimate that is done, by its model file and its files."""
+class FollowUpTask:
+    """Further work on an estimate that is done, by its model file and its files.
+
+    Attributes
+    ----------
+    estimate : EstimateTask
+    wanted : FollowUpRequest
+    reference : Upload, optional
+        The other sample of a comparison.
+    """
 
     estimate: EstimateTask
+    wanted: FollowUpRequest
+    reference: Upload | None = None
 
     @property
-    def files(self) -> tuple[SentFile, ...]:
-        """All files, the positives first."""
-        return self.estimate.files
-
-
-@dataclass(frozen=True)
-class DiagnoseTask(FollowUp):
-    """Check the assumptions of an estimate."""
-
-
-@dataclass(frozen=True)
-class TrendTask(FollowUp):
-    """Look for changes between groups that follow each other.
-
-    Attributes
-    ----------
-    by : str
-        The grouping.
-    baseline : int
-        Number of groups at the beginning to compare the others with; 0 for none.
-    smooth : bool
-        Whether small groups borrow strength from the others.
-    """
-
-    by: str
-    baseline: int
-    smooth: bool
-
-
-@dataclass(frozen=True)
-class CompareTask(FollowUp):
-    """Compare the share of an estimate's files with that of another sample.
-
-    Attributes
-    ----------
-    reference : SentFile
-        The other sample.
-    reference_format : ReadOptions
-        How it is written.
-    """
-
-    reference: SentFile
-    reference_format: ReadOptions
-
-    @property
-    def files(self) -> tuple[SentFile, ...]:
+    def files(self) -> tuple[Upload, ...]:
         """All files, the positives first and the reference last."""
-        return (*super().files, self.reference)
+        return (*self.estimate.files, *([self.reference] if self.reference else []))
 
 
-@dataclass(frozen=True)
-class AuditTask(FollowUp):
-    """Choose rows to be labelled by hand.
-
-    Attributes
-    ----------
-    n : int
-        Number of rows.
-    """
-
-    n: int
-
-
-@dataclass(frozen=True)
-class SettleTask(AuditTask):
-    """Turn labels of such rows into a prevalence.
-
-    Attributes
-    ----------
-    labels : dict
-        Whether a row is positive, by its name.
-    """
-
-    labels: dict[str, bool]
-
-
-Task = MethodsTask | InspectTask | EstimateTask | FollowUp
+Task = LibraryTask | InspectTask | EstimateTask | FollowUpTask

@@ -1,4 +1,4 @@
-"""What worker processes do: inspect files, make estimates, check assumptions.
+"""What worker processes do: inspect files, make estimates, and what follows an estimate.
 
 The library and what it needs are imported at the top, so that the process from which workers are
 forked has it all. The server itself never imports this module.
@@ -7,8 +7,9 @@ forked has it all. The server itself never imports this module.
 from __future__ import annotations
 
 import os
-import shutil
 import traceback
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -17,30 +18,25 @@ import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
 
 from poscount import registry
+from poscount.app.data_files import DataFiles
 from poscount.app.fitting import fewest_positives, is_reusable
+from poscount.app.follow_ups import compare, diagnose, trend
 from poscount.app.inspection import FileLimits, inspect_file, sheet_names
-from poscount.datasets import example_path
+from poscount.app.rows import ListedRows, audit, settle
 from poscount.errors import InputError
-from poscount.web.estimate_work import make_estimate
-from poscount.web.follow_up_work import (
-    check_assumptions,
-    choose_rows,
-    compare_with_reference,
-    find_trend,
-    settle_labels,
-)
+from poscount.example import example_path
+from poscount.web import reproduction_code, schemas
+from poscount.web.estimating import make_estimate
+from poscount.web.refusals import RefusedError, refusal_of, remedy
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
-    AuditTask,
-    CompareTask,
-    DiagnoseTask,
+    EXAMPLE,
     EstimateTask,
+    FollowUpTask,
     InspectTask,
-    MethodsTask,
+    LibraryTask,
     ReportStep,
-    SettleTask,
     Task,
-    TrendTask,
 )
 
 # No window, whatever the machine has.
@@ -48,6 +44,11 @@ matplotlib.use("agg")
 _CLASSES = {name: registry.method(name) for name in AVAILABLE_METHODS}
 
 _OPTIONS = ("scorer", "confidence", "bootstrap")
+# Of intervals by labels, for which the page says how many labels they need.
+_WANTED_WIDTHS = (0.1, 0.05)
+# Values that a check of the assumptions looks at: more would take long and tell little.
+_MOST_VALUES = 5_000_000
+_FEWEST_ROWS = 10_000
 
 
 def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
@@ -56,53 +57,44 @@ def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``done`` with the outcome, ``failed`` with the parameters of an `InputError`, or
-        ``out_of_memory``.
+        ``done`` with the result, ``refused`` with a refusal, or ``out_of_memory``.
     """
     try:
         return {"done": _do(task, report_step)}
     except MemoryError:
         return {"out_of_memory": True}
     except InputError as error:
-        return {"failed": vars(error) | _choices(error)}
+        # The sheets from which one must be chosen, if that is what the error is about.
+        choose = error.option == "sheet" and error.file is not None
+        refusal = refusal_of(error, task.files, sheet_names(str(error.file)) if choose else ())
     except OSError as error:
         # Without the text of the error, which may hold a path.
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        return {"failed": {"message": f"The server has a problem with a file: {reason}."}}
+        refusal = RefusedError(422, f"The server has a problem with a file: {reason}.")
     except (ValueError, TypeError, ImportError) as error:
-        return {"failed": {"message": str(error)}}
+        refusal = RefusedError(422, str(error))
     except Exception as error:  # a mistake of ours must not look like one of theirs
         traceback.print_exc()
-        sentence = f"Something went wrong that is not your fault ({error!r}); please report it."
-        return {"failed": {"message": sentence}}
+        refusal = RefusedError(
+            422, f"Something went wrong that is not your fault ({error!r}); please report it."
+        )
+    return {"refused": refusal.to_dict()}
 
 
 def _do(task: Task, report_step: ReportStep) -> Any:
     match task:
-        case MethodsTask():
-            return [_about(name, kind) for name, kind in _CLASSES.items()]
+        case LibraryTask():
+            return {
+                "methods": [_about(name, kind) for name, kind in _CLASSES.items()],
+                "example": {name: str(example_path(name)) for name in EXAMPLE},
+            }
         case InspectTask():
             return _inspect(task, report_step)
         case EstimateTask():
             return make_estimate(task, report_step)
-        case DiagnoseTask():
-            return check_assumptions(task.estimate, report_step)
-        case TrendTask():
-            return find_trend(task, report_step)
-        case CompareTask():
-            return compare_with_reference(task, report_step)
-        case SettleTask():
-            return settle_labels(task, report_step)
-        case AuditTask():
-            return choose_rows(task, report_step)
+        case FollowUpTask():
+            return _follow_up(task, report_step)
     raise AssertionError(f"there is no such task: {task!r}")
-
-
-def _choices(error: InputError) -> dict[str, list[str]]:
-    """The sheets from which one must be chosen, if that is what an error is about."""
-    if error.option != "sheet" or error.file is None:
-        return {}
-    return {"choices": sheet_names(error.file)}
 
 
 def _about(name: str, kind: Any) -> dict[str, Any]:
@@ -118,28 +110,131 @@ def _about(name: str, kind: Any) -> dict[str, Any]:
 
 
 def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
-    path, limits = task.file.path, task.limits
-    if task.example:
-        shutil.copyfile(example_path(task.example), path)
+    file, limits = task.file, task.limits
     try:
         found = inspect_file(
-            path,
-            positives=task.file.role == "positives",
+            file.path,
+            positives=file.role == "positives",
             limits=FileLimits(limits.rows, limits.columns, limits.unpacked_bytes, limits.groups),
-            read_options=task.read_options,
+            read_options=file.read_options,
             progress=lambda done, total: report_step("reading", done / total if total else None),
         )
     except UnicodeError as error:
         # Python has encodings that are not meant for files, such as idna, with errors of their own.
-        sentence = f"it cannot be read with the encoding {task.read_options.encoding!r}."
-        raise InputError(sentence, file=path, option="encoding") from error
-    columns = [
-        {
-            **column._asdict(),
-            "problem": vars(column.problem) if column.problem else None,
-            "periods": dict(column.periods),
-            "no_periods": vars(column.no_periods) if column.no_periods else None,
+        sentence = f"it cannot be read with the encoding {file.read_options.encoding!r}."
+        raise InputError(sentence, file=file.path, option="encoding") from error
+    columns = []
+    for column in found.columns:
+        wrong = {
+            name: refusal_of(problem, [file])
+            for name in ("problem", "no_periods")
+            if (problem := getattr(column, name)) is not None
         }
-        for column in found.columns
-    ]
+        fixes = [{**fix, "role": file.role} for each in wrong.values() for fix in each.fixes]
+        sentences = {name: refusal.message for name, refusal in wrong.items()}
+        periods = dict(column.periods)
+        columns.append({**column._asdict(), "periods": periods, "fixes": fixes, **sentences})
     return {"rows": found.rows, "columns": columns, "preview": found.preview}
+
+
+def _follow_up(task: FollowUpTask, report_step: ReportStep) -> dict[str, Any]:
+    model = registry.load(Path(task.estimate.directory) / schemas.Download.model)
+    estimate = task.estimate
+    match task.wanted:
+        case schemas.DiagnosisRequest():
+            return _check_assumptions(model, estimate, report_step)
+        case schemas.TrendRequest() as wanted:
+            report_step("counting the groups", None)
+            return trend(
+                model,
+                _data(estimate),
+                wanted.by,
+                baseline=wanted.baseline or None,
+                smooth=wanted.smooth,
+            ).to_dict()
+        case schemas.ComparisonRequest():
+            return _compare(model, task, report_step)
+        case schemas.AuditRequest() as wanted:
+            return _chosen_rows(model, estimate, wanted.n, report_step).record()
+        case schemas.SettlementRequest() as wanted:
+            return _settle(model, estimate, wanted, report_step)
+
+
+def _data(estimate: EstimateTask) -> DataFiles:
+    """The unlabeled files of an estimate, for one core."""
+    return DataFiles(estimate.paths, estimate.read_options, n_jobs=1)
+
+
+def _check_assumptions(
+    model: Any, estimate: EstimateTask, report_step: ReportStep
+) -> dict[str, Any]:
+    """Check the assumptions of an estimate, and write the report."""
+    report_step("checking the assumptions", None)
+    diagnosis, n_used, n_rows = diagnose(
+        model,
+        _data(estimate),
+        positives=DataFiles([estimate.positives.path], estimate.positives_format),
+        most_rows=max(_FEWEST_ROWS, _MOST_VALUES // len(model.feature_names_in_)),
+    )
+    diagnosis.to_html(Path(estimate.directory) / schemas.Download.diagnosis)
+    rows = f"all {n_rows:,} unlabeled rows together"
+    if n_used < n_rows:
+        rows = f"{n_used:,} of the {n_rows:,} unlabeled rows, drawn at random"
+    return {
+        "rows": f"Rows checked: {rows}.",
+        "findings": [
+            {**finding.to_dict(), "figures": finding.figures} for finding in diagnosis.findings
+        ],
+        "skipped": [
+            {
+                "code": missing.code,
+                "title": missing.title,
+                "reason": f"{missing.reason} {remedy(missing.option)}".rstrip(),
+            }
+            for missing in diagnosis.skipped
+        ],
+        "command": reproduction_code.diagnose_command(estimate),
+    }
+
+
+def _compare(model: Any, task: FollowUpTask, report_step: ReportStep) -> dict[str, Any]:
+    """Compare the files of an estimate with another sample."""
+    estimate, reference = task.estimate, task.reference
+    assert reference is not None
+    report_step("counting both samples", None)
+    other = DataFiles([reference.path], reference.read_options, n_jobs=1)
+    found = compare(model, _data(estimate), other)
+    names = " and ".join(file.name for file in estimate.unlabeled), reference.name
+    shares = [prevalence.to_dict() for prevalence in found.prevalences]
+    return {
+        "difference": found.difference,
+        "interval": asdict(found.interval),
+        "samples": [
+            {
+                "name": name,
+                **{key: share[key] for key in ("prevalence", "interval", "n_unlabeled")},
+            }
+            for name, share in zip(names, shares, strict=True)
+        ],
+        "reading": found.reading,
+        "sentence": str(found),
+    }
+
+
+def _chosen_rows(model: Any, estimate: EstimateTask, n: int, report_step: ReportStep) -> ListedRows:
+    """Choose rows to be labelled by hand."""
+    report_step("choosing rows to label", None)
+    chosen = audit(model, _data(estimate), n, random_state=0)
+    return chosen.with_file_names({file.path: file.name for file in estimate.unlabeled})
+
+
+def _settle(
+    model: Any, estimate: EstimateTask, wanted: schemas.SettlementRequest, report_step: ReportStep
+) -> dict[str, Any]:
+    """Turn the labels of chosen rows into a prevalence."""
+    chosen = _chosen_rows(model, estimate, wanted.n, report_step)
+    report_step("reading the labels", None)
+    labels = {row: "yes" if positive else "no" for row, positive in wanted.labels.items()}
+    settled = settle(model, _data(estimate), chosen.with_labels(labels))
+    widths = {f"{width:g}": settled.labels_needed(width) for width in _WANTED_WIDTHS}
+    return {**settled.to_dict(), "labels_needed": widths}

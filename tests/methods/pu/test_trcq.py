@@ -3,16 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
-from poscount.methods.pu.learning_rows import LearningRows
 
 import poscount
 from plain import region_counting
 from poscount import BBE, DEDPUL, RCQ, TRCQ
+from poscount.methods.pu.training_rows import TrainingRows
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.methods.pu.trcq import MOST_ROWS, _ranks, learned_bins
 from poscount.methods.regions.layout import region_layout
 from poscount.methods.regions.order import CanonicalOrder
-from poscount.methods.regions.rule import Regions
+from poscount.methods.regions.rule import RegionRule
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -59,7 +59,7 @@ def quantify(positives, sample, seed=0):
 
 def learning_rows(model, sample):
     order = CanonicalOrder(model.positives_, model.seed_)
-    return LearningRows(model.positives_, sample, order)
+    return TrainingRows(model.positives_, sample, order)
 
 
 def bins(model, sample):
@@ -134,9 +134,7 @@ def test_same_seed_same_answer(task, model):
 
 def test_the_interval_and_the_warnings_are_its_own(task, model):
     assert isinstance(model, TransductiveQuantifier)
-    assert set(model.get_params()) == {
-        *("calibration", "confidence", "missing", "text", "random_state")
-    }
+    assert set(model.get_params()) == {"calibration", "confidence", "random_state"}
     answer = model.quantify(task[1])
     assert answer.interval.level == 0.95
     # Half of the positives have no negatives near them, and PAT cannot know that.
@@ -173,10 +171,9 @@ def test_nothing_alike_is_zero(task, model):
 
 def test_the_layout_without_learned_cuts_is_rcq(task):
     rcq = RCQ(calibration="null", random_state=0).fit(task[0])
-    regions = Regions(region_layout(6), rcq.binned_, rcq.cut_names, seed=0)
-    table, _ = rcq.split_cells(rcq.count(task[1]).cells[np.newaxis])
-    counts = regions.read_tables(table, np.array([600]))
-    assert regions.find(counts).prevalence[0] == float(rcq.quantify(task[1]))
+    regions = RegionRule(region_layout(6), rcq.part_.binned_, rcq.part_.cut_names, seed=0)
+    counts = rcq._view(rcq.count(task[1])).counts
+    assert regions.estimate(counts).prevalence[0] == float(rcq.quantify(task[1]))
 
 
 # What must not change the answer

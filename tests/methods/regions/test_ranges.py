@@ -14,9 +14,8 @@ POSITIVES = RNG.normal(size=(200, 3)) * [1, 10, 0.01]
 
 
 def counted(model, sample):
-    """Counts beside the regions, without the dimension of the samples."""
-    _, beside = model.split_cells(model.count(sample).cells[np.newaxis])
-    return beside
+    """Counts side the regions, without the dimension of the samples."""
+    return model._view(model.count(sample)).side
 
 
 def plainly(positives, sample):
@@ -46,7 +45,7 @@ def test_rows_are_counted_where_they_lie():
     values = [high + 0.5 * sd, high + 2 * sd, high + 100 * sd, low - 1000 * sd, 0.0]
     sample = np.zeros((5, 3)) + POSITIVES.mean(axis=0)
     sample[:, 1] = values
-    outside = counted(model, sample).outside
+    outside = counted(model, sample).ranges
     assert outside.above[0, 1].tolist() == [2, 1, 1, 0]
     assert outside.below[0, 1].tolist() == [1, 1, 1, 1]
     assert outside.zeros[0].tolist() == [0, 1, 0]
@@ -55,9 +54,9 @@ def test_rows_are_counted_where_they_lie():
 
 def test_the_positives_themselves_are_inside():
     model = RCQ(random_state=0).fit(POSITIVES)
-    beside = counted(model, POSITIVES)
-    assert not beside.outside.below.any()
-    assert not beside.outside.above.any()
+    side = counted(model, POSITIVES)
+    assert not side.ranges.below.any()
+    assert not side.ranges.above.any()
 
 
 def test_far_rows():
@@ -70,14 +69,14 @@ def test_far_rows():
 def test_groups_and_features_that_are_not_cut():
     positives = RNG.normal(size=(100, 60))
     model = RCQ(random_state=0).fit(positives)
-    assert len(model.features_) == 40
+    assert len(model.part_.features_) == 40
     sample = RNG.normal(size=(500, 60))
     sample[::7] *= 100
     groups = np.arange(500) % 3
     cells = model._count_rows(model._sample(sample), groups, 3)
     for i in range(3):
         assert (cells[i] == model.count(sample[groups == i]).cells).all()
-    assert (counted(model, sample).outside.above[0, :, 0] > 20).all()
+    assert (counted(model, sample).ranges.above[0, :, 0] > 20).all()
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])

@@ -16,11 +16,11 @@ import poscount
 from plain import region_counting
 from poscount import PAT, RCQ, Mahalanobis
 from poscount.diagnostics.two_samples import compare_samples
-from poscount.base import counting as counting_module
 from poscount.methods.regions.k_means import k_means
 from poscount.methods.regions.layout import CutNames, region_layout
 from poscount.methods.regions.partition import place_cuts
 from poscount.methods.regions.rule import (
+    RegionEstimates,
     bounds,
     decide,
     grid_point,
@@ -90,8 +90,8 @@ def test_agrees_with_the_plain_one(task):
     regions = model.part_.rule
     p, bound, in_positives, in_sample, region = region_counting.quantify(positives, sample, seed=3)
     assert regions.in_positives.tolist() == in_positives
-    tables, _ = model.split_cells(model.count(sample).cells[np.newaxis])
-    assert regions.layout.in_cuts(tables[0]).ravel()[regions.indices].tolist() == in_sample
+    in_cuts = model._view(model.count(sample)).counts.in_cuts
+    assert in_cuts.ravel()[regions.indices].tolist() == in_sample
     answer = model.quantify(sample)
     assert answer.details["uncalibrated"] == pytest.approx(p, abs=1e-12)
     told = answer.details["region"]
@@ -138,12 +138,17 @@ def test_the_least_filled_region_decides():
 
 def test_calibration_fixes_zero_and_one():
     ratios = np.array([0.0, 0.1, 0.5, 0.9, 1.0])
-    p = calibrated(ratios, np.array(0.9), 2)
+
+    def prevalences(null_ratio):
+        found = RegionEstimates(ratios, *[ratios] * 6, (ratios, ratios, ratios), null_ratio)
+        return found.prevalence
+
+    p = prevalences(np.array(0.9))
     assert p[0] == 0
     assert p[3] == pytest.approx(1)
     assert p[4] == 1
     assert (p >= ratios).all()
-    assert np.array_equal(calibrated(ratios, np.array(1.0), 2), ratios)
+    assert np.array_equal(prevalences(np.array(1.0)), ratios)
 
 
 @pytest.mark.parametrize(
@@ -211,8 +216,8 @@ def test_clusters_are_found():
 def test_more_features_than_are_cut():
     rng = np.random.default_rng(0)
     model = RCQ(random_state=0).fit(rng.normal(size=(100, 60)))
-    assert len(model.features_) == 40
-    assert sorted(set(model.features_)) == model.features_.tolist()
+    assert len(model.part_.features_) == 40
+    assert sorted(set(model.part_.features_)) == model.part_.features_.tolist()
     # 8 score cells, 40 features with five bins and nine clusters, PAT's 52 cells, 3 of far rows,
     # 9 outside of the range of each feature, and gaps of each feature and of any.
     n_cells = 8 * (40 * 5 + 9) + 52 + 3 + 60 * 9 + 60 + 1
@@ -224,7 +229,7 @@ def test_words():
     thresholds = np.array([[-1.0, 0.0, 1.0, 1.25], [1, 2, 3, np.inf]])
     n_cuts = arranged.cuts.shape[1]
     names = CutNames(["x0", "size"], thresholds)
-    words = [arranged.words(i, names) for i in range(8 * n_cuts)]
+    words = [arranged.describe(i, names) for i in range(8 * n_cuts)]
     assert len(set(words)) == len(words)
     assert words[0] == "all rows at any score"
     assert words[3 * n_cuts + 1 + 8 + 3] == "x0 > 1.25 in the band above the 0.4 quantile"
@@ -240,7 +245,7 @@ def test_words_of_categories_and_gaps():
         ["age"], np.array([[1.0, 2.0, 3.0, 4.0]]), ["smokes", "ward"], [["no", "yes"], list("abc")]
     )
     n_cuts = arranged.cuts.shape[1]
-    words = [arranged.cut_in_words(i, names) for i in range(n_cuts)]
+    words = [arranged.describe_cut(i, names) for i in range(n_cuts)]
     assert words[9:11] == ["age is missing", "age is not missing"]
     assert words[11:13] == ["smokes is no", "smokes is yes"]
     assert words[13:19] == [*(f"ward is {x}" for x in "abc"), *(f"ward is not {x}" for x in "abc")]
@@ -390,7 +395,7 @@ def test_features_drawn_from_many_do_not_depend_on_the_order():
     columns = np.random.default_rng(2).permutation(50)
     one = RCQ(random_state=0).fit(positives)
     two = RCQ(random_state=0).fit(positives[:, columns])
-    assert sorted(columns[two.features_]) == one.features_.tolist()
+    assert sorted(columns[two.part_.features_]) == one.part_.features_.tolist()
 
 
 def test_order_of_rows_and_batches(task):
@@ -454,7 +459,7 @@ def test_many_groups_in_parts(task, monkeypatch):
     frame = pd.DataFrame(sample, columns=list("abcd")).assign(group=np.arange(len(sample)) % 11)
     model = RCQ(random_state=0).fit(pd.DataFrame(positives, columns=list("abcd")))
     expected = model.quantify_groups(frame, "group")
-    monkeypatch.setattr(rcq_module, "GROUPS_AT_ONCE", 3)
+    monkeypatch.setattr(RCQ, "_groups_at_once", 3)
     in_parts = model.quantify_groups(frame, "group")
     assert {key: everything(p) for key, p in in_parts.items()} == {
         key: everything(p) for key, p in expected.items()
@@ -474,8 +479,8 @@ def test_saved_and_loaded(task, tmp_path):
     loaded.save(tmp_path / "again.poscount")
     assert (tmp_path / "again.poscount").read_bytes() == (tmp_path / "m.poscount").read_bytes()
     # The positives are kept as bins, a byte per feature, not as they are.
-    assert loaded.binned_.dtype == np.uint8
-    assert loaded.binned_.shape == (150, 1 + 4 + 3)
+    assert loaded.part_.binned_.dtype == np.uint8
+    assert loaded.part_.binned_.shape == (150, 1 + 4 + 3)
     held = [x for x in vars(loaded).values() if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
     assert all(x.size < positives.size for x in held)
 
@@ -604,8 +609,8 @@ def test_rows_are_placed_alike_in_one_go_and_in_parts():
     rng = np.random.default_rng(3)
     model = RCQ(random_state=0).fit(rng.normal(size=(200, 3)))
     rows = rng.normal(size=(9000, 3)) * 1.5  # more than are placed at a time
-    parts = [model.place(rows[start : start + 1000]) for start in range(0, 9000, 1000)]
-    assert np.array_equal(model.place(rows), np.vstack(parts))
+    parts = [model.part_.place(rows[start : start + 1000]) for start in range(0, 9000, 1000)]
+    assert np.array_equal(model.part_.place(rows), np.vstack(parts))
 
 
 def test_why_pat_s_rule_was_used_is_told():

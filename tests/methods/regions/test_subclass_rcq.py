@@ -10,16 +10,16 @@ import pytest
 from sklearn.base import clone
 
 import poscount
-from poscount import RCQ
+from poscount import RCQ, SubclassRCQ
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.cli import main
 from poscount.errors import FileError, InputError
 from poscount.methods.regions.features import FEATURE_NAMES
-from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES, profile_kinds
-from poscount.methods.regions.subclasses import clustered_kinds, find_kinds, how_many
+from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES, subclass_features
+from poscount.methods.regions.subclasses import clustered_subclasses, find_subclasses, how_many
 from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task
-from poscount.training.blending import fit_blend, with_blend
-from poscount.training.drifting_kinds import allocate, draw_kinds
+from poscount.training.drift_tasks import allocate, draw_drift_task
+from poscount.training.learning import blended, fit_blend
 from poscount.training.sources import bundled
 from poscount.training.tasks import drifted_shares
 
@@ -49,7 +49,7 @@ def task():
 
 @pytest.fixture(scope="module")
 def model(task):
-    return RCQ(subtypes=3, random_state=0).fit(task[0])
+    return SubclassRCQ(3, random_state=0).fit(task[0])
 
 
 # Known answers
@@ -73,7 +73,7 @@ def test_drift_misleads_one_kind_and_not_the_sum(calibration):
     errors = {"one kind": [], "sum": []}
     for seed in range(4):
         positives, sample = drifting(seed)
-        model = RCQ(subtypes=3, calibration=calibration, random_state=0).fit(positives)
+        model = SubclassRCQ(3, calibration=calibration, random_state=0).fit(positives)
         answer = model.quantify(sample)
         errors["sum"].append(abs(answer - 0.3))
         errors["one kind"].append(abs(answer.details["one_kind"] - 0.3))
@@ -88,14 +88,14 @@ def test_auto_is_nearer_than_one_kind_and_its_interval_reaches_the_sum():
     # Twelve slices of three kinds: drift is taken for overlap in part, and the interval says so.
     for seed in range(4):
         positives, sample = drifting(seed)
-        answer = RCQ(subtypes="auto", random_state=0).fit(positives).quantify(sample)
+        answer = SubclassRCQ("auto", random_state=0).fit(positives).quantify(sample)
         assert abs(answer - 0.3) < abs(answer.details["one_kind"] - 0.3)
         assert answer.interval.high > 0.28
 
 
 def test_without_drift_the_kinds_are_homogeneous():
     positives, sample = drifting(1, positives=(150, 100, 50))
-    answer = RCQ(subtypes=3, random_state=0).fit(positives).quantify(sample)
+    answer = SubclassRCQ(3, random_state=0).fit(positives).quantify(sample)
     assert answer.details["heterogeneity"] < 4
     assert answer == pytest.approx(0.3, abs=0.05)
 
@@ -113,13 +113,13 @@ def test_none_and_nothing_but_positives(model, share):
 def test_plain_rcq_is_as_before(task):
     answer = RCQ(random_state=0).fit(task[0]).quantify(task[1])
     assert "kinds" not in answer.details
-    with_kinds = RCQ(subtypes=2, random_state=0).fit(task[0]).quantify(task[1])
+    with_kinds = SubclassRCQ(2, random_state=0).fit(task[0]).quantify(task[1])
     assert with_kinds.details["one_kind"] == float(answer)
 
 
 def test_few_positives_are_one_kind():
     positives, sample = drifting(2, labeled=(40, 20, 10))
-    answer = RCQ(subtypes="auto", random_state=0).fit(positives).quantify(sample)
+    answer = SubclassRCQ("auto", random_state=0).fit(positives).quantify(sample)
     (kind,) = answer.details["kinds"]
     assert kind["name"] == "all"
     assert kind["prevalence"] == float(answer)
@@ -129,8 +129,8 @@ def test_few_positives_are_one_kind():
 def test_copies_are_no_kind():
     rng = np.random.default_rng(0)
     positives = np.vstack([rng.normal(size=(200, 3)), np.full((100, 3), 20.0)])
-    model = RCQ(subtypes="auto", random_state=0).fit(positives)
-    assert sum(part.n_positives_in_ for part in model.kinds_) in (0, 300)
+    model = SubclassRCQ("auto", random_state=0).fit(positives)
+    assert sum(part.n_positives_in_ for part in model.subclass_parts_) in (0, 300)
     assert 0 <= model.quantify(positives) <= 1
 
 
@@ -143,8 +143,8 @@ def named(block, names=("dry", "wet", "cold"), sizes=(300, 200, 100)):
 
 
 def test_a_column_names_the_kinds(task):
-    model = RCQ(subtypes="season", random_state=0).fit(named(task[0]))
-    assert model.kind_names_ == ["cold", "dry", "wet"]
+    model = SubclassRCQ("season", random_state=0).fit(named(task[0]))
+    assert model.subclass_names_ == ["cold", "dry", "wet"]
     assert list(model.feature_names_in_) == list("abcd")
     answer = model.quantify(pd.DataFrame(task[1], columns=list("abcd")))
     shares = {kind["name"]: kind["prevalence"] for kind in answer.details["kinds"]}
@@ -155,18 +155,18 @@ def test_a_column_names_the_kinds(task):
 def test_the_column_is_no_feature_even_if_it_is_named_as_one(task):
     frame = named(task[0])
     for features in (["a", "b"], ["a", "season", "b"]):
-        model = RCQ(subtypes="season", random_state=0).fit(frame, features=features)
+        model = SubclassRCQ("season", random_state=0).fit(frame, features=features)
         assert list(model.feature_names_in_) == ["a", "b"]
 
 
 def test_numbers_name_kinds_too(task):
-    model = RCQ(subtypes="season", random_state=0).fit(named(task[0], names=(3, 1, 2)))
-    assert model.kind_names_ == ["1", "2", "3"]
+    model = SubclassRCQ("season", random_state=0).fit(named(task[0], names=(3, 1, 2)))
+    assert model.subclass_names_ == ["1", "2", "3"]
 
 
 def test_a_single_named_kind_is_plain_rcq(task):
     frame = named(task[0]).assign(season="all year")
-    model = RCQ(subtypes="season", random_state=0).fit(frame)
+    model = SubclassRCQ("season", random_state=0).fit(frame)
     answer = model.quantify(pd.DataFrame(task[1], columns=list("abcd")))
     assert [kind["name"] for kind in answer.details["kinds"]] == ["all year"]
 
@@ -183,8 +183,8 @@ def test_frames_of_any_kind(task, frame):
         import pyarrow as pa
 
         plain = pa.Table.from_pandas(plain)
-    model = RCQ(subtypes="season", random_state=0).fit(plain)
-    assert model.hash_ == RCQ(subtypes="season", random_state=0).fit(named(task[0])).hash_
+    model = SubclassRCQ("season", random_state=0).fit(plain)
+    assert model.hash_ == SubclassRCQ("season", random_state=0).fit(named(task[0])).hash_
 
 
 # Errors
@@ -201,17 +201,17 @@ def test_errors_in_one_sentence(task):
         (31, positives, "600 positives are enough for 30 kinds of 20, but the number of kinds"),
     ):
         with pytest.raises(InputError, match=words):
-            RCQ(subtypes=subtypes, random_state=0).fit(data)
+            SubclassRCQ(subtypes, random_state=0).fit(data)
     wide = pd.DataFrame(positives[:, :1] + np.zeros((1, 30))).add_prefix("x")
     with pytest.raises(InputError, match=r"the columns are x0, x1, x2, x3, x4 and 25 more\."):
-        RCQ(subtypes="site", random_state=0).fit(wide)
+        SubclassRCQ("site", random_state=0).fit(wide)
     with pytest.raises(InputError, match="missing"):
-        RCQ(subtypes="season").fit(frame.assign(season=[None, *frame["season"][1:]]))
+        SubclassRCQ("season").fit(frame.assign(season=[None, *frame["season"][1:]]))
     frame.loc[frame["season"] == "wet", list("abcd")] = 1.0
     with pytest.raises(InputError, match="of wet are too much alike"):
-        RCQ(subtypes="season").fit(frame)
-    with pytest.raises(ValueError, match="subtypes"):
-        RCQ(subtypes=2.5).fit(positives)
+        SubclassRCQ("season").fit(frame)
+    with pytest.raises(ValueError, match="subclasses"):
+        SubclassRCQ(2.5).fit(positives)
 
 
 # What must not matter
@@ -222,10 +222,10 @@ def test_order_of_rows_and_columns(task):
     rng = np.random.default_rng(1)
     rows, columns = rng.permutation(len(positives)), rng.permutation(4)
     for subtypes in (3, "auto"):
-        model = RCQ(subtypes=subtypes, random_state=0).fit(positives)
-        shuffled = RCQ(subtypes=subtypes, random_state=0).fit(positives[rows])
+        model = SubclassRCQ(subtypes, random_state=0).fit(positives)
+        shuffled = SubclassRCQ(subtypes, random_state=0).fit(positives[rows])
         assert shuffled.hash_ == model.hash_
-        other = RCQ(subtypes=subtypes, random_state=0).fit(positives[rows][:, columns])
+        other = SubclassRCQ(subtypes, random_state=0).fit(positives[rows][:, columns])
         a, b = model.quantify(sample), other.quantify(sample[:, columns])
         assert a == pytest.approx(float(b), abs=1e-9)
         for mine, theirs in zip(a.details["kinds"], b.details["kinds"], strict=True):
@@ -235,20 +235,20 @@ def test_order_of_rows_and_columns(task):
 
 def test_clusters_do_not_depend_on_units(task):
     scaled = task[0] * [1.0, 1e6, 1e-6, 3.0] + [5.0, 0, 0, -1]
-    assert np.array_equal(find_kinds(task[0], 5, 0), find_kinds(scaled, 5, 0))
+    assert np.array_equal(find_subclasses(task[0], 5, 0), find_subclasses(scaled, 5, 0))
 
 
 def test_many_columns_are_looked_at_through_their_main_components():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 60))
     rows[:100] += 3
-    kinds = find_kinds(rows, 2, 0)
+    kinds = find_subclasses(rows, 2, 0)
     assert (kinds[:100] == 1).all()
     assert (kinds[100:] == 0).all()
 
 
 def test_small_clusters_are_merged(task):
-    codes = find_kinds(task[0], 25, 0)
+    codes = find_subclasses(task[0], 25, 0)
     assert np.bincount(codes).min() >= 20
     assert (np.diff(np.bincount(codes)) <= 0).all()
 
@@ -258,17 +258,18 @@ def test_counts_add_up_and_groups_are_as_alone(model, task):
     whole = model.count(sample)
     parts = model.count(sample[:300]) + model.count(sample[300:])
     assert np.array_equal(whole.cells, parts.cells)
-    assert len(whole.cells) == sum(part.n_own_cells for part in [model, *model.kinds_])
+    assert len(whole.cells) == sum(part.n_cells for part in model._counters)
     for first, part in zip(
-        np.cumsum([model.n_own_cells, *(k.n_own_cells for k in model.kinds_)]),
-        model.kinds_,
+        np.cumsum([part.n_cells for part in model._counters]),
+        model.subclass_parts_,
         strict=False,
     ):
-        own = whole.cells[first : first + part.n_own_cells]
-        assert np.array_equal(own, part.count(sample).cells)
+        counted = np.zeros((1, part.n_cells), np.int64)
+        part.count_into(counted, 0, sample, None, None)
+        assert np.array_equal(whole.cells[first : first + part.n_cells], counted[0])
     frame = pd.DataFrame(sample, columns=[f"x{j}" for j in range(4)])
     frame["night"] = np.arange(len(frame)) % 3
-    by_name = RCQ(subtypes=3, random_state=0).fit(
+    by_name = SubclassRCQ(3, random_state=0).fit(
         pd.DataFrame(task[0], columns=[f"x{j}" for j in range(4)])
     )
     groups = by_name.quantify_groups(frame, "night")
@@ -281,7 +282,7 @@ def test_counts_add_up_and_groups_are_as_alone(model, task):
 def test_threads_do_not_matter(task):
     rng = np.random.default_rng(0)
     many = rng.normal(size=(150_000, 4)) * 5
-    one, two = (RCQ(subtypes=3, n_jobs=n, random_state=0).fit(task[0]) for n in (1, 2))
+    one, two = (SubclassRCQ(3, n_jobs=n, random_state=0).fit(task[0]) for n in (1, 2))
     assert one.hash_ == two.hash_
     assert np.array_equal(one.count(many).cells, two.count(many).cells)
 
@@ -290,7 +291,7 @@ def test_saved_and_loaded(model, task, tmp_path):
     model.save(tmp_path / "model.poscount")
     loaded = poscount.load(tmp_path / "model.poscount")
     assert loaded.hash_ == model.hash_
-    assert loaded.subtypes == 3
+    assert loaded.subclasses == 3
     before, after = model.quantify(task[1]), loaded.quantify(task[1])
     assert before.to_dict() == after.to_dict()
     assert before.details == after.details
@@ -309,9 +310,8 @@ def test_clone_and_refit(model, task):
     copy = clone(model)
     assert copy.get_params() == model.get_params()
     assert copy.fit(task[0]).hash_ == model.hash_
-    copy.set_params(subtypes=None).fit(task[0])
-    assert copy.hash_ == RCQ(random_state=0).fit(task[0]).hash_
-    assert "kinds" not in copy.quantify(task[1]).details
+    copy.set_params(subclasses=2).fit(task[0])
+    assert copy.hash_ == SubclassRCQ(2, random_state=0).fit(task[0]).hash_
 
 
 def test_posterior_has_the_mean_of_the_sum(model, task):
@@ -321,7 +321,7 @@ def test_posterior_has_the_mean_of_the_sum(model, task):
 def test_the_sum_is_reasonable_at_every_level(task):
     widths = []
     for level in (0.5, 0.8, 0.95, 0.99):
-        model = RCQ(subtypes=3, confidence=level, random_state=0).fit(task[0])
+        model = SubclassRCQ(3, confidence=level, random_state=0).fit(task[0])
         widths.append(model.quantify(task[1]).interval.width)
     assert widths == sorted(widths)
 
@@ -334,7 +334,7 @@ def test_heterogeneity_by_hand():
     of_kinds = np.zeros((2, 1, len(FEATURE_NAMES)))
     of_kinds[:, 0, FEATURE_NAMES.index("prevalence")] = 0.1, 0.3
     of_kinds[:, 0, FEATURE_NAMES.index("gap")] = 0.1
-    line = profile_kinds(plain, of_kinds, np.array([50, 50]), 1.0, False)[0]
+    line = subclass_features(plain, of_kinds, np.array([50, 50]), 1.0, False)[0]
     s = 0.1 * 1.75 / 3.92
     expected = ((0.2 - 0.4) / (s / 0.5)) ** 2 + ((0.6 - 0.4) / (s / 0.5)) ** 2
     found = np.expm1(line[SUBCLASS_FEATURES.index("log_heterogeneity")])
@@ -344,7 +344,7 @@ def test_heterogeneity_by_hand():
 
 def test_number_of_kinds():
     assert [how_many(n) for n in (20, 79, 80, 480, 10_000)] == [1, 1, 2, 12, 12]
-    kinds = clustered_kinds(np.random.default_rng(0).normal(size=(30, 2)), "auto", 0)
+    kinds = clustered_subclasses(np.random.default_rng(0).normal(size=(30, 2)), "auto", 0)
     assert kinds.names == ["all"]
 
 
@@ -370,7 +370,7 @@ def test_rows_of_a_task_are_not_in_its_samples():
     source = source._replace(features=np.arange(len(source.classes), dtype=float)[:, np.newaxis])
     rng = np.random.default_rng(0)
     for _ in range(10):
-        task = draw_kinds(source, rng, LIMITS["RCQ-kinds"])
+        task = draw_drift_task(source, rng, LIMITS["RCQ-kinds"])
         drawn = task.positives(min(50, task.most_positives), rng)
         assert not np.isin(drawn, task.labeled).any()
         assert len(np.unique(drawn)) == len(drawn)
@@ -400,23 +400,23 @@ def test_a_blend_finds_the_column_that_tells():
     truth = np.where(drifted, total, one_kind)
     names = np.full(n, "a")
     bank = Bank("RCQ-kinds", SUBCLASS_FEATURES, lines, truth, names, names, np.arange(n))
-    found = with_blend(bank, fit_blend(bank)).lines[:, SUBCLASS_FEATURES.index("prevalence")]
+    found = blended(bank, fit_blend(bank)).lines[:, SUBCLASS_FEATURES.index("prevalence")]
     assert np.abs(found - truth).mean() < 0.05
     assert np.abs(one_kind - truth).mean() > 0.1
 
 
 def test_calibrations_of_either_kind(task, tmp_path):
     kinds, plain = shipped("RCQ-kinds"), shipped("RCQ")
-    whole = RCQ(subtypes=3, random_state=0).fit(task[0]).quantify(task[1])
+    whole = SubclassRCQ(3, random_state=0).fit(task[0]).quantify(task[1])
     for given in (kinds, plain):
         write_calibration(given, tmp_path / "given.npz")
         for calibration in (given, str(tmp_path / "given.npz")):
-            model = RCQ(subtypes=3, calibration=calibration, random_state=0).fit(task[0])
+            model = SubclassRCQ(3, calibration=calibration, random_state=0).fit(task[0])
             assert model.quantify(task[1]).to_dict() == whole.to_dict()
     with pytest.raises(ValueError, match="made for RCQ-kinds, not for RCQ"):
         RCQ(calibration=kinds).fit(task[0])
     with pytest.raises(ValueError, match="made for TRCQ, not for RCQ"):
-        RCQ(subtypes=3, calibration=shipped("TRCQ")).fit(task[0])
+        SubclassRCQ(3, calibration=shipped("TRCQ")).fit(task[0])
 
 
 @pytest.mark.parametrize(
@@ -470,8 +470,8 @@ def test_estimate_tells_the_kinds(files, subtypes, run_cli, task):
     told = run_cli(*command, "--subclasses", subtypes, "--format", "json")
     (record,) = json.loads(told)
     given = named(task[0]) if subtypes == "season" else task[0]
-    value = RCQ(subtypes=int(subtypes) if subtypes == "3" else subtypes, random_state=0).fit(given)
-    assert len(record["kinds"]) == len(value.kinds_)
+    value = SubclassRCQ(int(subtypes) if subtypes == "3" else subtypes, random_state=0).fit(given)
+    assert len(record["kinds"]) == len(value.subclass_parts_)
     assert sum(kind["prevalence"] for kind in record["kinds"]) == pytest.approx(
         record["prevalence"]
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from poscount.base.constraints import HasMethods, StrOptions
+from poscount.base.constraints import StrOptions
 from poscount.methods.pu.classifier_scores import ClassifierQuantifier, out_of_fold_scores
 from poscount.results.estimates import Estimates, single_estimate
 
@@ -66,15 +66,6 @@ class AlphaMax(ClassifierQuantifier):
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded classifier and of the tolerance.
 
-    Attributes
-    ----------
-    positives_ : ndarray
-        The positives.
-    seed_ : int
-        Seed of everything random.
-    n_labeled_ : int
-        Number of positives.
-
     Notes
     -----
     The `details` of an answer hold `grid` (the r), `curve` (their log-likelihoods), `knee` (the
@@ -113,7 +104,6 @@ class AlphaMax(ClassifierQuantifier):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **ClassifierQuantifier._parameter_constraints,
-        "classifier": [HasMethods(["fit", "predict_proba"]), None],
         "knee": [StrOptions({"bootstrap", "published"})],
     }
 

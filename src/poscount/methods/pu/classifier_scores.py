@@ -23,8 +23,8 @@ class ClassifierQuantifier(TransductiveQuantifier):
     ----------
     classifier : estimator, optional
         Any classifier with `predict_proba`; None for the default of the method.
-    bootstrap, confidence, n_jobs, verbose, random_state
-        As in `TransductiveQuantifier`.
+    random_state : int, RandomState, Generator or None
+        Seed of the folds, and of an unseeded classifier.
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
@@ -33,10 +33,7 @@ class ClassifierQuantifier(TransductiveQuantifier):
     }
 
     def __init__(
-        self,
-        classifier: BaseEstimator | None = None,
-        *,
-        random_state: Any = None,
+        self, classifier: BaseEstimator | None = None, *, random_state: Any = None
     ) -> None:
         self.classifier = classifier
         self.random_state = random_state

@@ -55,16 +55,7 @@ class DEDPUL(ClassifierQuantifier):
         Any classifier with `predict_proba`; it need not be calibrated. Logistic regression on
         standardised features if None.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of an unseeded classifier.
-
-    Attributes
-    ----------
-    positives_ : ndarray
-        The positives.
-    seed_ : int
-        Seed of everything random.
-    n_labeled_ : int
-        Number of positives.
+        Seed of the folds, and of an unseeded classifier.
 
     Notes
     -----

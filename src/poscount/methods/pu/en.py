@@ -62,16 +62,7 @@ class EN(ClassifierQuantifier):
         validation set). False does as the authors of the paper did, who scored the rows that the
         classifier was trained on: then g(x) and c are too large, and p is too small; see the notes.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of an unseeded classifier.
-
-    Attributes
-    ----------
-    positives_ : ndarray
-        The positives.
-    seed_ : int
-        Seed of everything random.
-    n_labeled_ : int
-        Number of positives.
+        Seed of the folds, and of an unseeded classifier.
 
     Notes
     -----

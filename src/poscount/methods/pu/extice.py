@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from poscount.methods.pu.by_region import RegionQuantifier
-from poscount.results.estimates import Estimates
+from poscount.methods.pu.tice import TIcE
 
 __all__ = ["ExTIcE"]
 
 
-class ExTIcE(RegionQuantifier):
+class ExTIcE(TIcE):
     r"""Exhaustive TIcE: as `TIcE`, but regions are split by every feature, not by one.
 
     Regions overlap and many more of them are searched, so that the best one comes closer to a
@@ -30,25 +27,11 @@ class ExTIcE(RegionQuantifier):
     Parameters
     ----------
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of the choice between ties.
-
-    Attributes
-    ----------
-    positives_ : ndarray of shape (n_labeled, n_features)
-        The positives; a category is stored as its index in `categories_`.
-    categories_ : list
-        For each feature its sorted categories as text, or None for numbers.
+        Seed of the folds, and of the choice between ties.
 
     Notes
     -----
-    The `details` of an answer hold `label_frequency` (c before the prevalence is capped at 1),
-    `bounds` (the best bound of each fold), `regions` (the `Region` behind each, with its size in
-    the estimation part) and `region` (the one with the highest bound).
-
-    The search is compiled by numba if it is installed (``pip install "poscount[fast]"``), which
-    takes about two seconds once and half a second in each later process; without numba the answers
-    are the same but take much longer. Text, booleans and frame columns of a categorical type are
-    split into their categories; a category that no positive has counts as one more category.
+    For `details`, numba and categories see `TIcE`.
 
     References
     ----------
@@ -69,7 +52,4 @@ class ExTIcE(RegionQuantifier):
     x2 <= 1.06423 and -0.0697955 < x1 <= 0.710291 (161 rows, 114 labelled)
     """
 
-    def _estimate_from(
-        self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
-    ) -> Estimates:
-        return self._two_passes(positives, sample, generator, exhaustive=True)
+    _exhaustive = True

@@ -47,17 +47,7 @@ class KernelMeans(NamedTuple):
 def kernel_means(
     positives: np.ndarray, sample: np.ndarray, lam_max: float, slack: float = 0.0
 ) -> KernelMeans:
-    """Compute KM1 and KM2 together, from all the rows given; the cost is about that of one.
-
-    Parameters
-    ----------
-    positives, sample : ndarray
-        Rows of L and U; memory grows with the square of their number.
-    lam_max : float
-        Upper end of the search.
-    slack : float
-        The value to use for d(1), which is 0.
-    """
+    """Compute KM1 and KM2 together; the cost is about that of one."""
     width, kernel, mean_distance = _choose_kernel(positives, sample)
     if mean_distance < INDISTINCT:
         # The sample cannot be distinguished from the positives: no lam is too large.
@@ -270,15 +260,6 @@ class KM1(_KM):
     random_state : int, RandomState, Generator or None
         Seed of the rows drawn.
 
-    Attributes
-    ----------
-    positives_ : ndarray
-        The positives.
-    n_labeled_ : int
-        Number of positives.
-    seed_ : int
-        Seed of everything random.
-
     Notes
     -----
     `details` of an answer: `KM1` and `KM2`, both estimates; `lam` and `threshold` of this
@@ -326,25 +307,8 @@ class KM2(_KM):
 
     Parameters
     ----------
-    lam_max : float, default=100
-        Upper end of the search; no answer can exceed ``1 - 1 / lam_max``. The published results
-        have 8.
-    max_rows : int, default=2000
-        Largest number of rows of L and U together to use; from more, so many are drawn at random,
-        up to half of them positives.
-    slack : float, default=0
-        The value to use for d(1), which is exactly 0; about 0.00017 in the published results.
-    random_state : int, RandomState, Generator or None
-        Seed of the rows drawn.
-
-    Attributes
-    ----------
-    positives_ : ndarray
-        The positives.
-    n_labeled_ : int
-        Number of positives.
-    seed_ : int
-        Seed of everything random.
+    lam_max, max_rows, slack, random_state
+        As in `KM1`.
 
     Notes
     -----
@@ -352,7 +316,7 @@ class KM2(_KM):
     from an interior-point solver that gave 1e-4 to 2.5e-4 instead. This lowers the threshold, which
     matters where U is nearly all positive and the narrowest kernel is chosen: the mean answer on
     letter at p = 1 is 0.31 here, 0.12 in the published results and 0.13 with such a solver
-    (``python benchmarks/km_solver.py --repetitions 5``). The parameter `slack` imitates that.
+    (``python -m research.tuning.km_solver --repetitions 5``). The parameter `slack` imitates that.
 
     For `details` and for degenerate samples see `KM1`.
 

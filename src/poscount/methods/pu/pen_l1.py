@@ -38,16 +38,7 @@ class PenL1(TransductiveQuantifier):
     Parameters
     ----------
     random_state : int, RandomState, Generator or None
-        Seed of the centres, of the folds.
-
-    Attributes
-    ----------
-    positives_ : ndarray
-        The positives.
-    seed_ : int
-        Seed of everything random.
-    n_labeled_ : int
-        Number of positives.
+        Seed of the centres, and of the folds.
 
     Notes
     -----

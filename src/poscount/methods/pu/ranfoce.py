@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from poscount.base import constraints
-from poscount.methods.pu.by_region import RegionQuantifier
-from poscount.methods.pu.region_search import random_trees
+from poscount.methods.pu.tree_search import Nodes, TreeQuantifier, as_nodes, between
 from poscount.results.estimates import Estimates, single_estimate
 from poscount.results.prevalence import prevalence_from_label_frequency
 
 __all__ = ["RanFocE"]
 
 
-class RanFocE(RegionQuantifier):
+class RanFocE(TreeQuantifier):
     r"""Random forest for c estimation: the best node of random trees, by the median over trees.
 
     As for `TIcE`, the labelled share of a region without negatives is c, the share of all
@@ -46,22 +45,13 @@ class RanFocE(RegionQuantifier):
     random_state : int, RandomState, Generator or None
         Seed of the trees.
 
-    Attributes
-    ----------
-    positives_ : ndarray of shape (n_labeled, n_features)
-        The positives; a category is stored as its index in `categories_`.
-    categories_ : list
-        For each feature its sorted categories as text, or None for numbers.
-
     Notes
     -----
     The `details` of an answer hold `label_frequency` (the median over the trees), `trees` (the
     estimate of each tree) and `region` (the best `Region` of the tree in the middle).
 
-    The trees are grown by code that numba compiles, if it is installed
-    (``pip install "poscount[fast]"``); without it the answers are the same but take longer. Text,
-    booleans and frame columns of a categorical type are split by category; a category that no
-    positive has counts as one more category.
+    Text, booleans and frame columns of a categorical type are split by category; a category that
+    no positive has counts as one more category.
 
     References
     ----------
@@ -80,16 +70,11 @@ class RanFocE(RegionQuantifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
-        **RegionQuantifier._parameter_constraints,
+        **TreeQuantifier._parameter_constraints,
         "n_trees": [constraints.Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_trees: int = 100,
-        *,
-        random_state: Any = None,
-    ) -> None:
+    def __init__(self, n_trees: int = 100, *, random_state: Any = None) -> None:
         self.n_trees = n_trees
         self.random_state = random_state
 
@@ -111,3 +96,84 @@ class RanFocE(RegionQuantifier):
         }
         value = prevalence_from_label_frequency(c, len(positives), len(sample))
         return single_estimate(value, details)
+
+
+def random_trees(
+    positives: np.ndarray,
+    sample: np.ndarray,
+    n_codes: np.ndarray,
+    least: int,
+    n_trees: int,
+    generator: np.random.Generator,
+) -> list[Nodes]:
+    """Grow trees whose splits are random but leave `least` labelled rows on both sides."""
+    values = np.ascontiguousarray(np.concatenate([positives, sample]).T)
+    n_labeled = len(positives)
+    # Leaves hold at least `least` labelled rows each. A node needs one random number for each
+    # feature, to choose among them, and one to split.
+    shape = (2 * max(1, n_labeled // least) - 1, len(n_codes) + 1)
+    return [
+        _grow(values, n_labeled, n_codes, least, generator.integers(2**31, size=shape))
+        for _ in range(n_trees)
+    ]
+
+
+def _grow(
+    values: np.ndarray, n_labeled: int, n_codes: np.ndarray, least: int, draws: np.ndarray
+) -> Nodes:
+    """Grow one random tree."""
+    n_features, n_rows = values.shape
+    features = np.arange(n_features)
+    rows = [np.arange(n_rows)]
+    splits: list[tuple[int, int, bool, float, float]] = [(-1, -1, True, -math.inf, math.inf)]
+    node = 0
+    while node < len(rows):
+        inside = rows[node]
+        labeled = inside[inside < n_labeled]
+        split = _random_split(values, labeled, n_codes, least, features, draws[node])
+        if split is not None:
+            f, low, high = split
+            kept = between(values[f, inside], low, high)
+            rows += [inside[kept], inside[~kept]]
+            splits += [(node, f, True, low, high), (node, f, False, low, high)]
+        node += 1
+    return as_nodes(
+        [
+            (*split, len(part), int(np.count_nonzero(part < n_labeled)))
+            for split, part in zip(splits, rows, strict=True)
+        ]
+    )
+
+
+def _random_split(
+    values: np.ndarray,
+    labeled: np.ndarray,
+    n_codes: np.ndarray,
+    least: int,
+    features: np.ndarray,
+    draws: np.ndarray,
+) -> tuple[int, float, float] | None:
+    """Feature and ends of a random condition; None if no feature can be split."""
+    n = len(labeled)
+    if n < 2 * least:
+        return None
+    # Draw features without putting them back, until one can be split.
+    for left in range(len(features), 0, -1):
+        i = (int(draws[left]) * left) >> 31
+        features[i], features[left - 1] = features[left - 1], features[i]
+        f = int(features[left - 1])
+        column = values[f, labeled]
+        if n_codes[f]:
+            count = np.bincount(column.astype(np.int64), minlength=n_codes[f])
+            codes = np.flatnonzero((count >= least) & (count <= n - least))
+            if len(codes):
+                code = float(codes[(int(draws[0]) * len(codes)) >> 31])
+                return f, code - 0.5, code + 0.5
+        else:
+            low, high = np.partition(column, [least - 1, n - least])[[least - 1, n - least]]
+            if low < high:
+                share = int(draws[0]) / 2147483648.0
+                # As a weighted mean, so that nothing overflows.
+                cut = (1.0 - share) * low + share * high
+                return f, -math.inf, float(cut if low < cut < high else low)
+    return None

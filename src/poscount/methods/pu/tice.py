@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import ClassVar
+
 import numpy as np
 
-from poscount.methods.pu.by_region import RegionQuantifier
-from poscount.results.estimates import Estimates
+from poscount.methods.pu.tice_kernel import MAX_POPS
+from poscount.methods.pu.tice_search import N_FOLDS, Search, SearchTable, arrange, searcher
+from poscount.methods.pu.tree_search import Nodes, Region, TreeQuantifier
+from poscount.results.estimates import Estimates, single_estimate
+from poscount.results.prevalence import prevalence_from_label_frequency
 
 __all__ = ["TIcE"]
 
+# Scores closer than this are tied, and a random number below it decides.
+TIE = 1e-12
 
-class TIcE(RegionQuantifier):
+
+class TIcE(TreeQuantifier):
     r"""Tree induction for c estimation: the region where the largest share of rows is labelled.
 
     Of the positives a share c is labelled, in every region. In a region without negatives the
@@ -41,14 +51,7 @@ class TIcE(RegionQuantifier):
     Parameters
     ----------
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of the choice between ties.
-
-    Attributes
-    ----------
-    positives_ : ndarray of shape (n_labeled, n_features)
-        The positives; a category is stored as its index in `categories_`.
-    categories_ : list
-        For each feature its sorted categories as text, or None for numbers.
+        Seed of the folds, and of the choice between ties.
 
     Notes
     -----
@@ -81,7 +84,62 @@ class TIcE(RegionQuantifier):
     x0 <= 0.992473 and -0.0291494 < x1 (299 rows, 198 labelled)
     """
 
+    _exhaustive: ClassVar[bool] = False
+
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimates:
-        return self._two_passes(positives, sample, generator, exhaustive=False)
+        table = arrange(positives, sample, self._n_codes(positives, sample), generator)
+        n_draws = MAX_POPS * int(table.offsets[-1])
+        # One array of random numbers, in which each search starts at another place.
+        noise = generator.random(2 * n_draws)
+        noise *= TIE
+        search = searcher(table)
+        c = 0.5
+        for _ in range(2):
+            found = [
+                self._best_region(table, fold, c, noise, int(generator.integers(n_draws)), search)
+                for fold in range(N_FOLDS)
+            ]
+            bounds = np.array([bound for bound, _ in found])
+            c = float(np.mean(bounds))
+        regions = [region for _, region in found]
+        details = {
+            "label_frequency": c,
+            "bounds": bounds,
+            "regions": regions,
+            "region": regions[int(np.argmax(bounds))],
+        }
+        value = prevalence_from_label_frequency(c, len(positives), len(sample))
+        return single_estimate(value, details)
+
+    def _best_region(
+        self,
+        table: SearchTable,
+        fold: int,
+        c: float,
+        noise: np.ndarray,
+        shift: int,
+        search: Callable[[Search], Nodes],
+    ) -> tuple[float, Region]:
+        """Best bound of the regions found in one fold, and its region."""
+        start, stop = table.starts[fold], table.starts[fold + 1]
+        n_tree = int(stop - start)
+        n_estimate = len(table.labeled) - n_tree
+        labeled = int(table.labeled.sum() - table.labeled[start:stop].sum())
+        delta = max(0.025, 1 / (1 + 0.004 * n_estimate))
+        variance = c * (1 - c) * (1 - delta) / delta
+        limit = min(1000, math.floor(0.5 + 0.1 * min(n_tree, n_estimate)))
+        if self._exhaustive:
+            limit = max(30, limit)
+        whole = labeled / n_estimate, Region(n_estimate, labeled)
+        if min(n_tree, n_estimate) < max(1, limit):
+            return whole
+        nodes = search(Search(table, fold, variance, limit, self._exhaustive, noise, shift))
+        if not len(nodes.size):
+            return whole
+        bounds = nodes.labeled / nodes.size - np.sqrt(variance / nodes.size)
+        best = int(bounds.argmax())
+        if bounds[best] <= whole[0]:
+            return whole
+        return float(bounds[best]), self._region(nodes, best)

@@ -60,11 +60,7 @@ class TransductiveQuantifier(Quantifier):
         fits = self.positives_.shape[1] == columns.n_design + len(columns.gapped)
         require(fits and np.isfinite(self.positives_).all(), "its positives are of other columns.")
 
-    def __init__(
-        self,
-        *,
-        random_state: Any = None,
-    ) -> None:
+    def __init__(self, *, random_state: Any = None) -> None:
         self.random_state = random_state
 
     def _learn(self, rows: Rows) -> None:
@@ -78,14 +74,9 @@ class TransductiveQuantifier(Quantifier):
     def _matrices(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """The positives and the rows of a sample as matrices."""
         positives, sample = self.positives_, self._matrix(rows)
-        return (
-            in_range_of_squares(positives, sample)
-            if self.depends_on_squares
-            else (
-                positives,
-                sample,
-            )
-        )
+        if self.depends_on_squares:
+            return in_range_of_squares(positives, sample)
+        return positives, sample
 
     def _quantify(self, rows: Rows) -> Prevalence:
         estimates = self._estimate_from(*self._matrices(rows), stream(self.seed_, "estimate"))

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from poscount.base import constraints
 from poscount.calibration.calibration import Calibration
-from poscount.calibration.files import chosen_calibration
+from poscount.calibration.files import chosen_calibrations
 from poscount.checks import Evidence, batch_warnings
 from poscount.data.rows import InputSupport, Rows
 from poscount.methods.pu.bbe import best_bin
@@ -162,7 +162,7 @@ class TRCQ(TransductiveQuantifier):
 
     def _learn(self, rows: Rows) -> None:
         super()._learn(rows)
-        self.calibration_ = chosen_calibration(self.calibration, "TRCQ")
+        (self.calibration_,) = chosen_calibrations(self.calibration, "TRCQ")
         projected = hasattr(self, "projection_")
         self.part_ = RegionPart().fit_codes(
             self.positives_, self.model_columns, self.seed_, projected=projected

@@ -76,9 +76,9 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_categories, uns
     row_cells : ndarray of int64, shape (n_rows,)
         Becomes the PAT cell of each row.
     joined : int
-        Whether partitions are counted together, as `poscount.methods.regions.counting_numpy` does: a
-        row is then in one place for several partitions. All rows are complete, and no column has
-        words.
+        Whether partitions are counted together, as `poscount.methods.regions.counting_numpy`
+        does: a row is then in one place for several partitions. All rows are complete, and no
+        column has words.
     together, joint_starts : ndarray of int64
         The first partition of those that are counted together, and where their counts start in
         `joint`; behind the last ones, where all end.

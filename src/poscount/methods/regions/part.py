@@ -1,4 +1,4 @@
-"""One set of labelled rows, as regions see it: what was learned of it, and rows counted against it."""
+"""One set of labelled rows as regions: what was learned of it, and rows counted against it."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ class RegionPart(BaseEstimator):
         return self
 
     def _in_canonical_order(self, codes: np.ndarray) -> tuple[np.ndarray, Rows, np.ndarray]:
-        """Codes in the order of what they hold; their design matrix, in a canonical order; which."""
+        """Codes in the order of what they hold; their design matrix; the order of its columns."""
         block = np.asarray(codes, np.float64)
         design = np.ascontiguousarray(self.columns_.design(block))
         order = CanonicalOrder(design, self.seed_)

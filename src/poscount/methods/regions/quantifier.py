@@ -49,6 +49,11 @@ class RegionQuantifier(CountingQuantifier):
     def _counters(self) -> Sequence[RegionPart | TargetRegions]:
         """What counts rows, in the order of the cells."""
 
+    def check_learned(self) -> None:
+        """Raise ValueError unless the hash, by which counts are known, is that of the content."""
+        super().check_learned()
+        require(self.hash_ == self._content_hash(), "its content is not what its hash says.")
+
     def _input_support(self) -> InputSupport:
         return super()._input_support()._replace(sparse=True, wide=True)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from poscount.calibration.calibration import Calibration
-from poscount.calibration.files import chosen_calibration
+from poscount.calibration.files import chosen_calibrations
 from poscount.data.rows import Rows
 from poscount.methods.regions.estimate import estimate_part
 from poscount.methods.regions.features import FEATURE_NAMES
@@ -120,7 +120,7 @@ class RCQ(PositivesQuantifier):
 
     def _learn(self, rows: Rows) -> None:
         self._learn_part(rows.to_array())
-        self.calibration_ = chosen_calibration(self.calibration, "RCQ")
+        (self.calibration_,) = chosen_calibrations(self.calibration, "RCQ")
         self.hash_ = self._content_hash()
 
     @property

@@ -44,8 +44,8 @@ BANDWIDTH = 0.7
 N_PAIRS = 10
 LARGEST_NULL_RATIO = 1.2
 SMALLEST_CURVATURE = 0.05
-# A category has vanished if the sample has less than so much of what it would have if all were positives,
-# and so many of the positives have it.
+# A category has vanished if the sample has less than so much of what it would have if all were
+# positives, and so many of the positives have it.
 HARDLY, FREQUENT = 0.05, 0.1
 
 

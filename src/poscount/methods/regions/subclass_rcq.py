@@ -162,6 +162,10 @@ class SubclassRCQ(PositivesQuantifier):
         if self.sum_calibration_ is not None:
             self.sum_calibration_.check_for("RCQ-kinds", SUBCLASS_FEATURES)
 
+    def _content_hash(self) -> str:
+        own = super()._content_hash()
+        return container.digest({"all": own, "names": self.subclass_names_}, {})
+
     @property
     def _column(self) -> str | None:
         """The column of the positives that names kinds, if there is one."""
@@ -185,9 +189,7 @@ class SubclassRCQ(PositivesQuantifier):
         design = np.ascontiguousarray(self.model_columns.design(codes))
         found = self._named_by_user or clustered_subclasses(design, self.subclasses, self.seed_)
         self._learn_subclasses(codes, design, found)
-        self.hash_ = container.digest(
-            {"all": self._content_hash(), "names": self.subclass_names_}, {}
-        )
+        self.hash_ = self._content_hash()
 
     def _learn_subclasses(self, codes: np.ndarray, design: np.ndarray, found: Subclasses) -> None:
         self.__dict__.pop("separation_", None)

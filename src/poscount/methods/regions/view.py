@@ -1,4 +1,4 @@
-"""What the regions of one part say about samples: everything that follows from their counts, once."""
+"""What the regions of one part say about samples: all that follows from counts, once."""
 
 from __future__ import annotations
 

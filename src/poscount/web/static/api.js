@@ -1,12 +1,12 @@
 // Requests to the server of this page. A refusal is an error with the field that it belongs to.
 
 export class Refusal extends Error {
-  constructor(status, message, field, { choices = [], mends = [] } = {}) {
+  constructor(status, message, field, { choices = [], fixes = [] } = {}) {
     super(message);
     this.status = status;
     this.field = field;
     this.choices = choices;
-    this.mends = mends;
+    this.fixes = fixes;
   }
 }
 

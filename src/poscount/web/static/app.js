@@ -11,7 +11,7 @@ import {
   restoreChoices,
   showColumns,
   startColumns,
-  usefulMends,
+  usefulFixes,
   whyNotYet,
 } from "./columns.js";
 import { forgetComparison, startCompare } from "./compare.js";
@@ -28,7 +28,7 @@ import {
   watchFiles,
 } from "./files.js";
 import { recall, remember, restoreSettings, settings } from "./memory.js";
-import { mendButtons } from "./mending.js";
+import { fixButtons } from "./fixes.js";
 import { byId, fillSelect, say, whole } from "./page.js";
 import { startReport } from "./report.js";
 import { showDownloads, showResult, startResult } from "./result.js";
@@ -46,6 +46,8 @@ let busy = false; // whether an estimate is running
 let answered = null; // {path, request, gone, tabs}: the estimate whose answer is shown, and if its files are gone
 
 async function start() {
+  // The token came with the link; from now on a cookie has it.
+  history.replaceState(null, "", location.pathname + location.hash);
   watchFiles();
   startTabs();
   startResult();
@@ -101,7 +103,7 @@ async function resume() {
     restoreSettings(values); // a new list of files has set some
   }
   if (last) {
-    watchEstimate(async () => last.id, namedTab());
+    watchEstimate(async () => last, namedTab());
   }
 }
 
@@ -167,7 +169,7 @@ function showSession(session) {
     forgetAnswer();
   }
   if (answered) {
-    answered.gone = !answered.path.endsWith(`/${session.estimate?.id}`);
+    answered.gone = !answered.path.endsWith(`/${session.estimate}`);
   }
   clearErrors(...FIELDS, "general");
   showColumns(session);
@@ -226,7 +228,7 @@ function allowEstimate() {
   }
   byId("estimate").disabled = busy || lacking !== "" || methods.length === 0;
   say("lacking", busy ? "" : lacking);
-  byId("lacking-mends").replaceChildren(...(busy || !lacking ? [] : mendButtons(usefulMends())));
+  byId("lacking-fixes").replaceChildren(...(busy || !lacking ? [] : fixButtons(usefulFixes())));
 }
 
 function tooFewPositives() {
@@ -306,7 +308,7 @@ async function follow(path, request, tab) {
   }
 }
 
-function showAnswer({ answer, downloads, seconds }, path, request, tab) {
+function showAnswer({ result: answer, downloads, seconds }, path, request, tab) {
   const tabs = OF_AN_ANSWER.filter((name) => answer.targets.length === 0 || !OF_ONE_TARGET.includes(name));
   answered = { path, request, gone: false, tabs };
   forgetFollowUps();

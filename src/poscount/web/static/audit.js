@@ -31,7 +31,7 @@ async function choose(path) {
   byId("choose-rows").disabled = true;
   n = Number(byId("audit-n").value);
   try {
-    show(await followUp(path, "audit", { n }, (step) => say("audit-status", step)));
+    show((await followUp(path, "audit", { n }, (step) => say("audit-status", step))).result);
   } catch (error) {
     say("audit-status", "");
     showError(error, "audit");
@@ -86,7 +86,7 @@ async function settle(path) {
   byId("settle").disabled = true;
   try {
     const told = await followUp(path, "settlement", { n, labels }, (step) => step && say("labelled", step));
-    showSettlement(told);
+    showSettlement(told.result);
   } catch (error) {
     showError(error, "settlement");
   } finally {

@@ -36,7 +36,7 @@ async function find(path) {
     smooth: byId("trend-smooth").checked,
   };
   try {
-    show(await followUp(path, "trend", request, (step) => say("trend-status", step)));
+    show((await followUp(path, "trend", request, (step) => say("trend-status", step))).result);
   } catch (error) {
     say("trend-status", "");
     showError(error, "trend");

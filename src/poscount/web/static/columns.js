@@ -1,6 +1,6 @@
 // Step 2: what each column is, how much of it is missing, and what to do with it.
 
-import { mendButtons } from "./mending.js";
+import { fixButtons } from "./fixes.js";
 import { byId, element, percent, say, whole } from "./page.js";
 
 const USE = "use";
@@ -73,10 +73,10 @@ export function whyNotYet() {
   return n > mostGroups ? `${by.join(", ")}: this makes more than ${whole(mostGroups)} groups.` : "";
 }
 
-// What would mend the columns if none of them can be used: each setting once.
-export function usefulMends() {
-  const mends = columns.some((column) => column.usable) ? [] : columns.flatMap((column) => column.mends ?? []);
-  return [...new Map(mends.map((mend) => [JSON.stringify(mend), mend])).values()];
+// What would fix the columns if none of them can be used: each setting once.
+export function usefulFixes() {
+  const fixes = columns.some((column) => column.usable) ? [] : columns.flatMap((column) => column.fixes ?? []);
+  return [...new Map(fixes.map((fix) => [JSON.stringify(fix), fix])).values()];
 }
 
 function options({ usable, groupings, targets }) {
@@ -106,7 +106,7 @@ function columnItem(column, i) {
   const text = column.problem ?? reason(column);
   if (text) {
     const note = element("p", text, { id: `note-${i}`, class: `note ${column.problem ? "error" : "hint"}` });
-    item.append(note, ...mendButtons(column.mends ?? []));
+    item.append(note, ...fixButtons(column.fixes ?? []));
   }
   return item;
 }

@@ -68,7 +68,7 @@ async function outcome(base, request) {
 
 function show(answers, from = 0) {
   const size = rowsShown();
-  const first = answers.find(({ told }) => told.answer)?.told.answer;
+  const first = answers.find(({ told }) => told.result)?.told.result;
   if (!first) {
     return;
   }
@@ -82,7 +82,7 @@ function show(answers, from = 0) {
       row.append(element("th", entry.label, { scope: "row" }));
       for (const { title, told } of answers) {
         const cell = element("td", "", { class: "number", "data-label": title });
-        cell.append(...(told.answer ? numbers(told.answer.results[i]) : [told.error.message]));
+        cell.append(...(told.result ? numbers(told.result.results[i]) : [told.error.message]));
         row.append(cell);
       }
       return row;

@@ -22,7 +22,7 @@ async function compare(path) {
   forgetComparisonOfSamples();
   byId("compare-samples").disabled = true;
   try {
-    show(await followUp(path, "comparison", undefined, (step) => say("comparison-status", step)));
+    show((await followUp(path, "comparison", {}, (step) => say("comparison-status", step))).result);
   } catch (error) {
     say("comparison-status", "");
     showError(error, "comparison");

@@ -1,10 +1,10 @@
 // The assumption report: requested when the answer is there, shown when it is ready.
 
-import { ask, pause } from "./api.js";
+import { followUp } from "./follow_up.js";
 import { byId, element, say } from "./page.js";
 
-const MARKS = { warning: "▲", notice: "●", ok: "✓" };
-const WORDS = { warning: "Warning", notice: "Notice", ok: "OK" };
+const MARKS = { "do not use": "✖", doubt: "▲", note: "●", ok: "✓" };
+const WORDS = { "do not use": "Do not use", doubt: "Doubt", note: "Note", ok: "OK" };
 
 let shown = null; // address of the estimate whose report is wanted
 
@@ -24,19 +24,10 @@ export async function diagnose(path, doubtful, onReady) {
   shown = path;
   say("diagnosis-status", "The assumptions are being checked …");
   try {
-    let told = await ask("POST", `${path}/diagnosis`);
-    while (["waiting", "running"].includes(told.state) && shown === path) {
-      await pause();
-      told = await ask("GET", `${path}/diagnosis`);
-    }
-    if (shown !== path) {
-      return;
-    }
-    if (told.state === "done") {
-      showDiagnosis(told.diagnosis, doubtful);
+    const told = await followUp(path, "diagnosis", {}, () => {}, () => shown === path);
+    if (told && shown === path) {
+      showDiagnosis(told.result, doubtful);
       onReady(told.downloads);
-    } else {
-      say("diagnosis-status", unchecked(told.error?.message));
     }
   } catch (error) {
     if (shown === path) {
@@ -45,12 +36,12 @@ export async function diagnose(path, doubtful, onReady) {
   }
 }
 
-const unchecked = (reason) => `The assumptions were not checked. ${reason ?? ""}`;
+const unchecked = (reason) => `The assumptions were not checked. ${reason}`;
 
-function showDiagnosis({ rows, findings, unchecked: missing, command }, doubtful) {
-  const doubts = ["warning", "notice"].flatMap((severity) => of(findings, severity));
+function showDiagnosis({ rows, findings, skipped: missing, command }, doubtful) {
+  const doubts = ["do not use", "doubt", "note"].flatMap((severity) => of(findings, severity));
   const fine = of(findings, "ok");
-  const warnings = of(findings, "warning").length;
+  const warnings = ["do not use", "doubt"].flatMap((severity) => of(findings, severity)).length;
   const reasons = warnings === 1 ? "1 reason" : `${warnings} reasons`;
   const total = findings.length + missing.length;
   const checked =
@@ -86,7 +77,7 @@ function nothing(doubtful) {
 const of = (findings, severity) => findings.filter((finding) => finding.severity === severity);
 
 function findingItem({ severity, title, sentence, advice, figures }) {
-  const item = element("li", "", { class: `finding ${severity}` });
+  const item = element("li", "", { class: `finding ${severity.replaceAll(" ", "-")}` });
   const head = element("strong", "");
   head.append(element("span", MARKS[severity], { class: "mark", "aria-hidden": "true" }));
   head.append(`${WORDS[severity]}: ${title}`);

@@ -1,13 +1,13 @@
-// Errors: each is shown beside its cause, with the buttons that mend it, and scrolled into view.
+// Errors: each is shown beside its cause, with the buttons that fix it, and scrolled into view.
 
-import { mendButtons } from "./mending.js";
+import { fixButtons } from "./fixes.js";
 import { byId, say } from "./page.js";
 
 export function showError(refusal, otherwise = "general") {
   const field = byId(`${refusal.field}-error`) ? refusal.field : otherwise;
   const place = byId(`${field}-error`);
   say(`${field}-error`, refusal.message);
-  place.append(...mendButtons(refusal.mends ?? [], otherwise));
+  place.append(...fixButtons(refusal.fixes ?? [], otherwise));
   const input = byId(field);
   if (input) {
     input.setAttribute("aria-invalid", "true");

@@ -47,7 +47,7 @@ export function watchFiles() {
   for (const name of LAYOUT) {
     byId(name).addEventListener("change", settingChanged);
   }
-  document.addEventListener("mend", mend);
+  document.addEventListener("fix", fix);
   // The page may be loaded again, so that the server keeps the session for a little while.
   window.addEventListener("pagehide", () => {
     if (session) {
@@ -246,7 +246,7 @@ async function settingChanged(event) {
 }
 
 // A button beside a problem changes a setting of the files of one role, and adds to what others need.
-async function mend({ detail: { role, setting, value } }) {
+async function fix({ detail: { role, setting, value } }) {
   const files = sent.filter((entry) => entry.role === role);
   for (const entry of files) {
     const before = entry.changes[setting] ?? byId(setting).value;

@@ -2,9 +2,9 @@
 
 import { ask, pause, Refusal } from "./api.js";
 
-// `tell` gets what is being done; the result is null if `wanted` says that nobody waits any more.
+// `tell` gets what is being done; what comes is null if `wanted` says that nobody waits any more.
 export async function followUp(path, kind, request, tell, wanted = () => true) {
-  let told = await ask("POST", `${path}/${kind}`, request);
+  let told = await ask("POST", `${path}/follow-ups`, { kind, ...request });
   while (["waiting", "running"].includes(told.state)) {
     tell(told.step ? `${told.step} …` : "Waiting …");
     await pause();
@@ -17,5 +17,5 @@ export async function followUp(path, kind, request, tell, wanted = () => true) {
   if (told.state !== "done") {
     throw new Refusal(0, told.error?.message ?? "It was stopped.", told.error?.field);
   }
-  return told.result;
+  return told;
 }

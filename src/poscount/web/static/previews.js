@@ -19,7 +19,7 @@ function preview({ name, role, rows, columns, preview: cells }, i) {
   part.append(element("summary", `${name} (${role}): ${first}${more}`));
   const box = element("div", "", { class: "wide", tabindex: "0", role: "region", "aria-label": `First rows of ${name}` });
   const table = element("table", "", { class: "cells" });
-  table.append(section("thead", [columns.slice(0, shown).map((column) => column.name)], headCell));
+  table.append(section("thead", [columns.slice(0, shown)], headCell));
   table.append(section("tbody", cells, bodyCell));
   box.append(table);
   part.append(box);

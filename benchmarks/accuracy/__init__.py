@@ -1,0 +1,1 @@
+"""Errors, intervals and warnings on data whose truth is known: the tables of the docs."""

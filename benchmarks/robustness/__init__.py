@@ -1,0 +1,1 @@
+"""What happens with hostile files and requests, interruptions, load and harmless changes."""

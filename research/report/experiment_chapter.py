@@ -1,0 +1,276 @@
+"""The chapter of one experiment: errors, ranks, tests, and what happens at each prevalence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from poscount.plotting.display import COLOURS
+from research.experiments.methods import column_of, in_order, label_of
+from research.experiments.protocols import PROTOCOLS
+from research.published import MAIN_COLUMNS, datasets_in_order
+from research.report import significance
+from research.report.document import Chapter, Picture, ReportTable, TableCell, span
+from research.report.drawings import Curve, draw_curves, draw_ranks
+from research.report.frames import QUANTILES, by_point, table_label
+from research.report.significance import LEVEL, Ranking
+
+_SD = (
+    "Mean absolute error in points; in brackets the standard deviation at one prevalence, "
+    "averaged over the prevalences. Best in bold. BFT knows the truth."
+)
+_SUB_CLASS = {"3a": "median", "3b": "75th percentile", "3c": "worst"}
+_OVER_SETS = "p-values of the Wilcoxon signed-rank test over data sets, with Holm's correction"
+_OVER_FOLDS = "p-values of the Wilcoxon signed-rank test over folds, with Holm's correction"
+
+# P-values of every pair of methods, and how many folds they share.
+_OverFolds = tuple[pd.DataFrame, pd.DataFrame]
+
+
+def experiment_chapter(
+    experiment: str,
+    evaluations: pd.DataFrame,
+    errors: pd.DataFrame,
+    repetitions: pd.DataFrame,
+    intervals: pd.DataFrame,
+) -> Chapter:
+    """Chapter of one experiment with errors: any but the fourth.
+
+    Parameters
+    ----------
+    experiment : str
+    evaluations : DataFrame
+        From `research.report.frames.read`.
+    errors, repetitions, intervals : DataFrame
+        From the functions of these names in `research.report.frames`.
+    """
+    title = PROTOCOLS[experiment].title if experiment in PROTOCOLS else "own samples"
+    chapter = Chapter(f"Experiment {table_label(experiment)}: {title}")
+    evaluations = evaluations[evaluations["experiment"] == experiment]
+    repetitions = repetitions[repetitions["experiment"] == experiment]
+    over_folds = significance.wilcoxon_over_folds(evaluations)
+    order: list[str] = []
+    common: list[str] = []
+    for table in QUANTILES if experiment == "3" else (experiment,):
+        own = errors[errors["table"] == table]
+        means, failed = _wide(own, "mae"), _wide(own, "failed")
+        everyone = significance.rank(means, failed)
+        theirs = [m for m in means.columns if column_of(m) in MAIN_COLUMNS]
+        papers = significance.rank(means[theirs], failed[theirs])
+        chapter.items.append(
+            _error_table(table, means, _wide(own, "sd"), repetitions, papers, everyone)
+        )
+        chapter.items += _tests(table, means, papers, everyone, over_folds)
+        order = [*everyone.average.index, *(m for m in means.columns if m not in everyone.ranks)]
+        common = list(everyone.ranks.index)
+    p, shared = over_folds
+    label = table_label(experiment)
+    chapter.items += [
+        _matrix(p, f"wilcoxon-folds-{experiment}", f"{label}: {_OVER_FOLDS}"),
+        _matrix(shared, f"wilcoxon-pairs-{experiment}", "Folds that two methods share"),
+    ]
+    points = by_point(evaluations)
+    chapter.items += _prevalence_tables(experiment, points, order, common)
+    if experiment != "3":
+        chapter.items += _prevalence_pictures(experiment, points, order)
+    held = intervals[intervals["experiment"] == experiment]
+    if not held.empty:
+        chapter.items.append(_interval_table(experiment, held))
+    return chapter
+
+
+def _wide(errors: pd.DataFrame, values: str) -> pd.DataFrame:
+    """A row for each data set, a column for each method, in order."""
+    frame = errors.pivot(index="dataset", columns="method", values=values)
+    return frame.reindex(index=datasets_in_order(frame.index), columns=in_order(frame.columns))
+
+
+def _error_table(
+    table: str,
+    means: pd.DataFrame,
+    deviations: pd.DataFrame,
+    repetitions: pd.DataFrame,
+    papers: Ranking,
+    everyone: Ranking,
+) -> ReportTable:
+    best = means.min(axis=1)
+    rows: list[list[Any]] = []
+    for method in means.columns:
+        row: list[Any] = [label_of(method)]
+        for dataset in means.index:
+            mae = float(means.at[dataset, method])
+            sd = float(deviations.at[dataset, method])
+            row.append(TableCell(mae, None if math.isnan(sd) else sd, bold=mae == best[dataset]))
+        row += [ranking.ranks.mean().get(method) for ranking in (papers, everyone)]
+        own = repetitions["method"] == method
+        rows.append([*row, span(repetitions.loc[own, "repetitions"])])
+    head = ["method", *means.index, "rank, paper's nine", "rank, all", "repetitions"]
+    notes = [_SD]
+    if table in _SUB_CLASS:
+        notes.append(
+            "Each cell is that of one sub-class, in the order of their errors: "
+            f"the {_SUB_CLASS[table]}. It is empty while a sub-class is known to be missing."
+        )
+    empty = int(means.isna().to_numpy().sum())
+    if empty:
+        notes.append(
+            f"{empty} cells are empty: these evaluations are missing, unfinished or failed."
+        )
+    left_out = [label_of(name) for name in everyone.left_out]
+    if left_out:
+        notes.append(f"Not in the ranks, because of empty cells: {', '.join(left_out)}.")
+    title = f"{table_label(table)}: mean absolute error"
+    return ReportTable(f"errors-{table}", title, head, rows, notes=notes, main=True)
+
+
+def _tests(
+    table: str, means: pd.DataFrame, papers: Ranking, everyone: Ranking, over_folds: _OverFolds
+) -> list[ReportTable | Picture]:
+    items: list[ReportTable | Picture] = []
+    rows: list[list[Any]] = []
+    label = table_label(table)
+    for ranking, who in [(papers, "the paper's nine"), (everyone, "all methods")]:
+        friedman = ranking.friedman()
+        if friedman is None or (who == "all methods" and ranking.ranks.equals(papers.ranks)):
+            continue
+        n, k = ranking.ranks.shape
+        difference = ranking.critical_difference
+        rows.append([who, k, n, friedman[0], TableCell(friedman[1], decimals=3), difference])
+        stem = f"critical-difference-{table}-{'paper' if who != 'all methods' else 'all'}"
+        title = f"Average ranks over {n} data sets, {label}, {who}"
+        items.append(_rank_picture(ranking, stem, title))
+    if not rows:
+        return []
+    head = ["methods", "number", "data sets", "Friedman's chi-square", "p"]
+    head.append(f"critical difference at {LEVEL:g}")
+    title = f"{label}: Friedman and Nemenyi tests"
+    items.insert(0, ReportTable(f"friedman-{table}", title, head, rows))
+    whole = means.loc[everyone.ranks.index, everyone.ranks.columns].dropna(axis=1)
+    over_sets = significance.wilcoxon_over_datasets(whole)
+    if over_sets is not None:
+        items.append(_against_best(table, everyone, over_sets, over_folds))
+        items.append(_matrix(over_sets, f"wilcoxon-datasets-{table}", f"{label}: {_OVER_SETS}"))
+    return items
+
+
+def _rank_picture(ranking: Ranking, name: str, title: str) -> Picture:
+    """Average ranks with the bars of Nemenyi's test."""
+    names = {method: label_of(str(method)) for method in ranking.ranks.columns}
+    figure = draw_ranks(
+        ranking.average.rename(names).to_dict(),
+        ranking.nemenyi().rename(index=names, columns=names),
+        level=LEVEL,
+        critical_difference=ranking.critical_difference,
+        title=title,
+    )
+    return Picture.of(figure, name, title)
+
+
+def _against_best(
+    table: str, ranking: Ranking, over_sets: pd.DataFrame, over_folds: _OverFolds
+) -> ReportTable:
+    best = ranking.average.index[0]
+    p, shared = over_folds
+    rows: list[list[Any]] = []
+    for method, average in ranking.average.items():
+        sets = over_sets.at[best, method] if {best, method} <= set(over_sets.index) else None
+        row: list[Any] = [label_of(str(method)), float(average)]
+        if method == best:
+            rows.append([*row, None, None, None])
+            continue
+        folds = TableCell(float(p.at[best, method]), decimals=3)
+        rows.append([*row, TableCell(sets, decimals=3), folds, int(shared.at[best, method])])
+    head = ["method", "average rank", "p over data sets", "p over folds", "folds"]
+    note = (
+        f"Wilcoxon signed-rank tests against {label_of(str(best))}, corrected by Holm for all "
+        f"pairs. Over data sets: {len(ranking.ranks)} pairs of mean absolute errors, too few for "
+        "much power. Over folds: pairs of means of single folds that both methods have, more "
+        "power, but folds of a data set share its rows and are not independent."
+    )
+    title = f"{table_label(table)}: is the best one better than the others?"
+    return ReportTable(f"wilcoxon-{table}", title, head, rows, notes=[note])
+
+
+def _matrix(frame: pd.DataFrame, name: str, title: str) -> ReportTable:
+    methods = in_order(frame.columns)
+    rows: list[list[Any]] = []
+    for row in methods:
+        values = [frame.at[row, c] for c in methods]
+        cells = [TableCell(v, decimals=3) if isinstance(v, float) else int(v) for v in values]
+        rows.append([label_of(row), *cells])
+    return ReportTable(name, title, ["method", *map(label_of, methods)], rows, long=True)
+
+
+def _prevalence_tables(
+    experiment: str, points: pd.DataFrame, order: list[str], common: list[str]
+) -> list[ReportTable]:
+    label = table_label(experiment)
+    tables = []
+    shared = points[points["dataset"].isin(common)]
+    for quantity, what in [("mae", "mean absolute error"), ("bias", "bias, estimate minus truth")]:
+        # Means over sub-classes first, so that every data set counts once.
+        means = shared.groupby(["method", "dataset", "point"])[quantity].mean()
+        groups = means.groupby(["method", "point"])
+        frame, n = groups.mean().unstack("point"), groups.count().unstack("point")
+        frame = frame.where(n == len(common))
+        rows = [[label_of(m), *map(TableCell, frame.loc[m])] for m in order if m in frame.index]
+        head = ["method", *(f"{10 * point} %" for point in frame.columns)]
+        name = f"{quantity}-by-prevalence-{experiment}"
+        title = f"{label}: {what} by true prevalence, in points"
+        note = f"Means over the data sets {', '.join(common)}."
+        tables.append(ReportTable(name, title, head, rows, notes=[note]))
+    columns = ["dataset", "method", "negative", "point", "truth", "n", "failures"]
+    rows = [
+        [*row[:7], TableCell(row[7], row[8]), TableCell(row[9])]
+        for row in points[[*columns, "mae", "sd", "bias"]].itertuples(index=False)
+    ]
+    title = f"{label}: every data set at every prevalence"
+    name, head = f"by-prevalence-{experiment}", [*columns, "mae", "bias"]
+    return [*tables, ReportTable(name, title, head, rows, long=True)]
+
+
+def _prevalence_pictures(experiment: str, points: pd.DataFrame, order: list[str]) -> list[Picture]:
+    """Error and bias by true prevalence, a panel for each data set, eight methods a picture."""
+    pictures = []
+    most = len(COLOURS)
+    groups = [order[i : i + most] for i in range(0, len(order), most)]
+    datasets = datasets_in_order(points["dataset"].unique())
+    rows = dict(iter(points.dropna(subset="mae").groupby(["dataset", "method"])))
+    for quantity, what, ylabel in [
+        ("mae", "Error", "mean absolute error (points)"),
+        ("bias", "Bias", "bias: estimate minus truth (points)"),
+    ]:
+        for i, group in enumerate(groups):
+            panels = {
+                dataset: [
+                    Curve(label_of(method), 100 * part["truth"], part[quantity])
+                    for method in group
+                    if (part := rows.get((dataset, method))) is not None
+                ]
+                for dataset in datasets
+            }
+            title = f"{what} by true prevalence, {table_label(experiment)}"
+            if len(groups) > 1:
+                title += f", methods {i * most + 1} to {i * most + len(group)} by rank"
+            figure = draw_curves(
+                panels, xlabel="true share of positives (%)", ylabel=ylabel, title=title
+            )
+            name = f"{quantity}-by-prevalence-{experiment}-{i + 1}"
+            pictures.append(Picture.of(figure, name, title))
+    return pictures
+
+
+def _interval_table(experiment: str, held: pd.DataFrame) -> ReportTable:
+    coverage = held.pivot(index="method", columns="dataset", values="coverage")
+    width = held.pivot(index="method", columns="dataset", values="width")
+    datasets = datasets_in_order(coverage.columns)
+    rows = [
+        [label_of(m), *(TableCell(coverage.at[m, d], width.at[m, d], decimals=1) for d in datasets)]
+        for m in in_order(coverage.index)
+    ]
+    title = f"{table_label(experiment)}: share of intervals that hold the truth, in percent"
+    note = "In brackets their mean width in points."
+    name = f"intervals-{experiment}"
+    return ReportTable(name, title, ["method", *datasets], rows, aside="width", notes=[note])

@@ -1,0 +1,268 @@
+"""The chapter that shows our numbers beside those of the paper."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from research import published
+from research.experiments.methods import column_of, in_order, label_of
+from research.report.document import Chapter, ReportTable, TableCell
+from research.report.frames import table_label
+from research.report.significance import rank
+
+# A cell agrees with the paper if it is as near as one of these, whichever is wider.
+POINTS, SHARE = 1.0, 0.15
+
+_CELL_HEAD = ["experiment", "data set", "method", "ours", "published", "difference"]
+
+
+def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
+    """Show errors, ranks and seconds beside the published ones.
+
+    Parameters
+    ----------
+    errors, times : DataFrame
+        From `research.report.frames.errors` and `seconds`.
+    """
+    compared = compare_errors(errors)
+    limit = f"max({POINTS:g} point, {100 * SHARE:g} %)"
+    chapter = Chapter(
+        "Beside the paper",
+        [
+            f"A cell agrees if its mean absolute error is within {limit} of the published one. "
+            f"Data sets {', '.join(published.DATASETS)}; without C, R and W in #2, whose "
+            "published cells repeat those of #1. In #2 our error is taken here as the authors took "
+            "theirs: they divided the positives drawn by the rows wanted, not by the rows drawn, "
+            "which are fewer because each sub-class has a whole number of them."
+        ],
+    )
+    for stand_in in sorted(set(compared["dataset"]) & set(published.STAND_INS)):
+        letter = published.STAND_INS[stand_in]
+        chapter.text.append(f"{stand_in} stands in for {letter} and is compared with its cells.")
+    if compared.empty:
+        chapter.text.append("No cell of these results is in the paper's tables.")
+    else:
+        chapter.items += [
+            _agreement_table(compared),
+            _difference_table(compared),
+            *_rank_tables(compared),
+            _cell_table(compared),
+        ]
+    seconds = compare_seconds(times)
+    if not seconds.empty:
+        chapter.items.append(_seconds_table(seconds))
+    return chapter
+
+
+def compare_errors(errors: pd.DataFrame) -> pd.DataFrame:
+    """Every error that the paper also has, with the difference; ours measured as the authors did.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        From `research.report.frames.errors`.
+
+    Returns
+    -------
+    DataFrame
+        With columns `table`, `dataset`, `method`, `mae`, `sd`, `published`, `published_sd`,
+        `difference`, `within` and `explanation`.
+    """
+    rows = []
+    for own in errors[errors["mae"].notna()].itertuples(index=False):
+        theirs = published.comparable(own.table, own.dataset, column_of(own.method))
+        if theirs is None:
+            continue
+        difference = own.published_mae - theirs.mae
+        within = abs(difference) <= max(POINTS, SHARE * theirs.mae)
+        sentence = published.explanation(own.table, own.dataset, own.method)
+        sd = math.nan if theirs.sd is None else theirs.sd
+        numbers = (own.published_mae, own.sd, theirs.mae, sd, difference)
+        rows.append((*own[:3], *numbers, within, sentence))
+    names = ["table", "dataset", "method", "mae", "sd", "published", "published_sd", "difference"]
+    return pd.DataFrame(rows, columns=[*names, "within", "explanation"])
+
+
+class Agreement(NamedTuple):
+    """Average ranks of the same methods on the same data sets, ours and the paper's.
+
+    Attributes
+    ----------
+    ranks : DataFrame
+        A row for each method, best of ours first, with columns `ours` and `published`.
+    datasets : list of str
+        The data sets that the averages are over.
+    spearman : float
+        Correlation of the two; NaN for fewer than three methods.
+    """
+
+    ranks: pd.DataFrame
+    datasets: list[str]
+    spearman: float
+
+
+def agreement(compared: pd.DataFrame, table: str, columns: tuple[str, ...] = ()) -> Agreement:
+    """Compare average ranks with the paper's, computed from its cells.
+
+    Parameters
+    ----------
+    compared : DataFrame
+        From `compare_errors`.
+    table : str
+        Experiment, or 3a, 3b, 3c.
+    columns : tuple of str
+        Columns of the paper to include; all by default.
+    """
+    rows = compared[compared["table"] == table]
+    if columns:
+        rows = rows[rows["method"].map(column_of).isin(columns)]
+    ours = rows.pivot(index="dataset", columns="method", values="mae")
+    ranking = rank(ours, ours.isna() & False)
+    names = list(ranking.ranks.columns)
+    datasets = [str(dataset) for dataset in ranking.ranks.index]
+    theirs = published.average_ranks(table, datasets, [column_of(name) or "" for name in names])
+    frame = pd.DataFrame(
+        {
+            "ours": ranking.ranks.mean().to_numpy(dtype=float),
+            "published": np.array(list(theirs.values()), dtype=float),
+        },
+        index=pd.Index(names, name="method"),
+    ).sort_values("ours", kind="stable")
+    varied = len(frame) > 2 and frame.nunique().min() > 1
+    rho = float(spearmanr(frame["ours"], frame["published"]).statistic) if varied else math.nan
+    return Agreement(frame, datasets, rho)
+
+
+def compare_seconds(times: pd.DataFrame) -> pd.DataFrame:
+    """Our seconds of Experiment #4 beside the paper's, which come from another machine.
+
+    Parameters
+    ----------
+    times : DataFrame
+        From `research.report.frames.seconds`.
+
+    Returns
+    -------
+    DataFrame
+        With columns `dataset`, `method`, `part`, `seconds`, `published`.
+    """
+    rows = []
+    for row in times.itertuples(index=False):
+        name = column_of(row.method)
+        if name in ("KM1", "KM2"):
+            name = "KM"  # one run gives both
+        parts = {f"{name}_quantify_only": ("quantify", row.quantify)}
+        parts[str(name)] = ("fit and quantify", row.fit + row.quantify)
+        for key, (part, ours) in parts.items():
+            theirs = published.seconds().get((published.name_in_paper(row.dataset) or "", key))
+            if theirs is not None:
+                rows.append((row.dataset, row.method, part, ours, theirs))
+    return pd.DataFrame(rows, columns=["dataset", "method", "part", "seconds", "published"])
+
+
+def _agreement_table(compared: pd.DataFrame) -> ReportTable:
+    rows: list[list[Any]] = []
+    letters = {published.name_in_paper(dataset) for dataset in compared["dataset"]}
+    for table in [*sorted(compared["table"].unique()), None]:
+        part = compared if table is None else compared[compared["table"] == table]
+        names = set(part["table"])
+        wanted = sum(
+            experiment in names and letter in letters
+            for experiment, letter, _ in published.tables()
+            if letter not in published.NOT_RUN.get(experiment, ())
+        )
+        within = int(part["within"].sum())
+        name = "all" if table is None else table_label(table)
+        explained = int((~part["within"] & part["explanation"].notna()).sum())
+        share = TableCell(100 * within / len(part), decimals=1)
+        rows.append([name, wanted, len(part), within, share, len(part) - within, explained])
+    head = ["experiment", "published cells", "measured", "agree", "agree (%)", "differ"]
+    return ReportTable("paper-agreement", "Cells that agree", [*head, "of these explained"], rows)
+
+
+def _difference_table(compared: pd.DataFrame) -> ReportTable:
+    part = compared[~compared["within"]]
+    rows = [[*_cell_row(row), row.explanation or "not explained"] for row in part.itertuples()]
+    title, head = "Cells that differ, in points", [*_CELL_HEAD, "explanation"]
+    notes = [] if rows else ["Every cell agrees."]
+    return ReportTable("paper-differences", title, head, rows, notes=notes)
+
+
+def _cell_table(compared: pd.DataFrame) -> ReportTable:
+    rows = [[*_cell_row(row), "yes" if row.within else "no"] for row in compared.itertuples()]
+    title = "All cells beside the paper's, in points"
+    return ReportTable("paper-cells", title, [*_CELL_HEAD, "agrees"], rows, long=True)
+
+
+def _cell_row(row: Any) -> list[Any]:
+    return [
+        table_label(row.table),
+        row.dataset,
+        label_of(row.method),
+        TableCell(row.mae, row.sd),
+        TableCell(row.published, row.published_sd),
+        TableCell(row.difference),
+    ]
+
+
+def _rank_tables(compared: pd.DataFrame) -> list[ReportTable]:
+    tables = sorted(compared["table"].unique())
+    found = {table: agreement(compared, table) for table in tables}
+    rows: list[list[Any]] = []
+    for method in in_order({m for a in found.values() for m in a.ranks.index}):
+        row: list[Any] = [label_of(method)]
+        for agreed in found.values():
+            ranks = agreed.ranks
+            row += list(ranks.loc[method].astype(float)) if method in ranks.index else [None, None]
+        rows.append(row)
+    head = ["method", *(f"{table_label(t)} {whose}" for t in tables for whose in ("ours", "paper"))]
+    title = "Average ranks beside the paper's"
+    note = "Ranks of the methods that the paper has in the same table; both computed from cells."
+    ranks_table = ReportTable("paper-ranks", title, head, rows, notes=[note])
+    rows = []
+    for table, agreed in found.items():
+        main = agreement(compared, table, published.MAIN_COLUMNS)
+        places = [_places(main, method) for method in ("pat", "extice")]
+        rho = [TableCell(a.spearman, decimals=3) for a in (agreed, main)]
+        sizes = [len(agreed.ranks), len(main.ranks)]
+        name = table_label(table)
+        rows.append([name, " ".join(main.datasets), sizes[0], rho[0], sizes[1], rho[1], *places])
+    head = ["experiment", "data sets", "methods", "Spearman", "in the main table", "Spearman there"]
+    head += ["place of PAT (paper)", "place of ExTIcE (paper)"]
+    note = (
+        "Spearman's correlation of our average ranks with the paper's on the same data sets and "
+        "methods. Main table: the paper's nine columns, without the ensemble and RanFocE, to "
+        "which it gives tables of their own; the places are among these."
+    )
+    title = "Agreement of the average ranks"
+    return [ReportTable("paper-spearman", title, head, rows, notes=[note]), ranks_table]
+
+
+def _places(agreed: Agreement, method: str) -> str:
+    if method not in agreed.ranks.index:
+        return ""
+    places = agreed.ranks.rank(method="min").astype(int).loc[method]
+    return f"{places['ours']} ({places['published']})"
+
+
+def _seconds_table(seconds: pd.DataFrame) -> ReportTable:
+    rows = [
+        [
+            row.dataset,
+            label_of(row.method),
+            row.part,
+            TableCell(row.seconds, decimals=3),
+            row.published,
+            TableCell(row.published / row.seconds if row.seconds > 0 else None, decimals=1),
+        ]
+        for row in seconds.itertuples()
+    ]
+    head = ["data set", "method", "part", "CPU seconds", "published seconds", "ratio"]
+    note = "The paper's seconds come from another machine, other programs and wall clocks."
+    title = "#4 beside the paper: seconds for eleven samples"
+    return ReportTable("paper-seconds", title, head, rows, notes=[note], long=True)

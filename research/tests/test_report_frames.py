@@ -1,0 +1,286 @@
+"""From evaluations to the cells of tables: known answers from constructed results files."""
+
+import math
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from research import published
+from research.report import frames, paper_comparison, significance
+from research.tests.results_file import points, same, threshold_curve, write
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "results.sqlite"
+
+
+def errors_of(path):
+    frame = frames.errors(frames.read(path).evaluations)
+    return frame.set_index(["table", "dataset", "method"])
+
+
+def test_mean_and_standard_deviation(path):
+    # At every prevalence: 2 and 4 points in two repetitions. The sign must not matter.
+    write(path, {("1", "A", "pat"): points(lambda repetition, fold: 2 + 2 * repetition)}, folds=1)
+    cell = errors_of(path).loc["1", "A", "pat"]
+    assert cell["mae"] == pytest.approx(3)
+    assert cell["sd"] == pytest.approx(math.sqrt(2))
+
+
+def test_the_deviation_is_that_at_one_prevalence(path):
+    # Errors that differ between prevalences but never at one: the paper's deviation is 0.
+    def answer(*place):
+        return same(place[6])(*place)
+
+    write(path, {("1", "A", "pat"): answer})
+    cell = errors_of(path).loc["1", "A", "pat"]
+    assert cell["mae"] == pytest.approx(5)
+    assert cell["sd"] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ([1], (1, 1, 1)),
+        ([5, 1], (5, 5, 5)),  # the paper's H: of two sub-classes the worse one
+        ([3, 1, 4, 2], (3, 4, 4)),
+        ([3, 1, 5, 4, 2], (3, 4, 5)),
+    ],
+)
+def test_over_sub_classes(path, errors, expected):
+    made = {("3", "made", "pat", f"n{i}"): same(error) for i, error in enumerate(errors)}
+    write(path, made)
+    frame = errors_of(path)["mae"]
+    assert [frame[t, "made", "pat"] for t in ("3a", "3b", "3c")] == pytest.approx(expected)
+
+
+def test_the_oracle_takes_the_best_threshold_of_each_data_set(path):
+    made = {("1", d, "bft"): same(0, curve=threshold_curve(t)) for d, t in [("A", 40), ("W", 7)]}
+    write(path, made)
+    read = frames.read(path)
+    assert {c.dataset: c.mae.argmin() for c in read.curves} == {"A": 40, "W": 7}
+    assert np.allclose(read.evaluations["estimate"], read.evaluations["truth"])
+    # Ten percentiles off is one point.
+    assert read.curves[0].mae[50] == pytest.approx(1)
+    assert errors_of(path)["mae"].to_numpy() == pytest.approx(0)
+
+
+def test_the_oracle_takes_one_threshold_for_all_sub_classes(path):
+    best = {"x": 10, "y": 20, "z": 30}
+    write(
+        path, {("3", "made", "bft", n): same(0, curve=threshold_curve(t)) for n, t in best.items()}
+    )
+    frame = errors_of(path)
+    # 20, which is right for y and one point off for the others.
+    assert frame.loc[("3a", "made", "bft"), "mae"] == pytest.approx(1)
+    assert frame.loc[("3c", "made", "bft"), "mae"] == pytest.approx(1)
+    assert [c.mae.argmin() for c in frames.read(path).curves] == [20]
+
+
+def test_errors_of_experiment_2_beside_the_paper_are_measured_as_the_authors_did(path):
+    write(path, {("2", "A", "pat"): same(0)})
+    with sqlite3.connect(path) as connection:
+        # Of 500 rows wanted at every point, only 400 were drawn at the ninth, 90 % positives.
+        connection.execute("UPDATE evaluations SET n_unlabeled = 500")
+        connection.execute("UPDATE evaluations SET n_unlabeled = 400 WHERE point = 9")
+    frame = errors_of(path)
+    assert frame.loc[("2", "A", "pat"), "mae"] == pytest.approx(0, abs=1e-12)
+    theirs = 100 * (0.9 - 0.9 * 400 / 500) / 11
+    assert frame.loc[("2", "A", "pat"), "published_mae"] == pytest.approx(theirs)
+
+
+def test_the_oracle_takes_one_threshold_for_all_samples(path):
+    def answer(*place):
+        # Each sample alone would be right at another percentile; 20 is the best compromise.
+        best = [10, 20, 30][place[4]]
+        return same(0, curve=threshold_curve(best))(*place)
+
+    write(path, {("1", "A", "bft"): answer}, repetitions=3)
+    assert errors_of(path).loc[("1", "A", "bft"), "mae"] == pytest.approx(2 / 3)
+
+
+def test_unfinished_cells_are_empty_and_failures_are_known(path):
+    made = {
+        ("1", "A", "pat"): same(1),
+        ("1", "A", "tice"): same(2, failed=(3,)),
+        ("3", "made", "pat", "x"): same(1),
+        ("3", "made", "pat", "y"): same(2),
+        ("3", "made", "tice", "x"): same(1),
+        ("3", "P", "pat", "0"): same(1),  # P has eight sub-classes more
+    }
+    write(path, made)
+    frame = errors_of(path)
+    assert frame.loc[("3c", "made", "pat"), "mae"] == pytest.approx(2)
+    assert math.isnan(frame.loc[("3c", "P", "pat"), "mae"])
+    assert frame.loc[("1", "A", "pat"), "mae"] == pytest.approx(1)
+    assert frame.loc[("1", "A", "tice"), ["mae", "sd", "published_mae"]].isna().all()
+    assert frame.loc[("1", "A", "tice"), "failed"]
+    assert math.isnan(frame.loc[("3c", "made", "tice"), "mae"])
+    assert not frame.loc[("3c", "made", "tice"), "failed"]
+
+
+def test_intervals_and_seconds(path):
+    made = {
+        ("1", "A", "pat"): same(1, low=-0.02, high=0.03),
+        ("1", "A", "odin"): same(1, low=0.01, high=0.03),
+        ("1", "A", "tice"): same(1),
+        ("4", "A", "pat"): same(1, seconds=0.25),
+    }
+    write(path, made)
+    evaluations = frames.read(path).evaluations
+    held = frames.intervals(evaluations).set_index("method")
+    assert held["coverage"].to_dict() == {"pat": 100, "odin": 0}
+    assert held["width"].to_dict() == pytest.approx({"pat": 5, "odin": 2})
+    (times,) = frames.seconds(evaluations).to_dict("records")
+    assert times == {"dataset": "A", "method": "pat", "fit": 0.5, "quantify": 11 * 0.25}
+    theirs = paper_comparison.compare_seconds(frames.seconds(evaluations)).set_index("part")
+    assert theirs["published"].to_dict() == {"quantify": 0.67, "fit and quantify": 1.03}
+    assert theirs["seconds"].to_dict() == {"quantify": 2.75, "fit and quantify": 3.25}
+
+
+def frame_of(rows, columns="abc"):
+    return pd.DataFrame(rows, index=[f"d{i}" for i in range(len(rows))], columns=list(columns))
+
+
+def ranked(rows, failed=None):
+    errors = frame_of(rows)
+    return significance.rank(errors, frame_of(failed) if failed else errors.isna() & False)
+
+
+def test_ranks_share_ties_and_failures_come_last():
+    ranking = ranked([[1.0, 1.0, 2.0], [3.0, math.nan, math.nan]], [[0, 0, 0], [False, True, True]])
+    assert ranking.ranks.to_numpy().tolist() == [[1.5, 1.5, 3], [1, 2.5, 2.5]]
+    assert ranking.average.to_dict() == {"a": 1.25, "b": 2.0, "c": 2.75}
+    assert ranking.left_out == []
+
+
+def test_missing_cells_leave_out_as_little_as_possible():
+    nan = math.nan
+    ranking = ranked([[1.0, 2.0, nan], [1.0, 2.0, nan], [1.0, 2.0, 3.0]])
+    assert ranking.ranks.shape == (3, 2)
+    assert ranking.left_out == ["c"]
+    ranking = ranked([[1.0, 2.0, 3.0], [nan, nan, 1.0], [1.0, 2.0, 3.0]])
+    assert ranking.ranks.shape == (2, 3)
+    assert ranking.left_out == ["d1"]
+    assert ranked([[nan, nan, nan]]).ranks.size == 0
+
+
+@pytest.mark.parametrize(("n_methods", "q"), [(2, 1.645), (5, 2.459), (9, 2.855), (10, 2.920)])
+def test_critical_difference_by_the_table_of_demsar(n_methods, q):
+    # Table 5 (a) of Demsar (2006), level 0.10; the difference is q sqrt(k (k + 1) / 6 N).
+    ranks = pd.DataFrame(np.tile(np.arange(1.0, n_methods + 1), (10, 1)))
+    expected = q * math.sqrt(n_methods * (n_methods + 1) / 60)
+    found = significance.Ranking(ranks, []).critical_difference
+    assert found == pytest.approx(expected, abs=5e-4 * expected)
+
+
+def test_nemenyi_agrees_with_the_critical_difference():
+    rng = np.random.default_rng(0)
+    ranking = ranked((rng.random((12, 3)) + np.array([0, 0.3, 0.9])).tolist())
+    averages = ranking.ranks.mean()
+    p = ranking.nemenyi()
+    for a in "abc":
+        for b in set("abc") - {a}:
+            apart = abs(averages[a] - averages[b]) > ranking.critical_difference
+            assert (p.at[a, b] < significance.LEVEL) == apart
+    assert {a < significance.LEVEL for a in p.to_numpy()[np.triu_indices(3, 1)]} == {True, False}
+
+
+def test_friedman_of_a_perfect_order():
+    # With k methods always in the same order on n data sets the statistic is n (k - 1).
+    statistic, p = ranked([[1.0, 2.0, 3.0]] * 6).friedman()
+    assert statistic == pytest.approx(12)
+    assert p == pytest.approx(stats.chi2.sf(12, 2))
+    assert ranked([[1.0, 2.0, 3.0]]).friedman() is None
+
+
+def test_wilcoxon_over_data_sets_with_holm():
+    # All of six differences have one sign: p = 2 / 2^6, times three pairs.
+    base = np.arange(6.0)
+    errors = frame_of(np.column_stack([base, base + 1 + base / 10, base + 5 + base**2]).tolist())
+    p = significance.wilcoxon_over_datasets(errors)
+    assert p.at["a", "b"] == pytest.approx(3 * 2 / 64)
+    assert significance.wilcoxon_over_datasets(errors.iloc[:1]) is None
+
+
+def test_wilcoxon_of_a_method_and_itself_is_one():
+    errors = frame_of([[i, i, 2.0 * i + 1] for i in range(6)])
+    assert significance.wilcoxon_over_datasets(errors).at["a", "b"] == 1
+
+
+def test_wilcoxon_over_the_folds_that_both_have(path):
+    made = {
+        ("1", "A", "pat"): points(lambda r, f: 1 + r / 10 + f / 100),
+        ("1", "A", "tice"): points(lambda r, f: 3 + r / 7 + f / 30),
+        ("1", "W", "pat"): same(9),
+    }
+    write(path, made, repetitions=5, folds=2)
+    p, shared = significance.wilcoxon_over_folds(frames.read(path).evaluations)
+    assert shared.at["pat", "tice"] == 10
+    assert p.at["pat", "tice"] == pytest.approx(2 / 2**10)
+
+
+def paper_file(path, shift=0.0):
+    """Results that repeat the paper's #1, every error `shift` points higher."""
+    names = {"pat": "PAT_M", "tice": "TIcE", "extice": "ExTIcE", "km1-published": "KM1"}
+    made = {
+        ("1", dataset, method): same(published.tables()["1", dataset, column].mae + shift)
+        for dataset in published.DATASETS
+        for method, column in names.items()
+    }
+    made["1", "W", "dedpul"] = same(1)
+    made["1", "vowels", "pat"] = same(1)
+    return write(path, made, repetitions=1, folds=1)
+
+
+def test_the_paper_s_numbers_agree_with_the_paper(path):
+    frame = frames.errors(frames.read(paper_file(path)).evaluations)
+    compared = paper_comparison.compare_errors(frame)
+    assert len(compared) == 4 * 6
+    assert compared["within"].all()
+    agreed = paper_comparison.agreement(compared, "1")
+    assert agreed.spearman == pytest.approx(1)
+    assert agreed.datasets == list(published.DATASETS)
+    assert list(agreed.ranks.index[:2]) == ["pat", "extice"]
+    assert agreed.ranks["ours"].to_list() == agreed.ranks["published"].to_list()
+
+
+def test_a_stand_in_is_beside_the_data_set_it_stands_in_for(path):
+    names = {"pat": "PAT_M", "tice": "TIcE", "extice": "ExTIcE"}
+    cells = {method: published.tables()["1", "B", column].mae for method, column in names.items()}
+    made = {("1", "vowels-network", method): same(mae) for method, mae in cells.items()}
+    write(path, made, repetitions=1, folds=1)
+    evaluations = frames.read(path).evaluations
+    errors = frames.errors(evaluations)
+    compared = paper_comparison.compare_errors(errors)
+    assert dict(zip(compared["method"], compared["published"], strict=True)) == cells
+    assert paper_comparison.agreement(compared, "1").spearman == pytest.approx(1)
+    chapter = paper_comparison.paper_chapter(errors, frames.seconds(evaluations))
+    assert chapter.text[-1] == "vowels-network stands in for B and is compared with its cells."
+    # Of the nine columns that the paper has for B in #1, three were measured.
+    assert chapter.items[0].rows[0][1:4] == [9, 3, 3]
+
+
+def test_agreement_is_one_point_or_fifteen_percent(path):
+    frame = frames.errors(frames.read(paper_file(path, shift=1.2)).evaluations)
+    compared = paper_comparison.compare_errors(frame)
+    # 1.2 points are 15 % of 8.
+    assert (compared["within"] == (compared["published"] >= 8)).all()
+    assert compared["difference"].to_numpy() == pytest.approx(1.2)
+    assert set(compared["within"]) == {True, False}
+
+
+def test_the_reverse_order_has_the_reverse_correlation(path):
+    made = {
+        ("1", dataset, method): same(100 - published.tables()["1", dataset, column].mae)
+        for dataset in ("W", "R")
+        for method, column in {"pat": "PAT_M", "tice": "TIcE", "extice": "ExTIcE"}.items()
+    }
+    compared = paper_comparison.compare_errors(
+        frames.errors(frames.read(write(path, made)).evaluations)
+    )
+    assert paper_comparison.agreement(compared, "1").spearman == pytest.approx(-1)

@@ -1,0 +1,1 @@
+"""How constants were chosen: one script or note each, and nothing that is needed to run."""

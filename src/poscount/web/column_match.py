@@ -1,0 +1,182 @@
+"""How the columns of all files of a session match, and what can be done with each of them.
+
+The positives decide what a column is. Whatever is wrong is said here, before anything is estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from poscount.app.results import RESERVED
+from poscount.errors import ask_about_similar, join_names
+from poscount.web.schemas import ColumnMatch, Grouping
+from poscount.web.uploads import FileColumn, Upload
+
+_LONGEST_VALUE = 30
+MOST_TARGETS = 20
+# A column of numbers with more different ones is a measurement, and makes no groups.
+MOST_NUMBERS = 60
+_SAME_NAME = "Give it the same name in all files."
+
+
+class _Use(NamedTuple):
+    """Whether a column of the positives can be used, and what is wrong with it."""
+
+    usable: bool
+    why_not: str | None = None
+    problem: str | None = None
+
+
+def match_columns(
+    positives: Upload | None, unlabeled: Sequence[Upload], most_groups: int
+) -> list[ColumnMatch]:
+    """Describe all columns of a session: those of the positives, then those of the other files.
+
+    Parameters
+    ----------
+    positives : Upload, optional
+    unlabeled : sequence of Upload
+    most_groups : int
+        Values of a column that make more groups than these are not offered as groups.
+    """
+    known = _by_name(positives) if positives else {}
+    files = [(file, _by_name(file)) for file in unlabeled]
+    names = dict.fromkeys([*known, *(name for _, columns in files for name in columns)])
+    matches = []
+    for name in names:
+        having = [(file, columns[name]) for file, columns in files if name in columns]
+        others = [column for _, column in having]
+        column = known.get(name)
+        shown = column or others[0]
+        use = _Use(False, f"is missing in {positives.label}" if positives else None)
+        if positives and column:
+            lacking = [(file, columns) for file, columns in files if name not in columns]
+            use = _lacking(column, lacking, known) if lacking else _use(positives, column, having)
+            if column.missing == 1:
+                use = use._replace(why_not="has no values")
+            if column.kind not in ("number", "category") and not lacking:
+                # Nobody is asked to fix a column that is not used.
+                use = use._replace(problem=None)
+        groupings = []
+        if len(having) == len(files) and not is_taken(name, by_file=len(files) > 1):
+            groupings = _groupings(name, others, most_groups)
+        no_periods = next((other.no_periods for other in others if other.no_periods), None)
+        fixes = [fix for each in (column, *others) if each for fix in each.fixes]
+        match = ColumnMatch(
+            name=name,
+            kind=shown.kind,
+            distinct=shown.distinct,
+            missing=column.missing if column else None,
+            missing_unlabeled=_missing(having),
+            usable=use.usable,
+            use=use.usable and use.why_not is None and use.problem is None,
+            targets=_targets(column) if column else None,
+            groupings=groupings,
+            why_not=use.why_not,
+            problem=use.problem,
+            no_periods=no_periods,
+            fixes=fixes[:1] if use.problem or no_periods else [],  # type: ignore[arg-type]
+        )
+        matches.append(match)
+    return matches
+
+
+def why_no_group(unlabeled: Sequence[Upload], by: str, by_file: bool, most_groups: int) -> str:
+    """Say why a column, or what else an estimate was to be grouped by, makes no groups."""
+    if is_taken(by, by_file):
+        return f"{by}: the result has a column of this name: rename yours, or choose another."
+    if all(by in _by_name(file) for file in unlabeled):
+        return too_many_groups([by], most_groups)
+    return f"Not every unlabeled file has a column {by!r} that makes groups."
+
+
+def is_taken(name: str, by_file: bool) -> bool:
+    """Tell whether the result has a column of this name, so that no group can have it."""
+    return name in RESERVED or (name == "file" and by_file)
+
+
+def too_many_groups(by: Sequence[str], most_groups: int) -> str:
+    """Say that some columns make too many groups."""
+    return (
+        f"{', '.join(by)}: this makes more than {most_groups:,} groups; choose a column with fewer "
+        "values."
+    )
+
+
+def _by_name(file: Upload) -> dict[str, FileColumn]:
+    return {column.name: column for column in file.columns}
+
+
+def _use(
+    positives: Upload, column: FileColumn, having: Sequence[tuple[Upload, FileColumn]]
+) -> _Use:
+    """Say whether a column can be used by what it holds, here and in the other files."""
+    if column.problem or column.kind in ("date", "other"):
+        return _Use(False, column.why_not_used, column.problem)
+    for file, other in having:
+        if column.kind == "category":
+            # Booleans are numbers to pyarrow, and a column without values could be anything.
+            numbers = other.numeric and other.kind != "category" and other.missing < 1
+            if numbers and not column.numeric:
+                problem = (
+                    f"{positives.label} has words such as {_example(column)} in the column "
+                    f"{column.name!r}, but {file.label} has numbers such as {_example(other)}. "
+                    "Write them in the same way in both files."
+                )
+                return _Use(True, column.why_not_used, problem)
+        elif column.numeric and other.problem is not None:
+            return _Use(False, column.why_not_used, other.problem)
+    return _Use(True, column.why_not_used)
+
+
+def _example(column: FileColumn) -> str:
+    return repr(column.values[0][:_LONGEST_VALUE])
+
+
+def _lacking(
+    column: FileColumn,
+    files: Sequence[tuple[Upload, dict[str, FileColumn]]],
+    known: dict[str, FileColumn],
+) -> _Use:
+    """Name the files that lack a column, and ask whether it has another name in one of them."""
+    problem = column.problem
+    for file, columns in files:
+        # A name that the positives have, too, is not another name of this column.
+        others = [other for other in columns if other not in known]
+        question = ask_about_similar(column.name, others, _SAME_NAME)
+        if problem is None and question != _SAME_NAME:
+            problem = f"{file.label} has no column {column.name!r}; {question}"
+    return _Use(False, f"is missing in {join_names(file.label for file, _ in files)}", problem)
+
+
+def _targets(column: FileColumn) -> int | None:
+    """Number of targets that a column of the positives can name."""
+    if column.kind != "category" or column.missing or column.distinct is None:
+        return None
+    return column.distinct if 2 <= column.distinct <= MOST_TARGETS else None
+
+
+def _missing(having: Sequence[tuple[Upload, FileColumn]]) -> float | None:
+    if not having:
+        return None
+    n_rows = sum(file.rows for file, _ in having)
+    return sum(column.missing * file.rows for file, column in having) / max(n_rows, 1)
+
+
+def _groupings(name: str, columns: Sequence[FileColumn], most_groups: int) -> list[Grouping]:
+    """Offer groups by value and by period; the files count as if all had different ones."""
+    if not columns:
+        return []
+    groupings = []
+    counts = [column.distinct for column in columns if column.distinct is not None]
+    measured = any(column.kind == "number" for column in columns)
+    most = min(most_groups, MOST_NUMBERS) if measured else most_groups
+    n_groups = sum(counts) + any(column.missing > 0 for column in columns)
+    if len(counts) == len(columns) and n_groups <= most:
+        groupings.append(Grouping(by=name, period=None, groups=n_groups))
+    for period in columns[0].periods:
+        n_groups = sum(column.periods.get(period, most_groups + 1) for column in columns)
+        if n_groups <= most_groups:
+            groupings.append(Grouping(by=f"{period}({name})", period=period, groups=n_groups))
+    return groupings

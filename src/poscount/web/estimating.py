@@ -1,0 +1,125 @@
+"""What a worker does for an estimate: fits, counts, and writes the files of the answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from poscount.app.data_files import DataFiles, ProgressFactory
+from poscount.app.estimates import ScorePicture, quantify, quantify_with_scores
+from poscount.app.fitting import fit, is_reusable
+from poscount.app.results import Result, draw, write_csv
+from poscount.errors import InputError
+from poscount.example import example_path
+from poscount.files.arrow import OnProgress
+from poscount.storage.writer import write_whole
+from poscount.web.answers import build_answer
+from poscount.web.report import write_report
+from poscount.web.schemas import Download
+from poscount.web.tasks import EstimateTask, ReportStep
+
+_MOST_DRAWN = 300
+# Rows in the picture of scores.
+_MOST_SCORED = 20_000
+_DPI = 110
+
+
+def make_estimate(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]:
+    """Fit the method, estimate all groups, and write the answer into the folder of the task."""
+    report_step(f"learning from {task.positives.name}", None)
+    model, positives, _ = fit(
+        [DataFiles([task.positives.path], task.positives_format)],
+        task.method,
+        options=task.options,
+        target_column=task.wanted.target_column,
+        features=task.wanted.features,
+    )
+    if not is_reusable(model):
+        report_step(f"looking at {_spoken(task)} of unlabeled rows", None)
+    results, scores = _results(task, model, positives, report_step)
+    if len(results) > task.most_groups:
+        raise InputError(f"There are {len(results):,} groups, too many to show.", option="by")
+    report_step("writing the result", None)
+    return _write(task, model, results, scores)
+
+
+def _results(
+    task: EstimateTask, model: Any, positives: Any, report_step: ReportStep
+) -> tuple[list[Result], ScorePicture | None]:
+    """The result of every group; of a single answer also the scores, from the same reading."""
+    # The other cores are for other jobs, and every thread would take up memory.
+    data = DataFiles(task.paths, task.read_options, n_jobs=1, progress=_progress(task, report_step))
+    by_file = task.wanted.by_file
+    if not task.by and not by_file:
+        return quantify_with_scores(model, positives, data, most_rows=_MOST_SCORED)
+    results = quantify(model, data, by=task.by, by_file=by_file)
+    if by_file:
+        names = {file.path: file.name for file in task.unlabeled}
+        results = [
+            result._replace(group={**result.group, "file": names[result.group["file"]]})
+            for result in results
+        ]
+    return results, None
+
+
+def _spoken(task: EstimateTask) -> str:
+    n = len(task.unlabeled)
+    return task.unlabeled[0].name if n == 1 else f"{n} files"
+
+
+def _progress(task: EstimateTask, report_step: ReportStep) -> ProgressFactory:
+    """Tell how far the counting is: of one file after the other, or of all together."""
+    by_file = task.wanted.by_file
+    parts = [file.name for file in task.unlabeled] if by_file else [_spoken(task)]
+    numbers = itertools.count()
+
+    @contextmanager
+    def progress(title: str) -> Iterator[OnProgress]:
+        number = next(numbers)
+        step = f"counting {parts[number]}"
+        report_step(step, number / len(parts))
+        yield lambda done, total: report_step(step, (number + done / total) / len(parts))
+
+    return progress
+
+
+def _write(
+    task: EstimateTask, model: Any, results: Sequence[Result], scores: ScorePicture | None
+) -> dict[str, Any]:
+    """Write the files of the answer; the answer as it is in the file of JSON."""
+    folder = Path(task.directory)
+    truth = _truth(results) if task.example else None
+    drawn = len(results) <= _MOST_DRAWN
+    if drawn:
+        draw(results, folder / Download.svg, folder / Download.png, truth=truth, dpi=_DPI)
+    # People open a download in a spreadsheet; the command line writes the exact values.
+    table = io.StringIO(newline="")
+    write_csv([result.line(for_spreadsheet=True) for result in results], table)
+    write_whole(folder / Download.csv, table.getvalue().encode())
+    no_model = None
+    try:
+        model.save(folder / Download.model)
+    except ImportError as error:
+        no_model = str(error)
+    answer = build_answer(
+        task, model, results, truth=truth, scores=scores, drawn=drawn, no_model=no_model
+    )
+    write_whole(folder / Download.json, json.dumps(answer, indent=1).encode())
+    write_report(folder, answer)
+    return answer
+
+
+def _truth(results: Sequence[Result]) -> list[float] | None:
+    """Look up the true shares of the example, which is simulated."""
+    with open(example_path("truth.csv"), newline="") as file:
+        shares = {
+            row["night"]: int(row["positives"]) / int(row["rows"]) for row in csv.DictReader(file)
+        }
+    nights = [result.group.get("night") for result in results]
+    return [shares[night] for night in nights] if set(nights) <= set(shares) else None

@@ -1,0 +1,188 @@
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from poscount import PAT, Counts, ODIn
+from poscount.methods.intervals import Resampler, half_width
+
+N_LABELED, N_ROWS = 200, 300
+
+
+@pytest.fixture(scope="module")
+def models(draw):
+    """Models that each learned from their own positives."""
+
+    @functools.cache
+    def model(kind, seed):
+        positives = draw(np.random.default_rng([seed, 0]), N_LABELED)
+        return kind(random_state=seed).fit(positives)
+
+    return model
+
+
+@pytest.fixture
+def simulate(models, draw):
+    """Intervals of samples with a known number of positives and negatives that cannot be taken
+    for them: nothing but sampling can be wrong.
+    """
+
+    def simulate(kind, n_positive, level, n_samples):
+        ends = []
+        for seed in range(n_samples):
+            sample = draw(np.random.default_rng([seed, 1]), n_positive, N_ROWS - n_positive)
+            model = models(kind, seed).set_params(confidence=level)
+            interval = model.quantify(sample).interval
+            assert interval.level == level
+            ends.append((interval.low, interval.high))
+        return np.array(ends)
+
+    return simulate
+
+
+# Coverage
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_positive", "level", "n_samples"),
+    [
+        (PAT, 0, 0.95, 50),
+        (PAT, 15, 0.95, 300),
+        (PAT, 150, 0.95, 300),
+        (PAT, 300, 0.95, 150),
+        (PAT, 150, 0.8, 150),
+        (PAT, 150, 0.99, 50),
+        (ODIn, 150, 0.95, 50),
+    ],
+)
+def test_coverage_and_width(simulate, kind, n_positive, level, n_samples):
+    p = n_positive / N_ROWS
+    low, high = simulate(kind, n_positive, level, n_samples).T
+    # Less than the level by no more than chance would have it once in a thousand times.
+    least = min(0.91, level) - 3 * np.sqrt(level * (1 - level) / n_samples) * (level < 0.95)
+    assert np.mean((low <= p) & (p <= high)) >= least
+    # And not because it says nothing: what counting alone leaves open, times two, is enough.
+    alone = 2 * norm.ppf((1 + level) / 2) * np.sqrt(max(p, 1 / N_ROWS) / N_ROWS + p**2 / N_LABELED)
+    assert np.mean(high - low) < 1.5 * alone
+    assert (low >= 0).all()
+    assert (high <= 1).all()
+
+
+# Forms
+
+
+def closed_form(p, n_labeled, n_rows, level):
+    z = norm.ppf((1 + level) / 2)
+    return z * np.sqrt(0.8 * (p**2 / n_labeled + max(p, 1 / n_rows) / n_rows))
+
+
+@given(st.floats(0, 1), st.integers(10, 10**6), st.integers(1, 10**9), st.floats(0.01, 0.999))
+def test_closed_form(p, n_labeled, n_rows, level):
+    expected = closed_form(p, n_labeled, n_rows, level)
+    assert half_width(p, n_labeled, n_rows, level) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", [PAT, ODIn])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_any_counts_have_an_interval_around_the_answer(kind, data, positives_model):
+    model = positives_model(kind)
+    cells = data.draw(
+        st.lists(st.integers(0, 200), min_size=len(model.shares_), max_size=len(model.shares_))
+    )
+    cells[data.draw(st.integers(0, len(cells) - 1))] += 1
+    # The cells behind those of the score count gaps.
+    counted = np.pad(cells, (0, model._n_cells - len(cells)))
+    answer = model.estimate(Counts(counted, sum(cells), model.hash_))
+    low, high = answer.interval.low, answer.interval.high
+    assert 0 <= low <= answer <= high <= 1
+    # The closed form is a floor.
+    floor = closed_form(answer, model.n_labeled_, sum(cells), 0.95)
+    assert low <= max(0, answer - floor) + 1e-12
+    assert high >= min(1, answer + floor) - 1e-12
+
+
+@pytest.fixture(scope="module")
+def positives_model(positives):
+    models = {kind: kind(random_state=0).fit(positives) for kind in (PAT, ODIn)}
+    return models.__getitem__
+
+
+@pytest.mark.parametrize("kind", [PAT, ODIn])
+def test_levels_are_nested(kind, positives, sample):
+    model = kind(random_state=0).fit(positives)
+    intervals = []
+    for level in (0.5, 0.8, 0.95, 0.99, 0.9999):
+        intervals.append(model.set_params(confidence=level).quantify(sample).interval)
+        assert intervals[-1].level == level
+    lows, highs = [i.low for i in intervals], [i.high for i in intervals]
+    assert lows == sorted(lows, reverse=True)
+    assert highs == sorted(highs)
+    assert len({*lows}) == 5
+
+
+def test_more_rows_and_more_positives_make_it_narrower(draw):
+    def width(n_labeled, n_rows):
+        rng = np.random.default_rng(0)
+        model = PAT(random_state=0).fit(draw(rng, n_labeled))
+        return model.quantify(draw(rng, n_rows // 2, n_rows // 2)).interval.width
+
+    # A hundred times the data, a tenth of the width.
+    assert width(100, 100) / width(10_000, 10_000) == pytest.approx(10, rel=0.35)
+    assert width(100, 10_000) > 3 * width(10_000, 10_000)
+    assert width(10_000, 100) > 3 * width(10_000, 10_000)
+
+
+def test_extreme_levels_do_not_fill_the_memory(pat, positives, sample):
+    model = PAT(q=0.5, confidence=1 - 1e-12, random_state=0).fit(positives)
+    assert model.quantify(sample).interval.width <= 1
+
+
+# Resampling
+
+
+def share_of_second(cells, shares):
+    return cells[..., 1] / cells.sum(axis=-1) / shares[..., 1]
+
+
+def test_resampled_spread_is_the_delta_method_s():
+    # p = B/n / share: relative variance (1-b)/(n b) of the counts and s/(1-s)... of the shares.
+    b, s, n, n_labeled = 0.25, 0.5, 4000, 2000
+    resampler = Resampler(
+        share_of_second, n_labeled * np.array([1 - s, s]), 0.95, np.random.default_rng(0)
+    )
+    low, high = resampler.interval(np.array([n - n * b, n * b]).astype(int))
+    relative = np.sqrt((1 - b) / (n * b) + (1 - s) / (n_labeled * s))
+    assert (high - low) / 2 == pytest.approx(1.96 * relative * b / s, rel=0.15)
+    assert (high + low) / 2 == pytest.approx(b / s, rel=0.03)
+
+
+def test_resampling_depends_on_neither_order_nor_company():
+    def resampler():
+        return Resampler(share_of_second, np.array([9.0, 9.0]), 0.9, np.random.default_rng(1))
+
+    one, two = np.array([30, 10]), np.array([5, 400])
+    shared = resampler()
+    first = [shared.interval(one), shared.interval(two), shared.interval(one)]
+    assert first == [resampler().interval(cells) for cells in (one, two, one)]
+
+
+def test_an_empty_cell_of_the_positives_stays_empty():
+    resampler = Resampler(
+        lambda cells, shares: shares[..., 0], np.array([0.0, 5.0]), 0.9, np.random.default_rng(0)
+    )
+    assert resampler.interval(np.array([1, 1])) == (0, 0)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99, 0.999, 0.999999])
+def test_draws_are_enough_for_the_ends_but_do_not_fill_the_memory(level):
+    resampler = Resampler(share_of_second, np.array([9.0, 9.0]), level, np.random.default_rng(0))
+    n_draws = len(resampler.shares)
+    outside = n_draws * (1 - level)
+    assert 400 <= n_draws <= 20_000
+    assert outside > 19.99 or n_draws == 20_000
+    # Not many more than that either.
+    assert n_draws == 400 or outside < 21

@@ -1,0 +1,612 @@
+"""The API of `poscount serve`: what it answers, and that the library would answer the same."""
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import poscount
+from poscount import RCQ, registry
+from poscount.cli import main
+from poscount.example import example_path, load_example
+
+pytest.importorskip("fastapi")
+
+from poscount.web.tasks import AVAILABLE_METHODS
+from web_server import TOKEN, client
+
+POSITIVES = example_path("positives.csv").read_bytes()
+TRAP = example_path("trap.csv.gz").read_bytes()
+
+
+@pytest.fixture
+def example(visit):
+    visit.example()
+    return visit
+
+
+def csv_of(columns):
+    lines = [
+        ",".join(columns),
+        *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True)),
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def parquet_of(columns):
+    buffer = io.BytesIO()
+    pa.parquet.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def numbers(rng, n):
+    return {"a": rng.normal(size=n), "b": rng.normal(size=n)}
+
+
+# What the server says of itself
+
+
+def test_the_page_and_its_parts_are_there(web):
+    page = web.http.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    parts = re.findall(r'(?:src|href)="(/[^"]+)"', page.text)
+    assert "/static/app.js" in parts
+    for part in parts:
+        assert web.http.get(part).status_code == 200, part
+
+
+def test_info_says_the_version_and_the_limits(web):
+    info = web.http.get("/api/info").json()
+    assert info["version"] == poscount.__version__
+    assert info["limits"]["rows"] == 5_000_000
+
+
+def test_the_methods_are_those_of_the_registry_the_default_first(web):
+    info = web.http.get("/api/methods").json()
+    assert [method["name"] for method in info["methods"]] == AVAILABLE_METHODS
+    assert AVAILABLE_METHODS[0] == registry.DEFAULT_METHOD
+    assert set(AVAILABLE_METHODS) < set(registry.METHODS)
+    about = {method["name"]: method for method in info["methods"]}
+    assert about["pat"]["reusable"]
+    assert not about["tice"]["reusable"]
+    assert "bootstrap" in about["tice"]["options"]
+    assert about["odin"]["options"] == ["scorer", "confidence"]
+
+
+@pytest.mark.parametrize("method", AVAILABLE_METHODS)
+def test_the_number_of_positives_that_a_method_needs_is_right(web, method):
+    about = {each["name"]: each for each in web.http.get("/api/methods").json()["methods"]}
+    fewest = about[method]["fewest_positives"]
+    rng = np.random.default_rng(0)
+    sample = pa.table(numbers(rng, 50))
+    rows = numbers(rng, fewest)
+    assert 0 <= registry.method(method)().fit(pa.table(rows)).quantify(sample) <= 1
+    if fewest > 1:
+        few = pa.table({name: values[:-1] for name, values in rows.items()})
+        with pytest.raises(ValueError, match=f"At least {fewest} positives"):
+            registry.method(method)().fit(few).quantify(sample)
+
+
+def test_the_description_of_the_api_names_every_endpoint(web):
+    paths = web.http.get("/openapi.json").json()["paths"]
+    assert "multipart/form-data" in json.dumps(paths["/api/sessions/{session}/files"])
+    assert {"get", "delete"} == set(paths["/api/sessions/{session}/estimates/{estimate}"])
+
+
+# Files and columns
+
+
+def test_columns_are_matched_by_the_rules_of_the_command_line(visit):
+    rng = np.random.default_rng(0)
+    positives = {
+        "row_id": range(30),
+        **numbers(rng, 30),
+        "only_here": rng.normal(size=30),
+        "site": ["x"] * 30,
+    }
+    sample = {
+        "night": ["mon", "tue"] * 20,
+        "b": rng.normal(size=40),
+        "a": rng.normal(size=40),
+        "row_id": range(40),
+        "site": ["y"] * 40,
+    }
+    visit.send("positives", "p.csv", csv_of(positives))
+    told = visit.send("unlabeled", "u.csv", csv_of(sample)).json()
+    assert {column["name"]: column["why_not"] for column in told["columns"]} == {
+        "row_id": "looks like an identifier",
+        "a": None,
+        "b": None,
+        "only_here": "is missing in u.csv",
+        "site": None,
+        "night": "is missing in p.csv",
+    }
+    assert [column["name"] for column in told["columns"] if column["use"]] == ["a", "b", "site"]
+    groups = {column["name"]: column["groupings"] for column in told["columns"]}
+    assert groups["night"] == [{"by": "night", "period": None, "groups": 2}]
+    assert groups["only_here"] == []
+    rows = {file["name"]: file["rows"] for file in told["files"]}
+    assert rows == {"p.csv": 30, "u.csv": 40}
+
+
+def test_numbers_written_as_text_are_not_left_out_without_a_word(visit):
+    positives = b"a;b\n" + b"0,5;1\n1,5;2\n" * 20
+    (broken, fine) = visit.send("positives", "p.csv", positives).json()["columns"]
+    assert (broken["usable"], fine["usable"]) == (False, True)
+    assert broken["problem"] == (
+        "p.csv: column 'a', row 1: '0,5' is not a number unless the comma is the decimal mark. "
+        "Change the setting Decimal mark to “comma: 0,5”."
+    )
+    (mended, _) = visit.send("positives", "p.csv", positives, decimal=",").json()["columns"]
+    assert (mended["usable"], mended["problem"]) == (True, None)
+
+
+def test_a_new_file_of_positives_replaces_the_old_and_a_removed_file_is_gone(web, visit):
+    visit.send("positives", "old.csv", POSITIVES)
+    told = visit.send("positives", "new.csv", POSITIVES).json()
+    assert [file["name"] for file in told["files"]] == ["new.csv"]
+    (file,) = told["files"]
+    kept = web.files()
+    assert visit.http.delete(f"{visit.base}/files/{file['id']}").json()["files"] == []
+    assert len(web.files()) == len(kept) - 1
+    assert visit.http.delete(f"{visit.base}/files/{file['id']}").status_code == 404
+
+
+def test_files_of_one_name_are_told_apart(visit):
+    for _ in range(2):
+        told = visit.send("unlabeled", "trap.csv.gz", TRAP).json()
+    assert [file["name"] for file in told["files"]] == ["trap.csv.gz", "trap (2).csv.gz"]
+
+
+# Answers
+
+
+def test_the_example_says_what_python_says_with_the_truth_beside_it(example):
+    data = load_example("pyarrow")
+    expected = RCQ(random_state=0).fit(data.positives).quantify_groups(data.trap, "night")
+    answer = example.answer(by=["night"])
+    assert {entry["label"]: entry["prevalence"] for entry in answer["results"]} == {
+        night: float(p) for (night,), p in expected.items()
+    }
+    for entry, p, night in zip(
+        answer["results"], expected.values(), data.truth.to_pylist(), strict=True
+    ):
+        assert entry["interval"] == {"low": p.interval.low, "high": p.interval.high, "level": 0.95}
+        assert entry["truth"] == night["positives"] / night["rows"]
+    assert "In 9 groups" in answer["headline"]
+
+
+def test_csv_gz_and_parquet_and_several_files_give_one_answer(visit):
+    data = load_example("pyarrow")
+    halves = data.trap.slice(0, 4000), data.trap.slice(4000)
+    visit.send("positives", "p.parquet", parquet_of(data.positives.to_pydict()))
+    visit.send("unlabeled", "u.parquet", parquet_of(halves[0].to_pydict()))
+    visit.send("unlabeled", "u.csv.gz", gzip.compress(csv_of(halves[1].to_pydict())))
+    expected = RCQ(random_state=0).fit(data.positives).quantify(data.trap)
+    (together,) = visit.answer()["results"]
+    assert together["prevalence"] == float(expected)
+    assert together["n_unlabeled"] == 8070
+    separate = visit.answer(by_file=True)["results"]
+    assert [entry["group"] for entry in separate] == [{"file": "u.parquet"}, {"file": "u.csv.gz"}]
+    assert [entry["n_unlabeled"] for entry in separate] == [4000, 4070]
+
+
+QUICK = ("rcq", "pat", "dedpul", "minimum")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in AVAILABLE_METHODS
+    ],
+)
+def test_every_method_on_offer_answers_as_in_python(visit, method):
+    rng = np.random.default_rng(3)
+    positives = numbers(rng, 60)
+    sample = {name: np.append(values, values + 50) for name, values in numbers(rng, 60).items()}
+    visit.send("positives", "p.csv", csv_of(positives))
+    visit.send("unlabeled", "u.csv", csv_of(sample))
+    expected = (
+        registry.method(method)(random_state=7).fit(pa.table(positives)).quantify(pa.table(sample))
+    )
+    (entry,) = visit.answer(method=method, random_state=7)["results"]
+    assert entry["prevalence"] == float(expected)
+    assert entry["method"] == type(registry.method(method)()).__name__
+
+
+def test_settings_reach_the_method(example):
+    answer = example.answer(
+        method="tice",
+        bootstrap=5,
+        confidence=0.8,
+        random_state=3,
+        features=["wingbeat_hz", "peak_mv"],
+    )
+    (entry,) = answer["results"]
+    assert entry["interval"]["level"] == 0.8
+    assert answer["seed"] == 3
+    assert answer["features"] == ["wingbeat_hz", "peak_mv"]
+    shrunk = example.answer(method="pat", scorer="mahalanobis-shrunk")
+    assert "--scorer mahalanobis-shrunk" in shrunk["command"]
+
+
+def test_warnings_are_said_once_with_all_their_places(visit):
+    rng = np.random.default_rng(0)
+    visit.send("positives", "p.csv", csv_of(numbers(rng, 80)))
+    sample = {name: np.array(column) + 2.0 for name, column in numbers(rng, 60).items()}
+    sample["site"] = ["x", "y", "y"] * 20
+    visit.send("unlabeled", "u.csv", csv_of(sample))
+    answer = visit.answer(by=["site"])
+    wide = next(kind for kind in answer["warnings"] if kind["code"] == "wide-interval")
+    assert wide["where"] == ["x", "y"]
+    # Of the two cases, the worse one is told.
+    both = [c for e in answer["results"] for c in e["warnings"] if c["code"] == "wide-interval"]
+    better, worse = sorted(both, key=lambda caution: caution["value"])
+    assert better["sentence"] != worse["sentence"]
+    assert wide["sentence"].lower() == worse["sentence"].lower()
+
+
+def test_downloads_are_the_answer(example, tmp_path):
+    estimate = example.start(by=["night"])
+    told = example.wait(estimate)
+    rows = list(csv.DictReader(io.StringIO(example.download(estimate, "result.csv").decode())))
+    assert [float(row["prevalence"]) for row in rows] == [
+        e["prevalence"] for e in told["result"]["results"]
+    ]
+    assert json.loads(example.download(estimate, "result.json")) == told["result"]
+    assert example.download(estimate, "prevalence.png").startswith(b"\x89PNG")
+    assert b"<svg" in example.download(estimate, "prevalence.svg")[:1000]
+    path = tmp_path / "aedes.poscount"
+    path.write_bytes(example.download(estimate, "model.poscount"))
+    trap = load_example("pyarrow").trap
+    assert float(poscount.load(path).quantify(trap)) == example.answer()["results"][0]["prevalence"]
+    page = example.download(estimate, "report.html").decode()
+    assert "2026-01-20" in page
+    assert not re.findall(r'(?:src|href)="(?!data:)', page)
+    assert "<script" not in page
+
+
+RECIPES = {
+    "groups": {"by": ["night"]},
+    "transductive": {"method": "tice", "bootstrap": 3, "random_state": 5},
+    "chosen": {
+        "method": "pat",
+        "features": ["peak_mv", "wingbeat_hz"],
+        "scorer": "mahalanobis-shrunk",
+        "confidence": 0.9,
+    },
+    "files": {"by_file": True},
+    "files and groups": {"by_file": True, "by": ["night"]},
+}
+
+
+@pytest.fixture(scope="module")
+def two_files(web):
+    visit = web.visit()
+    data = load_example("pyarrow")
+    files = {
+        "my positives.csv": POSITIVES,
+        "-trap.csv": csv_of(data.trap.slice(0, 3000).to_pydict())
+        .replace(b",", b";")
+        .replace(b".", b","),
+        "trap 2.csv": csv_of(data.trap.slice(3000).to_pydict())
+        .replace(b",", b";")
+        .replace(b".", b","),
+    }
+    files["my positives.csv"] = POSITIVES.replace(b",", b";").replace(b".", b",")
+    for name, content in files.items():
+        role = "positives" if "positives" in name else "unlabeled"
+        answer = visit.send(role, name, content, decimal=",")
+        assert answer.status_code == 201, answer.text
+    return visit, files
+
+
+@pytest.mark.parametrize("wanted", RECIPES.values(), ids=list(RECIPES))
+def test_the_recipes_run_and_say_the_same(two_files, wanted, tmp_path, monkeypatch, capsys):
+    # Replicates of so little work are not worth processes of their own.
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    visit, files = two_files
+    answer = visit.answer(**wanted)
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    *before, last = [shlex.split(line) for line in answer["command"].splitlines()]
+    for command in [*before, [*last, "--format", "json"]]:
+        monkeypatch.setattr(sys, "argv", command)
+        with contextlib.suppress(SystemExit):
+            main()
+    printed = capsys.readouterr().out
+    shown = json.loads(printed[printed.index("[\n") :])
+    assert [entry["prevalence"] for entry in shown] == [e["prevalence"] for e in answer["results"]]
+    exec(compile(answer["python"], "recipe", "exec"), {})
+    by_python = re.findall(r"Prevalence\((\S+),", capsys.readouterr().out)
+    assert by_python == [f"{entry['prevalence']:.3f}" for entry in answer["results"]]
+
+
+def test_a_name_with_a_comma_has_no_command_but_python(visit):
+    rng = np.random.default_rng(0)
+    table = {"a": rng.normal(size=50), "b": rng.normal(size=50)}
+    odd = csv_of(table).replace(b"a,b", b'"a, b",b', 1)
+    visit.send("positives", "p.csv", odd)
+    visit.send("unlabeled", "u.csv", odd)
+    answer = visit.answer(features=["a, b"])
+    assert answer["command"].startswith("#")
+    assert "'a, b'" in answer["python"]
+
+
+# Errors say where they belong
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field", "words"),
+    [
+        ({"method": "nope"}, "method", "no method 'nope'"),
+        ({"method": "km1"}, "method", "choose from rcq"),
+        ({"scorer": "nope"}, "scorer", "no scorer"),
+        ({"features": ["nope"]}, "features", "positives.csv has no column 'nope'"),
+        ({"features": []}, "features", "at least 1 item"),
+        ({"by": ["nope"]}, "by", "no column 'nope'|a column 'nope'"),
+        ({"by": ["wingbeat_hz"]}, "by", "more than 1,000 groups"),
+        ({"confidence": 2}, "confidence", "less than 1"),
+        ({"bootstrap": 10**9}, "bootstrap", "1000"),
+        ({"random_state": -1}, "random_state", "greater"),
+        ({"typo": 1}, "typo", "not permitted"),
+    ],
+)
+def test_a_bad_setting_is_refused_beside_its_field(example, wanted, field, words):
+    answer = example.http.post(f"{example.base}/estimates", json=wanted)
+    assert answer.status_code == 422
+    assert answer.json()["field"] == field
+    assert re.search(words, answer.json()["message"])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field"),
+    [({"method": "tice", "scorer": "mahalanobis"}, "scorer"), ({"bootstrap": 5}, "bootstrap")],
+)
+def test_a_setting_that_the_method_has_no_use_for_is_said_in_the_words_of_the_page(
+    example, wanted, field
+):
+    told = example.wait(example.start(**wanted))
+    assert told["state"] == "failed"
+    assert told["error"]["field"] == field
+    assert "--" not in told["error"]["message"]
+
+
+@pytest.mark.parametrize(("name", "by_file"), [("low", False), ("file", True)])
+def test_a_group_cannot_have_the_name_of_a_column_of_the_result(visit, name, by_file):
+    rng = np.random.default_rng(0)
+    visit.send("positives", "p.csv", csv_of(numbers(rng, 30)))
+    visit.send("unlabeled", "u.csv", csv_of({**numbers(rng, 30), name: ["x", "y"] * 15}))
+    answer = visit.http.post(f"{visit.base}/estimates", json={"by": [name], "by_file": by_file})
+    assert (answer.status_code, answer.json()["field"]) == (422, "by")
+    assert answer.json()["message"].startswith(f"{name}: the result has a column of this name")
+
+
+def test_an_error_in_the_data_names_the_file_as_the_client_does(visit):
+    rng = np.random.default_rng(0)
+    visit.send("positives", "p.csv", csv_of(numbers(rng, 30)))
+    sample = numbers(rng, 30)
+    sample["b"] = ["oops" if i == 12 else value for i, value in enumerate(sample["b"])]
+    visit.send("unlabeled", "my trap.csv", csv_of(sample))
+    sentence = (
+        "my trap.csv: column 'b', row 13: 'oops' is not a number; correct it or remove the row."
+    )
+    # It is said as soon as the file is there, and an estimate is refused at once.
+    assert [column["problem"] for column in visit.see().json()["columns"]] == [None, sentence]
+    answer = visit.http.post(f"{visit.base}/estimates", json={})
+    assert answer.status_code == 422
+    assert answer.json() == {
+        "message": sentence,
+        "field": "features",
+        "choices": [],
+        "fixes": [],
+    }
+    assert visit.answer(features=["a"])["results"]
+
+
+def test_nothing_is_guessed_about_doubtful_columns(visit):
+    rng = np.random.default_rng(0)
+    table = {"row_id": range(30), **numbers(rng, 30)}
+    visit.send("positives", "p.csv", csv_of(table))
+    visit.send("unlabeled", "u.csv", csv_of(table))
+    told = visit.wait(visit.start())
+    assert told["error"]["field"] == "features"
+    assert told["error"]["message"] == (
+        "p.csv: column 'row_id': it looks like an identifier. Choose the columns to use."
+    )
+
+
+def test_an_estimate_needs_both_files(visit):
+    refusals = []
+    for role in ("positives", "unlabeled"):
+        refusals.append(visit.http.post(f"{visit.base}/estimates", json={}).json())
+        visit.send(role, "rows.csv", POSITIVES)
+    assert [refusal["field"] for refusal in refusals] == ["positives", "unlabeled"]
+    assert visit.answer()["results"]
+
+
+def test_settings_of_unlabeled_files_must_agree(visit):
+    german = POSITIVES.replace(b",", b";").replace(b".", b",")
+    visit.send("positives", "p.csv", german, decimal=",")
+    visit.send("unlabeled", "u.csv", POSITIVES)
+    # The positives may be written in another way, and Parquet has no delimiter.
+    parquet = parquet_of(load_example("pyarrow").positives.to_pydict())
+    visit.send("unlabeled", "u.parquet", parquet, delimiter=";")
+    answer = visit.answer()
+    assert answer["results"][0]["n_unlabeled"] == 800
+    assert "--random-state 0 --decimal ,\nposcount quantify" in answer["command"]
+    assert answer["command"].endswith("poscount quantify model.poscount u.csv u.parquet")
+    visit.send("unlabeled", "v.csv", german, decimal=",")
+    answer = visit.http.post(f"{visit.base}/estimates", json={})
+    assert (answer.status_code, answer.json()["field"]) == (422, "decimal")
+
+
+def test_the_commands_of_the_documentation_run(web, tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "web.md").read_text()
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    begin, end = (block for block in blocks if "curl" in block)
+    ask = 'curl -s -H "$auth" $address/sessions/$session/estimates/$id'
+    wait = f"""until {ask} | grep -q '"state":"done"'; do sleep 0.1; done"""
+    (tmp_path / "positives.csv").write_bytes(POSITIVES)
+    (tmp_path / "trap.csv.gz").write_bytes(TRAP)
+    script = f"{begin}\n{wait}\n{end}".replace("http://127.0.0.1:8000", web.address)
+    script = script.replace("TOKEN", TOKEN)
+    environment = {**os.environ, "no_proxy": "*"}
+    subprocess.run(["bash", "-euc", script], cwd=tmp_path, env=environment, check=True, timeout=300)
+    lines = (tmp_path / "poscount-result.csv").read_text().splitlines()
+    assert len(lines) == 10
+    assert lines[0].startswith("night,prevalence,low,high")
+
+
+# One server, many people
+
+
+def test_sessions_do_not_mix(web, example):
+    other = web.visit()
+    estimate = example.start()
+    assert example.wait(estimate)["state"] == "done"
+    assert other.see().json()["files"] == []
+    (first, *_) = example.see().json()["files"]
+    strangers = [
+        ("GET", f"{other.base}/estimates/{estimate}"),
+        ("GET", f"{other.base}/estimates/{estimate}/result.csv"),
+        ("DELETE", f"{other.base}/estimates/{estimate}"),
+        ("DELETE", f"{other.base}/files/{first['id']}"),
+    ]
+    for method, path in strangers:
+        assert other.http.request(method, path).status_code == 404
+    assert example.wait(estimate)["result"]
+    names = {visit.session for visit in (example, other)}
+    assert all(len(name) >= 32 for name in names)
+
+
+def upload_and_answer(web, k, repeats, failures):
+    """One client with data of its own, whose answer the library knows too."""
+    try:
+        rng = np.random.default_rng(k)
+        positives, sample = numbers(rng, 100), numbers(rng, 1000)
+        sample["a"][: 50 * k] += 100
+        head, _, body = csv_of(sample).partition(b"\n")
+        visit = web.visit()
+        visit.send("positives", "p.csv", csv_of(positives))
+        sent = visit.send("unlabeled", "u.csv", head + b"\n" + body * repeats)
+        assert sent.status_code == 201, sent.text
+        (entry,) = visit.answer()["results"]
+        many = pa.table({name: np.tile(values, repeats) for name, values in sample.items()})
+        expected = RCQ(random_state=0).fit(pa.table(positives)).quantify(many)
+        assert entry["prevalence"] == float(expected)
+        assert entry["interval"]["high"] == expected.interval.high
+        assert entry["n_unlabeled"] == 1000 * repeats
+    except BaseException as error:
+        failures.append(error)
+
+
+@pytest.mark.parametrize(
+    ("people", "repeats"),
+    [
+        pytest.param(6, 12, id="six people"),
+        pytest.param(20, 250, id="twenty people", marks=pytest.mark.slow),
+    ],
+)
+def test_many_people_at_once_all_get_their_own_answer(web, people, repeats):
+    # About 0.5 MB each, and about 10 MB each.
+    failures = []
+    threads = [
+        threading.Thread(target=upload_and_answer, args=(web, k, repeats, failures))
+        for k in range(people)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+# The command
+
+
+def test_the_command_answers_soon_and_leaves_nothing_behind(tmp_path):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "poscount", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        line = process.stdout.readline()
+        address, token = re.search(r"(http://127\.0\.0\.1:\d+)/\?token=(\S+)", line).groups()
+        http = client(address, token)
+        assert http.get("/").status_code == 200
+        # Time of its own, whatever else runs here.
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        assert seconds < 2
+        (folder,) = tmp_path.glob("poscount-*")
+        assert folder.stat().st_mode & 0o777 == 0o700
+        session = http.post("/api/sessions").json()["session"]
+        http.post(f"/api/sessions/{session}/example")
+        assert [path for path in folder.rglob("*") if path.is_file()]
+        http.close()
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=30)
+    assert not list(tmp_path.glob("poscount-*"))
+
+
+def test_a_port_that_is_taken_is_said_in_a_sentence(web, monkeypatch, capsys):
+    port = web.address.rpartition(":")[2]
+    monkeypatch.setattr(sys, "argv", ["poscount", "serve", "--port", port])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert f"port {port}" in capsys.readouterr().err
+
+
+def test_another_sample_is_compared_with(example):
+    estimate = example.start()
+    assert example.wait(estimate)["state"] == "done"
+    path = f"{example.base}/estimates/{estimate}"
+    refused = example.http.post(f"{path}/follow-ups", json={"kind": "comparison"})
+    assert (refused.status_code, refused.json()["field"]) == (422, "reference")
+    lines = gzip.decompress(TRAP).splitlines(keepends=True)
+    early = b"".join([lines[0], *(line for line in lines[1:] if line < b"2026-01-17")])
+    told = example.send("reference", "early.csv", early).json()
+    # It is no file of the answer, which stays.
+    assert (told["estimate"], told["example"]) == (estimate, True)
+    assert example.http.get(f"{example.base}/reading").json() == []
+    info = example.follow(estimate, "comparison")
+    data = load_example("pyarrow")
+    model = RCQ(random_state=0).fit(data.positives)
+    nights = np.array(data.trap["night"].to_pylist()).astype(str)
+    before = data.trap.filter(pa.array(nights < "2026-01-17"))
+    expected = poscount.compare_samples(model, model.count(data.trap), model.count(before))
+    assert info["result"]["difference"] == pytest.approx(expected.difference)
+    assert info["result"]["interval"]["low"] == pytest.approx(expected.interval.low)
+    assert [sample["name"] for sample in info["result"]["samples"]] == ["trap.csv.gz", "early.csv"]
+
+
+def test_cancelling_stops_the_work(web, example):
+    estimate = example.start(method="extice", bootstrap=1000, by=["night"])
+    example.wait(estimate, until=("running",))
+    busy = example.http.post(f"{example.base}/estimates", json={})
+    assert busy.status_code == 409
+    began = time.monotonic()
+    assert example.http.delete(f"{example.base}/estimates/{estimate}").status_code == 204
+    assert time.monotonic() - began < 10
+    assert example.http.get(f"{example.base}/estimates/{estimate}").status_code == 404
+    assert web.workers() == []
+    kept = web.service.sessions.find(example.session).directory
+    assert len(list(kept.iterdir())) == 2  # the two files of the example
+    assert example.answer()["results"]

@@ -1,0 +1,115 @@
+"""The assumption report of `poscount serve`: after the answer, and what the library says."""
+
+import contextlib
+import json
+import re
+import shlex
+import shutil
+import sys
+
+import pytest
+
+import poscount
+from poscount import RCQ
+from poscount.cli import main
+from poscount.example import example_path, load_example
+
+pytest.importorskip("fastapi")
+
+ASKED = {"kind": "diagnosis"}
+
+
+@pytest.fixture
+def answered(visit):
+    """A visit with an answer, that knows the place of what follows."""
+    visit.example()
+    visit.estimate = visit.start()
+    assert visit.wait(visit.estimate)["state"] == "done"
+    visit.follow_ups = f"{visit.base}/estimates/{visit.estimate}/follow-ups"
+    return visit
+
+
+def test_the_report_is_what_the_library_says_and_can_be_kept(
+    web, answered, tmp_path, monkeypatch, capsys
+):
+    assert answered.http.get(f"{answered.follow_ups}/diagnosis").status_code == 404
+    told = answered.follow(answered.estimate, "diagnosis")
+    assert told["state"] == "done", told
+    data = load_example("pyarrow")
+    model = RCQ(random_state=0).fit(data.positives)
+    expected = poscount.diagnose(model, data.trap, positives=data.positives).to_dict()
+    found = told["result"]["findings"]
+    assert [{k: v for k, v in f.items() if k != "figures"} for f in found] == expected["findings"]
+    assert all(finding["cannot_detect"] in finding["figures"] for finding in found)
+    codes = [missing["code"] for missing in expected["unchecked"]]
+    assert [missing["code"] for missing in told["result"]["unchecked"]] == codes
+    assert "=" not in told["result"]["unchecked"][0]["reason"]
+    assert told["result"]["rows"] == "Rows checked: all 8,070 unlabeled rows together."
+    # Asked again, it is not made again.
+    again = answered.http.post(answered.follow_ups, json=ASKED).json()
+    assert (again["state"], again["seconds"]) == ("done", told["seconds"])
+    # It can be downloaded.
+    assert "diagnosis.html" in told["downloads"]
+    page = answered.download(answered.estimate, "diagnosis.html").decode()
+    assert not re.findall(r'(?:src|href)="(?!data:|#)', page)
+    assert "<script" not in page
+    assert all(finding["code"] in page for finding in found)
+    # The command finds the same.
+    model_file = answered.download(answered.estimate, "model.poscount")
+    (tmp_path / "model.poscount").write_bytes(model_file)
+    for name in ("positives.csv", "trap.csv.gz"):
+        shutil.copy(example_path(name), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    command = shlex.split(told["result"]["command"])
+    monkeypatch.setattr(sys, "argv", [*command, "--format", "json"])
+    with contextlib.suppress(SystemExit):
+        main()
+    printed = json.loads(capsys.readouterr().out)
+    numbers = {finding["code"]: finding["number"] for finding in found}
+    assert {finding["code"]: finding["number"] for finding in printed["findings"]} == numbers
+    # It is nobody else's.
+    other = web.visit()
+    path = answered.follow_ups.replace(answered.session, other.session)
+    assert other.http.post(path, json=ASKED).status_code == 404
+    assert other.http.get(f"{path}/diagnosis").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["pat", "dedpul"])
+def test_other_methods_have_a_report_too(visit, method):
+    visit.example()
+    estimate = visit.start(method=method)
+    visit.wait(estimate)
+    told = visit.follow(estimate, "diagnosis")
+    assert told["state"] == "done", told
+    assert told["result"]["findings"]
+
+
+def test_a_change_of_the_session_overtakes_the_report(web, answered):
+    answered.http.post(answered.follow_ups, json=ASKED)
+    other = answered.start(by=["night"])
+    told = answered.http.get(f"{answered.follow_ups}/diagnosis").json()
+    assert told["state"] in ("cancelled", "done")
+    assert answered.wait(other)["state"] == "done"
+    # The files are still there, so that it can be asked for again.
+    assert answered.http.post(answered.follow_ups, json=ASKED).status_code == 202
+    (file, *_) = answered.see().json()["files"]
+    answered.http.delete(f"{answered.base}/files/{file['id']}")
+    refused = answered.http.post(answered.follow_ups, json=ASKED)
+    assert (refused.status_code, web.is_up()) == (409, True)
+    assert "have been removed" in refused.json()["message"]
+
+
+def test_there_is_no_report_before_the_answer(visit):
+    visit.example()
+    estimate = visit.start(method="extice", bootstrap=1000, by=["night"])
+    path = f"{visit.base}/estimates/{estimate}"
+    assert visit.http.post(f"{path}/follow-ups", json=ASKED).status_code == 409
+    assert visit.http.post(f"{path}/report", json={}).status_code == 409
+    visit.http.delete(path)
+
+
+def test_closing_the_session_ends_the_report(web, answered):
+    directory = web.service.sessions.find(answered.session).directory
+    answered.http.post(answered.follow_ups, json=ASKED)
+    assert answered.http.delete(answered.base).status_code == 204
+    assert not directory.exists()

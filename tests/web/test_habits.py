@@ -1,0 +1,268 @@
+"""Files as people have them, uploaded as the page does it: every extension, every setting.
+
+The answer must be exactly that of the same table written plainly, and a sentence must name the
+setting that reads the file; with that setting, the answer must follow. tests/test_habits.py has
+many more habits, through the command line.
+"""
+
+import gzip
+import json
+import zipfile
+from io import BytesIO
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from poscount import RCQ
+from workbooks import ods, xls, xlsx
+
+pytest.importorskip("fastapi")
+
+N_POSITIVES, N_UNLABELED = 120, 240
+SIZES = {"positives": N_POSITIVES, "unlabeled": N_UNLABELED}
+
+
+def plain(role):
+    """A table of numbers; a third of the unlabeled rows are like the positives."""
+    rng = np.random.default_rng(len(role))
+    n = SIZES[role]
+    positive = np.ones(n, bool) if role == "positives" else np.arange(n) % 3 == 0
+    away = np.where(positive, 0, 6)[:, None]
+    values = rng.normal([30, 1500, 5], [3, 90, 1], (n, 3)) + away * [3, 90, 1]
+    weight, length, age = values.round(2).T
+    return {"weight": list(weight), "length": list(length.round()), "age": list(age)}
+
+
+def text(columns, delimiter=",", write=str):
+    rows = zip(*columns.values(), strict=True)
+    lines = [delimiter.join(columns), *(delimiter.join(map(write, row)) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def comma(value):
+    return str(value).replace(".", ",")
+
+
+def rows(columns):
+    return [list(columns), *map(list, zip(*columns.values(), strict=True))]
+
+
+def changed(columns, **functions):
+    """Apply a function to every cell of a column, with the number of its row."""
+    return columns | {
+        name: [function(i, value) for i, value in enumerate(columns[name])]
+        for name, function in functions.items()
+    }
+
+
+def zipped(content):
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("table.csv", content)
+    return buffer.getvalue()
+
+
+def json_lines(columns):
+    names, *body = rows(columns)
+    return "\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in body).encode()
+
+
+def thousands(mark):
+    return lambda columns: changed(columns, length=lambda i, x: f'"{x:,.0f}"'.replace(",", mark))
+
+
+# The extension of the files, and how a table is written into one.
+READ_AT_ONCE = {
+    "csv": (".csv", lambda t: text(t).encode()),
+    "tsv": (".tsv", lambda t: text(t, "\t").encode()),
+    "semicolons": (".csv", lambda t: text(t, ";").encode()),
+    "gz": (".csv.gz", lambda t: gzip.compress(text(t).encode())),
+    "zst": (".csv.zst", lambda t: pa.compress(text(t).encode(), "zstd", asbytes=True)),
+    "zip": (".csv.zip", lambda t: zipped(text(t))),
+    "zip of any name": (".zip", lambda t: zipped(text(t))),
+    "JSON lines": (".jsonl", json_lines),
+    "xlsx": (".xlsx", lambda t: xlsx({"Sheet1": rows(t)})),
+    "xlsx with an empty sheet": (".xlsx", lambda t: xlsx({"Sheet1": rows(t), "Sheet2": []})),
+    "xls": (".xls", lambda t: xls({"Sheet1": rows(t)})),
+    "ods": (".ods", lambda t: ods({"Sheet1": rows(t)})),
+    "UTF-16": (".csv", lambda t: text(t).encode("utf-16")),
+}
+
+
+@pytest.fixture
+def again(web):
+    """Somebody else, who has read what the page said."""
+    again = web.visit()
+    yield again
+    again.http.delete(again.base)
+
+
+def as_the_page(visit, write, suffix=".csv", **settings):
+    """Send both files; the refusal of one of them, or how the columns match."""
+    for role in SIZES:
+        answer = visit.send(role, role + suffix, write(plain(role)), **settings)
+        if answer.status_code != 201:
+            return answer.json()
+    return {column["name"]: column for column in answer.json()["columns"]}
+
+
+def estimate(visit, columns):
+    """Estimate from what the page would use by default."""
+    features = [name for name, column in columns.items() if column["use"]]
+    return visit.answer(features=features)["results"][0]
+
+
+def by_python(change=lambda columns: columns):
+    """The answer of Python for the same tables, and its interval."""
+    positives, sample = (pa.table(change(plain(role))) for role in SIZES)
+    prevalence = RCQ(random_state=0).fit(positives).quantify(sample)
+    return float(prevalence), prevalence.interval.low, prevalence.interval.high
+
+
+def numbers_of(result):
+    return result["prevalence"], result["interval"]["low"], result["interval"]["high"]
+
+
+@pytest.mark.parametrize("habit", READ_AT_ONCE)
+def test_a_habit_that_needs_no_setting(visit, habit):
+    suffix, write = READ_AT_ONCE[habit]
+    columns = as_the_page(visit, write, suffix)
+    assert [name for name, column in columns.items() if column["use"]] == list(plain("positives"))
+    assert [column["problem"] for column in columns.values() if column["problem"]] == []
+    assert numbers_of(estimate(visit, columns)) == by_python()
+
+
+# How a table is written, the settings that read it, and what is said of it without them: of a
+# column by its name, or of the file.
+WITH_A_SETTING = {
+    "decimal commas": (
+        lambda t: text(t, ";", comma).encode(),
+        {"decimal": ","},
+        {
+            "weight": "positives.csv: column 'weight', row 1: '{cell}' is not a number unless the "
+            "comma is the decimal mark. Change the setting Decimal mark to “comma: 0,5”."
+        },
+        lambda t: comma(t["weight"][0]),
+    ),
+    "12,000": (
+        lambda t: text(thousands(",")(t)).encode(),
+        {"thousands": ","},
+        {
+            "length": "positives.csv: column 'length', row 1: '{cell}' is not a number: the comma "
+            "is either a thousands mark (then it is {plain}) or the decimal mark. Change the "
+            "setting Thousands mark to “comma: 12,000”, or change the setting Decimal mark to "
+            "“comma: 0,5”."
+        },
+        lambda t: f"{t['length'][0]:,.0f}",
+    ),
+    "12 000": (
+        lambda t: text(thousands(" ")(t)).encode(),
+        {"thousands": " "},
+        {
+            "length": "positives.csv: column 'length', row 1: '{cell}' is not a number: it has "
+            "thousands marks. Change the setting Thousands mark to “space: 12 000”."
+        },
+        lambda t: f"{t['length'][0]:,.0f}".replace(",", " "),
+    ),
+    "40.25 g": (
+        lambda t: text(changed(t, weight=lambda i, x: f"{x} g")).encode(),
+        {"units": "weight=g"},
+        {
+            "weight": "positives.csv: column 'weight', row 1: '{cell}' is not a number: it has the "
+            "unit g. Write “weight=g” into the setting Units, one in each line."
+        },
+        lambda t: f"{t['weight'][0]} g",
+    ),
+    "cp1252": (
+        lambda t: text({"größe" if n == "age" else n: c for n, c in t.items()}).encode("cp1252"),
+        {"encoding": "cp1252"},
+        "positives.csv: line 1 is not UTF-8 text; spreadsheets on Windows often write cp1252, and "
+        "some programs utf-16. Change the setting Encoding to “Windows, Western Europe (cp1252)”.",
+        None,
+    ),
+    "UTF-16 without a mark": (
+        lambda t: text(t).encode("utf-16-le"),
+        {"encoding": "utf-16-le"},
+        "positives.csv: it has zero bytes, which text in UTF-8 has not; it may be UTF-16 without a "
+        "byte-order mark. Change the setting Encoding to “UTF-16, little-endian”.",
+        None,
+    ),
+    "no header": (
+        lambda t: text(t).encode().partition(b"\n")[2],
+        {"header": "false"},
+        "positives.csv: the first line holds only numbers, not column names; if the numbers are "
+        "names, choose the columns by them. Change the setting First line to “data”.",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("habit", WITH_A_SETTING)
+def test_a_habit_that_needs_a_setting_is_told_which(visit, again, habit):
+    write, settings, said, example = WITH_A_SETTING[habit]
+    told = as_the_page(visit, write)
+    if isinstance(said, str):
+        assert {fix["setting"]: fix["value"] for fix in told.pop("fixes")} == settings
+        assert told == {"message": said, "field": next(iter(settings)), "choices": []}
+    else:
+        cell = example(plain("positives"))
+        digits = cell.replace(",", "")
+        for name, sentence in said.items():
+            assert told[name]["problem"] == sentence.format(cell=cell, plain=digits)
+            assert not told[name]["usable"]
+    columns = as_the_page(again, write, **settings)
+    assert [column["problem"] for column in columns.values() if column["problem"]] == []
+    assert numbers_of(estimate(again, columns)) == by_python()
+
+
+def test_the_sheets_of_a_workbook_are_offered(visit, tmp_path, monkeypatch, capsys):
+    books = {role: rows(plain(role)) for role in SIZES}
+    book = xlsx(books)
+    refusal = visit.send("positives", "book.xlsx", book)
+    assert refusal.status_code == 422
+    assert refusal.json() == {
+        "message": "book.xlsx: the workbook has several sheets with data: 'positives', "
+        "'unlabeled'. Choose the sheet.",
+        "field": "positives",
+        "choices": ["positives", "unlabeled"],
+        "fixes": [],
+    }
+    for role in SIZES:
+        answer = visit.send(role, "book.xlsx", book, sheet=role)
+        assert answer.status_code == 201, answer.text
+    told = visit.wait(visit.start())
+    answer = told["result"]
+    assert numbers_of(answer["results"][0]) == by_python()
+    assert answer["command"].splitlines() == [
+        "poscount fit book.xlsx -o model.poscount --random-state 0 --sheet positives",
+        "poscount quantify model.poscount book.xlsx --sheet unlabeled",
+    ]
+    # The check of the assumptions reads both sheets, too, and the code gives the same.
+    assert visit.follow(told["id"], "diagnosis")["state"] == "done"
+    (tmp_path / "book.xlsx").write_bytes(book)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(answer["python"], "recipe", "exec"), {})
+    assert f"Prevalence({answer['results'][0]['prevalence']:.3f}, " in capsys.readouterr().out
+    refusal = visit.send("positives", "book.xlsx", book, sheet="nope").json()
+    assert refusal["choices"] == ["positives", "unlabeled"]
+
+
+@pytest.mark.parametrize("sign", ["-", "-999"])
+def test_signs_of_missing_values_are_missing(visit, again, sign):
+    def gaps(columns, sign=sign):
+        return changed(columns, weight=lambda i, x: sign if i % 10 == 7 else x)
+
+    def write(columns):
+        return text(gaps(columns)).encode()
+
+    weight = as_the_page(visit, write)["weight"]
+    asked = (
+        f"positives.csv: column 'weight', row 8: '{sign}' is not a number, but it may mean that "
+        f"the value is missing. Write “{sign}” into the setting Signs of missing values."
+    )
+    assert (weight["missing"], weight["problem"]) == (0, asked if sign == "-" else None)
+    columns = as_the_page(again, write, na="-, -999")
+    assert columns["weight"]["missing"] == columns["weight"]["missing_unlabeled"] == 0.1
+    assert columns["weight"]["problem"] is None
+    assert numbers_of(estimate(again, columns)) == by_python(lambda t: gaps(t, None))

@@ -1,0 +1,210 @@
+"""Tasks of the page's workers, and their failures: data, said in the words of the page."""
+
+import ast
+import pickle
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import poscount
+from poscount.errors import InputError
+from poscount.example import example_path
+from poscount.files import reading
+from poscount.files.read_options import ReadOptions
+
+pytest.importorskip("pydantic")
+
+from poscount.web.limits import Limits
+from poscount.web.refusals import SETTINGS, refusal_of
+from poscount.web.schemas import DiagnosisRequest, EstimateRequest
+from poscount.web.tasks import EstimateTask, FollowUpTask, InspectTask
+from poscount.web.uploads import FileColumn, Upload
+
+SOURCE = Path(poscount.__file__).parent
+POSITIVES = Upload("1", "p.csv", "positives", "/tmp/poscount-x/1.csv", ReadOptions())
+TRAP = Upload("2", "my trap.csv", "unlabeled", "/tmp/poscount-x/2.csv", ReadOptions(";"))
+
+
+def said(**failure):
+    refusal = refusal_of(InputError(**failure), [POSITIVES, TRAP])
+    return refusal.message, refusal.field
+
+
+def estimate_of(positives, trap, directory, **wanted):
+    return EstimateTask(
+        directory=str(directory),
+        wanted=EstimateRequest(**wanted),
+        positives=positives,
+        unlabeled=(trap,),
+        positives_format=positives.read_options,
+        read_options=trap.read_options,
+        example=False,
+        most_groups=10,
+    )
+
+
+def test_a_file_is_called_what_the_client_calls_it():
+    message, field = said(message="'x' is not a number.", file=TRAP.path, column="b", row=12)
+    assert message == "my trap.csv: column 'b', row 13: 'x' is not a number."
+    assert field == "unlabeled"
+    assert said(message="it is empty.", file=POSITIVES.path) == ("p.csv: it is empty.", "positives")
+
+
+def test_no_path_of_the_server_is_shown():
+    message, field = said(message="it is damaged.", file="/tmp/poscount-x/3/model.poscount")
+    assert (message, field) == ("it is damaged.", None)
+
+
+def test_an_error_without_more_is_its_sentence():
+    assert said(message="There are no rows.") == ("There are no rows.", None)
+
+
+@pytest.mark.parametrize(
+    ("failure", "remedy", "field"),
+    [
+        ({"option": "delimiter"}, "Use the setting Delimiter.", "delimiter"),
+        (
+            {"option": "decimal", "value": ","},
+            "Change the setting Decimal mark to “comma: 0,5”.",
+            "decimal",
+        ),
+        (
+            {"option": "decimal", "leave_out": True},
+            "Change the setting Decimal mark to “point: 0.5”.",
+            "decimal",
+        ),
+        (
+            {"option": "header", "value": False},
+            "Change the setting First line to “data”.",
+            "header",
+        ),
+        ({"option": "exclude", "value": ["a"]}, "Choose the columns to use.", "features"),
+        ({"option": "bootstrap", "leave_out": True}, "Leave the setting Replicates empty.", None),
+        ({"option": "limits"}, "The command line has no such limit.", "unlabeled"),
+        ({"option": "engine", "leave_out": True}, "", "unlabeled"),
+    ],
+)
+def test_an_option_is_said_in_the_words_of_the_page(failure, remedy, field):
+    message, where = said(message="It is wrong.", file=TRAP.path, **failure)
+    assert message == f"my trap.csv: It is wrong. {remedy}".rstrip()
+    assert where == (field or failure["option"])
+
+
+class Page(HTMLParser):
+    """Labels of the fields of the page, and the texts in their menus."""
+
+    def __init__(self):
+        super().__init__()
+        self.labels, self.menus, self.ids = {}, {}, set()
+        self.select = self.place = None
+        self.feed((SOURCE / "web" / "static" / "index.html").read_text("utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        about = dict(attributes)
+        self.ids.add(about.get("id"))
+        self.place = None
+        if tag == "label" and "for" in about:
+            self.place = (self.labels, about["for"])
+        elif tag == "select":
+            self.select = self.menus.setdefault(about["id"], {})
+        elif tag == "option":
+            self.place = (self.select, about["value"])
+
+    def handle_data(self, data):
+        if self.place and data.strip():
+            texts, key = self.place
+            texts[key], self.place = data.strip(), None
+
+
+def test_the_words_are_those_that_the_page_shows():
+    page = Page()
+    values = {None: "", True: "true", False: "false"}
+    for option, (field, label, menu, _) in SETTINGS.items():
+        if field is None:
+            continue
+        assert f"{field}-error" in page.ids, option
+        assert page.labels.get(field, "") == label, option
+        shown = page.menus.get(field, {})
+        for value, text in menu.items():
+            written = values.get(value, value)
+            if written in shown:
+                assert shown[written] == text
+            else:  # the default of a menu without an empty entry, or filled by the script
+                script = (SOURCE / "web" / "static" / "app.js").read_text("utf-8")
+                assert text in shown.values() or f'"{text}"' in script
+
+
+# These belong to the command line or to Python, and the page never sets them.
+ELSEWHERE = {
+    *("engine", "n_jobs", "trusted", "port", "drop", "time", "subtypes", "weights"),
+    "token",
+    *("encoding", "thousands", "units", "na", "sheet", "day_first"),
+    *("targets", "target_column", "negatives", "baseline", "n", "rows", "top", "width"),
+    *("on_alarm", "run_length"),
+}
+
+
+def options_of_errors():
+    """Options that errors of the library name."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("Error"):
+                for keyword in node.keywords:
+                    if keyword.arg == "option" and isinstance(keyword.value, ast.Constant):
+                        yield keyword.value.value
+
+
+def test_every_option_that_an_error_names_has_words_on_the_page():
+    named = set(options_of_errors()) - {None}
+    assert {"delimiter", "decimal", "header", "exclude", "by", "limits"} <= named
+    assert named <= {*SETTINGS, *ELSEWHERE}
+
+
+def test_tasks_go_to_a_worker_unchanged():
+    estimate = estimate_of(POSITIVES, TRAP, "/tmp/poscount-x/3", by=["night"])
+    follow_up = FollowUpTask(estimate, DiagnosisRequest(kind="diagnosis"))
+    tasks = [InspectTask(TRAP, Limits()), estimate, follow_up]
+    assert pickle.loads(pickle.dumps(tasks)) == tasks
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """How often each file has been read."""
+    reads = Counter()
+    csv_parts = reading.csv_parts
+
+    def counted(path, *arguments):
+        reads[path] += 1
+        return csv_parts(path, *arguments)
+
+    monkeypatch.setattr(reading, "csv_parts", counted)
+    return reads
+
+
+@pytest.mark.usefixtures("plain_pictures")
+@pytest.mark.parametrize("features", [None, ["peak_mv", "wingbeat_hz"]])
+def test_a_task_reads_each_file_once(reads, tmp_path, features):
+    from poscount.web.worker import run
+
+    def done(task):
+        reads.clear()
+        outcome = run(task, lambda step, fraction: None)
+        assert dict(reads) == {file.path: 1 for file in task.files}
+        return outcome["done"]
+
+    files = []
+    for name, role in (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled")):
+        file = Upload(name, name, role, str(example_path(name)), ReadOptions())
+        content = done(InspectTask(file, Limits()))
+        columns = tuple(FileColumn(**column) for column in content["columns"])
+        files.append(replace(file, columns=columns))
+    estimate = estimate_of(*files, tmp_path, features=features)
+    # The picture of the scores comes from the same reading.
+    assert done(estimate)["scores"]
+    # What the inspection chose need not be named.
+    named = "features=" in (tmp_path / "report.html").read_text()
+    assert named == (features is not None)
+    done(FollowUpTask(estimate, DiagnosisRequest(kind="diagnosis")))
