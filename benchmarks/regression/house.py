@@ -253,6 +253,7 @@ def _command_line() -> Callable[[], object]:
 
 def _page(folder: str) -> Callable[[], object]:
     """What the page's workers do with an uploaded file of each kind and one press of a button."""
+    from poscount.files.read_options import ReadOptions
     from poscount.web.limits import Limits
     from poscount.web.schemas import EstimateRequest
     from poscount.web.tasks import EstimateTask, InspectTask

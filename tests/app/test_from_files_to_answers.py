@@ -10,8 +10,8 @@ from poscount import ExTIcE
 from poscount.app import data_files, estimates, fitting
 from poscount.app.data_files import DataFiles
 from poscount.app.results import draw
-from poscount.example import example_path, load_example
 from poscount.errors import InputError
+from poscount.example import example_path, load_example
 from poscount.files import features, reading
 from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
 

@@ -16,8 +16,8 @@ from poscount.app.data_files import DataFiles
 from poscount.cli import main
 from poscount.cli.app import app
 from poscount.cli.words import flag
-from poscount.example import example_path
 from poscount.errors import InputError
+from poscount.example import example_path
 from poscount.files.read_options import ReadOptions
 
 POSITIVES = str(example_path("positives.csv"))

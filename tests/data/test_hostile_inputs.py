@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
