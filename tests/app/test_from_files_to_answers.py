@@ -320,7 +320,7 @@ def test_counts_files_have_neither_groups_nor_weights(refused, model, tmp_path):
 @pytest.mark.parametrize(
     ("options", "more", "sentence"),
     [
-        ({"n_resamples": 5}, {"target_column": "peak_mv"}, "which has no use for n_resamples."),
+        ({"bootstrap": 5}, {"target_column": "peak_mv"}, "which has no use for bootstrap."),
         ({"subclasses": 2}, {"negatives": 1}, "cannot be used together"),
         ({}, {"target_column": "peak_mv", "negatives": 1}, "negatives are one more target"),
         ({}, {"method": "pat", "negatives": 1}, "pat learns from positives alone"),

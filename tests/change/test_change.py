@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 
 from answers import assert_same_answer
 from far_negatives import frame
-from poscount import BBE, PAT, RCQ, InputError, ODIn, trend, workflows
+from poscount import BBE, PAT, RCQ, InputError, ODIn, trend
+from poscount.app.data_files import DataFiles
+from poscount.app.follow_ups import trend as trend_of_files
 from poscount.change.comparisons import adjusted, difference_interval, p_values, score_interval
 from poscount.change.line import fit_line
 from poscount.change.shared_regions import shared_regions, variance_between
@@ -346,8 +348,8 @@ def test_the_command_line(files, model, tmp_path):
     assert "1 week(s) between the first and the last have no rows: 2026-W04" in told
     assert picture.stat().st_size > 5000
     record = json.loads(run(*files, *options, "--format", "json").stdout)
-    python = workflows.trend(
-        model, [files[1]], "week(date)", baseline=("2026-W02", "2026-W05"), smooth=True
+    python = trend_of_files(
+        model, DataFiles([files[1]]), "week(date)", baseline=("2026-W02", "2026-W05"), smooth=True
     )
     assert record == json.loads(json.dumps(python.to_dict()))
     lines = run(*files, *options, "--format", "csv").stdout.splitlines()

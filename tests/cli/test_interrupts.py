@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("resource")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs fork, and signals as Linux has them")

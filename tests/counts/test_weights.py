@@ -444,7 +444,7 @@ def test_counts_files(model, rows, tmp_path):
 def test_weighted_counts_that_cannot_be_are_refused(tmp_path, change):
     counts = weighted([(UNITS, 0), (UNITS * 5 // 2, 1)])
     sums = asdict(counts.weights)
-    meta = {"n": 2, "model": "m", "skipped": [], "parts": [], "weights": sums | change}
+    meta = {"n": 2, "model": "m", "parts": [], "weights": sums | change}
     container.write(tmp_path / "x.counts", "counts", meta, {"cells": counts.cells})
     with pytest.raises(FileError, match="does not hold counts"):
         Counts.load(tmp_path / "x.counts")

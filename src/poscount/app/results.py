@@ -78,7 +78,7 @@ class Result(NamedTuple):
     @property
     def codes(self) -> str:
         """Codes of the warnings, separated by spaces."""
-        return " ".join(caution.code for caution in self.prevalence.warnings)
+        return " ".join(warning.code for warning in self.prevalence.warnings)
 
     def record(self) -> dict[str, Any]:
         """Everything about it, in types that JSON has, except for the values of the group."""

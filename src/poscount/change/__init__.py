@@ -1,6 +1,6 @@
 """Change between groups of rows: the same regions for all of them, so that shared errors cancel.
 
-Comparisons, series and detectors live here. No files and no pictures: those are in `workflows` and
+Comparisons, series and detectors live here. No files and no pictures: those are in `app` and
 `plotting`.
 """
 
