@@ -19,6 +19,7 @@ BEYOND_CORE = (
     "tests/engines/test_dask.py",
     "tests/test_docs.py",
     "tests/test_documentation.py",
+    "tests/test_earlier.py",
     "tests/engines/test_duckdb.py",
     "tests/test_examples.py",
     "tests/plotting/test_pictures.py",
