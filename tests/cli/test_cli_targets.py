@@ -7,13 +7,14 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from test_cli import TRAP
 
 from poscount import MultiRCQ, RCQWithNegatives
 from poscount.app import estimates, fitting
 from poscount.app.data_files import DataFiles
+from poscount.example import example_path
 from poscount.example.simulate import FEATURES, record
 
+TRAP = str(example_path("trap.csv.gz"))
 SPECIES = {
     "aegypti": "Aedes aegypti female",
     "male": "Aedes aegypti male",

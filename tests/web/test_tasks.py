@@ -139,7 +139,7 @@ def test_the_words_are_those_that_the_page_shows():
 
 # These belong to the command line or to Python, and the page never sets them.
 ELSEWHERE = {
-    *("engine", "n_jobs", "trusted", "port", "drop", "time", "subtypes", "weights"),
+    *("engine", "n_jobs", "trusted", "port", "drop", "time", "subclasses", "weights"),
     "token",
     *("encoding", "thousands", "units", "na", "sheet", "day_first"),
     *("targets", "target_column", "negatives", "baseline", "n", "rows", "top", "width"),
