@@ -110,14 +110,15 @@ class PAT(ScoreQuantifier):
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         return np.median(np.minimum(1.0, tail_ratios(cells, shares)), axis=-1)
 
-    def _details(self, cells: np.ndarray) -> dict[str, Any]:
+    def _values_and_details(self, cells: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         ratios = tail_ratios(cells, self.shares_)
-        uncapped, n_rows = np.median(ratios, axis=-1), cells.sum(axis=-1)
-        return {
+        curve, uncapped = np.minimum(1.0, ratios), np.median(ratios, axis=-1)
+        details = {
             "q": lambda i: self.quantiles_,
-            "curve": np.minimum(1.0, ratios),
-            "core_excess": core_excess(uncapped, self.n_labeled_, n_rows),
+            "curve": curve,
+            "core_excess": core_excess(uncapped, self.n_labeled_, cells.sum(axis=-1)),
         }
+        return np.median(curve, axis=-1), details
 
 
 def tail_ratios(cells: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -184,8 +184,7 @@ class ScoreQuantifier(CountingQuantifier):
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int) -> Estimates:
         along_score = self._score_cells(cells)
-        values = self._rule(along_score, self.shares_)
-        details = self._details(along_score)
+        values, details = self._values_and_details(along_score)
         margins = half_width(values, self.n_labeled_, n_rows, self.confidence)
         low, high = values - margins, values + margins
         if n_groups <= MANY_GROUPS:
@@ -261,6 +260,6 @@ class ScoreQuantifier(CountingQuantifier):
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         """Prevalence for each row of `cells`; `shares` is one row for all, or one for each."""
 
-    def _details(self, cells: np.ndarray) -> dict[str, Any]:
-        """Details of each sample, as columns, from counts along the score."""
-        return {}
+    def _values_and_details(self, cells: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """Prevalences of samples, and their details as columns, from counts along the score."""
+        return self._rule(cells, self.shares_), {}
