@@ -178,12 +178,6 @@ HOSTILE = {
     "edges in reverse": ("PAT", array("edges_", lambda x: x[::-1].copy()), "ascending order"),
     "confidence of 2": ("PAT", value("confidence", 2), "confidence"),
     "no positives": ("PAT", value("n_labeled_", 0), "n_labeled_"),
-    "other quantiles": ("PAT", array("quantiles_", lambda x: x / 2), "not those of its quantiles"),
-    "other shares": (
-        "PAT",
-        array("shares_", lambda x: np.roll(x, 1)),
-        "not those of its quantiles",
-    ),
     "another seed": ("PAT", value("random_state", 1), "seed_ differ"),
     "huge seed": ("PAT", value("seed_", 2**40), "seed_"),
     "too many threads": ("PAT", value("n_jobs", 10**6), "n_jobs"),
