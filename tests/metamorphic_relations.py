@@ -33,6 +33,7 @@ BOUNDS = {
     "odin": _all(FOLDS, order_of_positives=15),
     "pat": _all(FOLDS, order_of_positives=8),
     "rcq": _all(COPIES, sample_twice=30, sample_5_times=68) | _all(AXES, rotation=12),
+    "subclassrcq": _all(COPIES, sample_twice=30, sample_5_times=68) | _all(AXES, rotation=12),
     "alphamax": _all(FOLDS, order_of_positives=15, order_of_rows=33)
     | _all(SHARE, sample_twice=36, sample_5_times=30)
     | _all(SCALED, rotation=33),

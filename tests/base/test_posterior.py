@@ -43,7 +43,7 @@ def test_mean_is_the_prevalence(kind, model_of, draw, seed, n_positive, n_negati
 def test_by_the_formula(kind, model_of, sample):
     model = model_of(kind)
     posterior = model.posterior(sample)
-    cells = np.searchsorted(model.part_.edges_, model.part_.scorer_.score_samples(sample))
+    cells = np.searchsorted(model.edges_, model.scorer_.score_samples(sample))
     in_sample = np.bincount(cells, minlength=len(model.shares_)) / len(sample)
     ratio = model.shares_[cells] / in_sample[cells]
     inside = posterior < 1

@@ -145,9 +145,9 @@ CASES = {
     ),
     "bootstrap": (
         lambda files: ("estimate", POSITIVES, TRAP, "--method", "pat", "--bootstrap", 5),
-        lambda files: fit(POSITIVES, bootstrap=5),
+        lambda files: fit(POSITIVES, n_resamples=5),
         "Leave --bootstrap out.",
-        "Leave bootstrap= out.",
+        "Leave n_resamples= out.",
     ),
     "name of a result": (
         lambda files: ("quantify", files / "pat.poscount", TRAP, "--by", "low"),

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -67,14 +66,11 @@ def test_zero_has_no_sign_as_a_group(model, frame, dtype, first):
     assert [p.to_dict() for p in grouped.values()] == [p.to_dict() for p in plain.values()]
 
 
-@pytest.mark.parametrize("engine", ["auto", "duckdb"])
-def test_zero_has_no_sign_in_files(model, engine, tmp_path):
-    if engine == "duckdb":
-        pytest.importorskip("duckdb")
+def test_zero_has_no_sign_in_files(model, tmp_path):
     table = pa.Table.from_pandas(SAMPLE.assign(g=[-0.0, 0.0] * 100))
     # The batches have one sign each.
     pq.write_table(table.sort_by("a"), tmp_path / "u.parquet")
-    counts = count(model, tmp_path / "u.parquet", by="g", engine=engine)
+    counts = count(model, tmp_path / "u.parquet", by="g")
     assert counts.keys == [(0.0,)]
     assert not np.signbit(counts.keys[0][0])
     assert counts.n.tolist() == [200]
@@ -110,10 +106,8 @@ def test_nested_columns_cannot_be_grouped_by(model, kind, tmp_path, refused):
     path = tmp_path / "u.parquet"
     pq.write_table(table, path)
     model.save(tmp_path / "m")
-    # DuckDB is not part of the core, which is tested without it.
-    for engine in ("auto", *(["duckdb"] if find_spec("duckdb") else [])):
-        said = refused("quantify", tmp_path / "m", path, "--by", "g", "--engine", engine)
-        assert "u.parquet: column 'g': rows cannot be grouped by" in said
+    said = refused("quantify", tmp_path / "m", path, "--by", "g")
+    assert "u.parquet: column 'g': rows cannot be grouped by" in said
 
 
 def test_values_of_several_types_cannot_be_grouped_by(model):

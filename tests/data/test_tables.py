@@ -125,7 +125,6 @@ def test_duckdb_counts_as_memory_does(method, files, positives, sample):
             f"FROM '{files / 'rows.parquet'}'"
         )
         assert count(model, enum) == model.count(sample)
-    assert count(model, files / "rows.parquet", engine="duckdb") == model.count(sample)
 
 
 def test_dask_counts_as_memory_does(files, rcq, sample):

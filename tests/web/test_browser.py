@@ -514,9 +514,9 @@ def test_findings_are_told_in_words_and_shapes_the_worst_first(page):
     open_tab(page, "belief")
     told = page.locator("#findings .finding")
     words = [told.nth(i).locator("strong").inner_text() for i in range(told.count())]
-    severities = [re.match(r"(▲Warning|●Notice): .", text)[1] for text in words]
-    assert severities[0] == "▲Warning"
-    assert severities == sorted(severities, key=["▲Warning", "●Notice"].index)
+    severities = [re.match(r"(✖Do not use|▲Doubt|●Note): .", text)[1] for text in words]
+    assert severities[0] == "▲Doubt"
+    assert severities == sorted(severities, key=["✖Do not use", "▲Doubt", "●Note"].index)
     assert "What to do: " in told.first.inner_text()
     told.first.locator("summary").click()
     assert "of samples with nothing wrong get this warning" in told.first.inner_text()

@@ -136,14 +136,45 @@ class CountingQuantifier(Quantifier):
         chunks = self._chunks(counted)
         return [answer for part in chunks for answer in self._answers(part, len(counts))]
 
-    def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:  # noqa: D102 (as in the base class)
+    def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:
+        """Estimate the share of positives in each group of a frame.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow frame
+        by : str or sequence of str
+            Column or columns whose values define the groups, or periods of the time in a column:
+            ``"year(date)"``, ``"month(date)"``, ``"week(date)"``, ``"day(date)"``,
+            ``"hour(date)"``. A missing value is a group of its own.
+        weights : array-like or str, optional
+            As in `quantify`; groups in which all weights are 0 have no answer.
+
+        Returns
+        -------
+        frame of the caller's kind
+            One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
+            `count`, `n`, `verdict` (its grade) and `warnings` (their codes).
+        """
         groups, parts = self._by_group(frame, by, weights, self._columns)
         joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return self._as_table(groups, joined)
 
-    def quantify_groups(  # noqa: D102 (as in the base class)
+    def quantify_groups(
         self, frame: Any, by: str | Sequence[str], *, weights: Any = None
     ) -> GroupAnswers[Prevalence]:
+        """Estimate the share of positives in each group of a frame, as `Prevalence` objects.
+
+        Parameters
+        ----------
+        frame, by, weights
+            As in `quantify_by`.
+
+        Returns
+        -------
+        GroupAnswers
+            A dictionary from the values of the grouping columns, as a tuple, to a `Prevalence`;
+            printed, it is a table.
+        """
         groups, parts = self._by_group(frame, by, weights, self._answers)
         answers = (answer for part in parts for answer in part)
         return GroupAnswers(zip(group_keys(groups), answers, strict=True), groups.columns)
