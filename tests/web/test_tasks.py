@@ -82,7 +82,11 @@ def test_an_error_without_more_is_its_sentence():
             "header",
         ),
         ({"option": "exclude", "value": ["a"]}, "Choose the columns to use.", "features"),
-        ({"option": "n_resamples", "leave_out": True}, "Leave the setting Replicates empty.", None),
+        (
+            {"option": "n_resamples", "leave_out": True},
+            "Leave the setting Replicates empty.",
+            "bootstrap",
+        ),
         ({"option": "limits"}, "The command line has no such limit.", "unlabeled"),
         ({"option": "engine", "leave_out": True}, "", "unlabeled"),
     ],
