@@ -21,7 +21,6 @@ from poscount.data.rows import BLOCK_ROWS, Rows
 from poscount.data.validation import as_frame, as_frame_with_names
 from poscount.errors import InputError, require_rows
 from poscount.results.estimates import Estimates
-from poscount.results.groups import GroupAnswers
 from poscount.results.prevalence import Prevalence, as_columns
 from poscount.storage.schema import Digest, Field
 from poscount.threads import one_blas_thread, run_in_threads, sum_over_blocks
@@ -135,49 +134,6 @@ class CountingQuantifier(Quantifier):
         counted = Counted(self._own_cells(counts), counts.n, counts.weights)
         chunks = self._chunks(counted)
         return [answer for part in chunks for answer in self._answers(part, len(counts))]
-
-    def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:
-        """Estimate the share of positives in each group of a frame.
-
-        Parameters
-        ----------
-        frame : pandas, polars or pyarrow frame
-        by : str or sequence of str
-            Column or columns whose values define the groups, or periods of the time in a column:
-            ``"year(date)"``, ``"month(date)"``, ``"week(date)"``, ``"day(date)"``,
-            ``"hour(date)"``. A missing value is a group of its own.
-        weights : array-like or str, optional
-            As in `quantify`; groups in which all weights are 0 have no answer.
-
-        Returns
-        -------
-        frame of the caller's kind
-            One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
-            `count`, `n`, `verdict` (its grade) and `warnings` (their codes).
-        """
-        groups, parts = self._by_group(frame, by, weights, self._columns)
-        joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return self._as_table(groups, joined)
-
-    def quantify_groups(
-        self, frame: Any, by: str | Sequence[str], *, weights: Any = None
-    ) -> GroupAnswers[Prevalence]:
-        """Estimate the share of positives in each group of a frame, as `Prevalence` objects.
-
-        Parameters
-        ----------
-        frame, by, weights
-            As in `quantify_by`.
-
-        Returns
-        -------
-        GroupAnswers
-            A dictionary from the values of the grouping columns, as a tuple, to a `Prevalence`;
-            printed, it is a table.
-        """
-        groups, parts = self._by_group(frame, by, weights, self._answers)
-        answers = (answer for part in parts for answer in part)
-        return GroupAnswers(zip(group_keys(groups), answers, strict=True), groups.columns)
 
     def posterior(self, sample: Any) -> np.ndarray:
         """Probability that each row of a sample is positive.
@@ -315,6 +271,18 @@ class CountingQuantifier(Quantifier):
         return self._answers(Counted(cells, np.array([len(rows)])), 1)[0]
 
     # Groups
+
+    def _columns_by_group(
+        self, frame: Any, by: str | Sequence[str], weights: Any
+    ) -> tuple[nw.DataFrame, Mapping[str, Any]]:
+        groups, parts = self._by_group(frame, by, weights, self._columns)
+        return groups, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _answers_by_group(
+        self, frame: Any, by: str | Sequence[str], weights: Any
+    ) -> tuple[nw.DataFrame, list[Any]]:
+        groups, parts = self._by_group(frame, by, weights, self._answers)
+        return groups, [answer for part in parts for answer in part]
 
     def _by_group(
         self,

@@ -127,8 +127,7 @@ class Quantifier(BaseEstimator):
             One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
             `count`, `n`, `verdict` (its grade) and `warnings` (their codes).
         """
-        groups, answers = self._answers_by_group(frame, by, weights)
-        return self._as_table(groups, as_columns(answers))
+        return self._as_table(*self._columns_by_group(frame, by, weights))
 
     @staticmethod
     def _as_table(groups: nw.DataFrame, columns: Mapping[str, Any]) -> Any:
@@ -246,6 +245,13 @@ class Quantifier(BaseEstimator):
                 option="weights",
                 leave_out=True,
             )
+
+    def _columns_by_group(
+        self, frame: Any, by: str | Sequence[str], weights: Any
+    ) -> tuple[nw.DataFrame, Mapping[str, Any]]:
+        """Groups, and the columns of their answers."""
+        groups, answers = self._answers_by_group(frame, by, weights)
+        return groups, as_columns(answers)
 
     def _answers_by_group(
         self, frame: Any, by: str | Sequence[str], weights: Any

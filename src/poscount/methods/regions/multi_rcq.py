@@ -110,19 +110,6 @@ class MultiRCQ(RegionQuantifier):
     group_calibration_: Calibration | None
     other_calibration_: Calibration | None
 
-    def __init__(
-        self,
-        *,
-        confidence: float = 0.95,
-        calibration: str | Calibration = "experience",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.confidence = confidence
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def check_learned(self) -> None:
         """Raise ValueError unless the targets are of the model's own columns."""
         super().check_learned()
@@ -234,8 +221,7 @@ class MultiRCQ(RegionQuantifier):
             One row for each group and target, and for "other" in each group: the grouping columns,
             then `target`, `prevalence`, `low`, `high`, `count`, `n`, `verdict` and `warnings`.
         """
-        groups, parts = self._by_group(frame, by, weights, self._answers)
-        answers = [answer for part in parts for answer in part]
+        groups, answers = self._answers_by_group(frame, by, weights)
         each = np.repeat(np.arange(len(groups)), len(self.targets_) + 1)
         return self._as_table(groups[each.tolist()], columns_of(answers))
 

@@ -101,19 +101,6 @@ class RCQWithNegatives(PositivesQuantifier):
     group_calibration_: Calibration | None
     other_calibration_: Calibration | None
 
-    def __init__(
-        self,
-        *,
-        confidence: float = 0.95,
-        calibration: str | Calibration = "experience",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.confidence = confidence
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def check_learned(self) -> None:
         """Raise ValueError unless the groups are of the model's own columns."""
         super().check_learned()

@@ -41,8 +41,18 @@ class RegionQuantifier(CountingQuantifier):
     # PAT's first cell is below the core.
     _first_core_cell = 1
 
-    confidence: float
-    calibration: str | Calibration
+    def __init__(
+        self,
+        *,
+        confidence: float = 0.95,
+        calibration: str | Calibration = "experience",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.confidence = confidence
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     @property
     @abstractmethod

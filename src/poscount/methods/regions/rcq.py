@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -98,19 +98,6 @@ class RCQ(PositivesQuantifier):
     LEARNED: ClassVar[Mapping[str, Field]] = {"calibration_": OrNone(Part("Calibration"))}
 
     calibration_: Calibration | None
-
-    def __init__(
-        self,
-        *,
-        confidence: float = 0.95,
-        calibration: str | Calibration = "experience",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.confidence = confidence
-        self.calibration = calibration
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def check_learned(self) -> None:
         """Raise ValueError unless the calibration is one for RCQ."""
