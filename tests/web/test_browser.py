@@ -519,7 +519,7 @@ def test_findings_are_told_in_words_and_shapes_the_worst_first(page):
     assert severities == sorted(severities, key=["✖Do not use", "▲Doubt", "●Note"].index)
     assert "What to do: " in told.first.inner_text()
     told.first.locator("summary").click()
-    assert "of samples with nothing wrong get this warning" in told.first.inner_text()
+    assert "of samples with nothing wrong get this finding" in told.first.inner_text()
     page.click("#unfound-title")
     assert "✓OK: " in page.inner_text("#unfound-list")
     assert "1,000 unlabeled rows" in page.inner_text("#diagnosis-rows")
