@@ -1,9 +1,11 @@
 """The assumption report: nothing to report of clean data, and each fault by its name."""
 
+import gc
 import html.parser
 import json
 import pickle
 import re
+import weakref
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -79,6 +81,18 @@ def test_of_clean_data_nothing_is_said(model, learned, clean):
     assert len({finding.code for finding in diagnosis.findings}) == len(diagnosis.findings)
     reasons = {u.code: u.reason for u in diagnosis.skipped if u.code != "tied-scores"}
     assert reasons == {"unseen-words": "No column holds words."}
+
+
+def test_a_report_does_not_keep_the_sample(clean):
+    """Whatever could not be checked, which is most of it here."""
+    model = PAT(random_state=0).fit(clean[:200])
+    rows = clean.copy()
+    seen = weakref.ref(rows)
+    report = diagnose(model, rows)
+    assert report.skipped
+    del rows
+    gc.collect()
+    assert seen() is None
 
 
 def test_every_finding_says_what_it_must(rcq, learned, clean):

@@ -34,6 +34,10 @@ class MissingEvidenceError(Exception):
         self.reason = reason
         self.option = option
 
+    def again(self) -> MissingEvidenceError:
+        """The same without a traceback, which would keep rows alive and grow."""
+        return MissingEvidenceError(self.reason, self.option)
+
 
 class Evidence:
     """What the checks look at; asking for what nobody has filled in raises `MissingEvidenceError`.
@@ -160,7 +164,7 @@ class Evidence:
         # Only called for what is not there.
         if name.startswith("_"):
             raise AttributeError(name)
-        raise self._missing.get(name) or MissingEvidenceError()
+        raise self._missing.get(name, MissingEvidenceError()).again()
 
     def has(self, name: str) -> bool:
         """Whether it is there."""

@@ -21,6 +21,12 @@ def _width(evidence: Evidence) -> np.ndarray:
     return evidence.high - evidence.low
 
 
+def _gap_or_width(evidence: Evidence) -> np.ndarray:
+    # A method without an interval has a width that is missing.
+    width = _width(evidence)
+    return evidence.gap if evidence.has("gap") else width
+
+
 def _width_by_chance(evidence: Evidence) -> np.ndarray:
     # RCQ's interval also covers what overlap may do, which more rows do not cure.
     if evidence.has("gap"):
@@ -47,9 +53,7 @@ def _ends(evidence: Evidence, i: int) -> str:
 
 WIDE_INTERVAL = Check(
     code="wide-interval",
-    statistic=lambda evidence: (
-        evidence.gap if evidence.low is not None and evidence.has("gap") else _width(evidence)
-    ),
+    statistic=_gap_or_width,
     severity=_severity,
     sentence=lambda evidence, i: f"The estimate is imprecise: its {_ends(evidence, i)}.",
     advice="Use more rows, or label more positives.",

@@ -35,17 +35,13 @@ MOST_ROWS = 10_000
 # In standard deviations of the positives.
 FARTHEST = 6.0
 
-NO_POSITIVES = MissingEvidenceError(
-    "It needs the positives, which this model does not keep.", "positives"
-)
-NO_REFERENCE = MissingEvidenceError(
-    "It needs a second sample with a different prevalence.", "reference"
-)
-NOT_NUMBERS = MissingEvidenceError(
-    "It needs finite numbers, without text, missing values or sparse rows."
-)
-NO_SCORER = MissingEvidenceError("It needs the Mahalanobis score, which this model does not use.")
-NO_TIES = MissingEvidenceError("This method does not count rows between thresholds of a score.")
+# Reasons, and the option that would help. Not errors, which would keep the rows of the last sample
+# alive in their tracebacks.
+NO_POSITIVES = ("It needs the positives, which this model does not keep.", "positives")
+NO_REFERENCE = ("It needs a second sample with a different prevalence.", "reference")
+NOT_NUMBERS = ("It needs finite numbers, without text, missing values or sparse rows.",)
+NO_SCORER = ("It needs the Mahalanobis score, which this model does not use.",)
+NO_TIES = ("This method does not count rows between thresholds of a score.",)
 
 
 class RegionalView(NamedTuple):
@@ -90,14 +86,14 @@ class _Known:
         try:
             self.found[name] = make()
         except MissingEvidenceError as error:
-            self.missing[name] = error
+            self.missing[name] = error.again()
             return None
         return self.found[name]
 
     def need(self, name: str) -> Any:
         """What was found, or the reason why not."""
         if name in self.missing:
-            raise self.missing[name]
+            raise self.missing[name].again()
         return self.found[name]
 
 
@@ -196,14 +192,14 @@ def _scorer(model: Quantifier, known: _Known) -> Mahalanobis:
     if isinstance(own, Mahalanobis):
         return own
     if "view" in known.missing:
-        raise NO_SCORER
+        raise MissingEvidenceError(*NO_SCORER)
     return known.need("view").model.part_.scorer_
 
 
 def _max_tie_share(model: Quantifier) -> float:
     owner = model.part_ if isinstance(model, PositivesQuantifier) else model
     if not hasattr(owner, "max_tie_share_"):
-        raise NO_TIES
+        raise MissingEvidenceError(*NO_TIES)
     return owner.max_tie_share_
 
 
@@ -223,7 +219,7 @@ def _as_numbers(rows: Rows) -> Rows:
     if rows.projection is not None:
         return Rows(rows.to_array(), tuple(rows.projection.names), InputSupport())
     if sparse.issparse(rows.data):
-        raise NOT_NUMBERS
+        raise MissingEvidenceError(*NOT_NUMBERS)
     columns = rows.columns
     if columns is not None and (not columns.all_numbers or columns.missing_.any()):
         return _design_rows(rows)
@@ -233,14 +229,14 @@ def _as_numbers(rows: Rows) -> Rows:
         else:
             numeric = rows.data.dtype.kind in "fiub"
         if not numeric:
-            raise NOT_NUMBERS
+            raise MissingEvidenceError(*NOT_NUMBERS)
     plain = Rows(rows.data, rows.names, InputSupport())
     try:
         for _ in plain.blocks():
             pass
     except InputError:  # the sample has gaps
         if columns is None:
-            raise NOT_NUMBERS from None
+            raise MissingEvidenceError(*NOT_NUMBERS) from None
         return _design_rows(rows)
     return plain
 
@@ -262,13 +258,13 @@ def _learned_from(model: Quantifier, positives: Any) -> Rows:
             )
         return _as_numbers(rows)
     if not isinstance(model, TransductiveQuantifier):
-        raise NO_POSITIVES
+        raise MissingEvidenceError(*NO_POSITIVES)
     kept = model.positives_
     if isinstance(model, TRCQ):
         kept = np.ascontiguousarray(model.model_columns.design(kept))
     # Methods that split on categories keep something else; gaps of numbers come last.
     if kept.shape[1] - len(model.model_columns.gapped) != len(_names(model)):
-        raise NO_POSITIVES
+        raise MissingEvidenceError(*NO_POSITIVES)
     return Rows(np.ascontiguousarray(kept[:, : len(_names(model))]), None, InputSupport())
 
 
@@ -338,7 +334,7 @@ def _regions_of(model: TRCQ) -> RCQ:
 def _comparison(known: _Known, second: Rows | None) -> Comparison:
     known.need("sample")
     if second is None:
-        raise NO_REFERENCE
+        raise MissingEvidenceError(*NO_REFERENCE)
     view = known.need("view")
     return compare_samples(view.model, view.counts, view.reference)
 
