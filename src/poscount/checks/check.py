@@ -106,7 +106,7 @@ class CheckResult:
             check.code,
             " ".join(filter(None, parts)),
             float(self.statistic[at]),
-            SEVERITIES[np.broadcast_to(self.severity, max(i + 1, len(self.severity)))[i]],
+            SEVERITIES[self.severity[min(i, len(self.severity) - 1)]],
             self._text(check.reason, i),
         )
 

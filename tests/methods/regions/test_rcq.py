@@ -1,6 +1,8 @@
 """RCQ: against a plain version, on known answers, under changes that must not matter."""
 
+import copy
 import itertools
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -542,6 +544,15 @@ def test_few_positives(n, sample, draw):
         assert float(answer) == pytest.approx(float(pat), abs=1e-12)
         with pytest.raises(ValueError, match="too few"):
             compare_samples(model, model.count(sample), model.count(sample))
+
+
+@pytest.mark.parametrize("n", [12, 300])
+def test_a_model_that_has_answered_can_be_sent_elsewhere(n, sample, draw):
+    model = RCQ(random_state=0).fit(draw(n))
+    answer = model.quantify(sample)
+    assert any(warning.code == "few-positives-for-rcq" for warning in answer.warnings) == (n == 12)
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert everything(again.quantify(sample)) == everything(answer)
 
 
 def test_no_region_holds_a_fair_share(positives, sample):

@@ -173,6 +173,12 @@ class RegionPart(BaseEstimator):
     columns_: Columns
     hash_: str
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What a leading underscore marks is made again; some of it cannot be pickled.
+        state = super().__getstate__()
+        kept = (name for name in state if name[0] != "_" or name == "_sklearn_version")
+        return {name: state[name] for name in kept}
+
     def check_learned(self) -> None:
         """Raise ValueError unless every index is in range: files may hold anything."""
         known = self.columns_
