@@ -548,7 +548,7 @@ def test_few_positives(n, sample, draw):
 
 @pytest.mark.parametrize("n", [12, 300])
 def test_a_model_that_has_answered_can_be_sent_elsewhere(n, sample, draw):
-    model = RCQ(random_state=0).fit(draw(n))
+    model = RCQ(random_state=0).fit(draw(np.random.default_rng(7), n))
     answer = model.quantify(sample)
     assert any(warning.code == "few-positives-for-rcq" for warning in answer.warnings) == (n == 12)
     for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
