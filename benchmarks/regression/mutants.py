@@ -41,16 +41,15 @@ PACKAGE = Path("src") / "poscount"
 
 # The fast tests of a file or a folder of the package, quickest first: the first failure ends a run.
 TESTS = {
-    "base": ["counts", "groups", "bootstrap", "validation"],
-    "checks": ["odin", "pat", "checks", "diagnose"],
-    "container": ["counts", "container_and_models"],
-    "counts": ["counts", "groups", "container_and_models"],
-    "intervals": ["intervals", "bootstrap"],
-    "persistence": ["container_and_models"],
-    "reusable": ["odin", "pat", "posterior", "rcq", "comparison", "checks"],
-    "seeds": ["seeds", "determinism"],
-    "threads": ["threads", "determinism"],
-    "validation": ["validation", "groups", "scorers"],
+    "base": ["counts/test_counts", "data/test_groups", "base", "methods/test_pat"],
+    "checks": ["checks", "methods/test_odin", "methods/test_pat", "diagnostics/test_diagnose"],
+    "counts": ["counts", "data/test_groups", "base/test_posterior"],
+    "methods/regions/rule": [
+        "methods/regions/test_rcq",
+        "methods/pu/test_trcq",
+        "methods/regions/test_multi_rcq",
+    ],
+    "storage": ["storage"],
 }
 # Seconds of CPU, so that a busy machine does not end a run; a mutant that needs more is killed.
 TIME_LIMIT = 45
@@ -69,8 +68,10 @@ def mutants(modules: list[str]) -> list[Mutant]:
 
 
 def module_of(file: str) -> str:
-    """Name in `TESTS`: the folder or the file below the package."""
-    return Path(file).relative_to(PACKAGE).parts[0].removesuffix(".py")
+    """Name in `TESTS` of the file or of a folder above it, or nothing."""
+    below = Path(file).relative_to(PACKAGE).with_suffix("")
+    names = (path.as_posix() for path in (below, *below.parents))
+    return next((name for name in names if name in TESTS), "")
 
 
 def draw(found: list[Mutant], n_mutants: int, seed: int) -> list[Mutant]:
@@ -116,7 +117,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         no_caches = shutil.ignore_patterns("__pycache__")
-        for part in (PACKAGE, "tests"):
+        for part in (PACKAGE, "tests", "research", "benchmarks"):
             shutil.copytree(ROOT / part, folder / part, ignore=no_caches)
         (folder / "docs").mkdir()
         shutil.copy(ROOT / "docs" / "diagnostics.md", folder / "docs")  # a test compares with it
@@ -139,6 +140,10 @@ class Copy:
             file.write_bytes(source_of(mutant.file))
             compiled.write_bytes(before)
 
+    def _test(self, name: str) -> str:
+        path = Path("tests") / name
+        return str(path if (self.folder / path).is_dir() else path.with_suffix(".py"))
+
     def run_tests(self, module: str, files: list[str]) -> tuple[str, str]:
         """Run the examples in some files and the tests of their module, up to the first failure.
 
@@ -149,7 +154,7 @@ class Copy:
         test : str
             The test that failed.
         """
-        paths = [*files, *(f"tests/test_{name}.py" for name in TESTS[module])]
+        paths = [*files, *(self._test(name) for name in TESTS[module])]
         options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--tb=no"]
         environment = {"PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
