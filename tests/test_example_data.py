@@ -10,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from poscount.example import Example, example_path, load_example, loading, simulate
+from poscount import example
+from poscount.example import Example, example_path, load_example, simulate
 
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
 NAMES = ("positives.csv", "trap.csv.gz", "truth.csv")
@@ -38,12 +39,12 @@ def test_every_kind_of_frame_holds_the_same(kind, data):
 
 def test_default_frame_is_the_first_installed(monkeypatch):
     assert isinstance(load_example().trap, pd.DataFrame)
-    monkeypatch.setattr(loading, "find_spec", lambda name: None if name == "pandas" else name)
+    monkeypatch.setattr(example, "find_spec", lambda name: None if name == "pandas" else name)
     assert isinstance(load_example().trap, pl.DataFrame)
 
 
 def test_no_frame_library_names_the_extra(monkeypatch):
-    monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    monkeypatch.setattr(example, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "poscount\[cli\]"'):
         load_example()
 

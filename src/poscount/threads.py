@@ -79,16 +79,7 @@ def sum_over_blocks(
 ) -> np.ndarray:
     """Add up int64 counts over blocks of rows, several blocks at a time.
 
-    Parameters
-    ----------
-    tally : callable
-        ``tally(start, stop, counted)`` adds the rows from `start` to `stop` to `counted`.
-    shape : tuple of int
-        Shape of the counts.
-    n_rows, block_rows : int
-        Number of rows in all, and in a block.
-    n_workers : int
-        Number of threads.
+    ``tally(start, stop, counted)`` adds the rows from `start` to `stop` to `counted`.
     """
     starts = range(0, n_rows, block_rows)
     n_workers = max(min(n_workers, len(starts)), 1)

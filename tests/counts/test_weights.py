@@ -313,7 +313,7 @@ def weighted(units, model="m"):
     """Counts of rows in two cells, with a weight each."""
     units = np.array(units, np.int64).reshape(-1, 2)
     cells = np.array([units[units[:, 1] == cell, 0].sum() for cell in (0, 1)], np.int64)
-    (sums,) = add_weights(units[:, 0], units[:, 1] == 1, None, 1)
+    (sums,) = add_weights(units[:, 0], units[:, 1] == 1, np.zeros(len(units), int), 1)
     return Counts(cells, len(units), model, weights=sums)
 
 
@@ -405,7 +405,7 @@ def test_effective_cells_add_up_exactly():
     rng = np.random.default_rng(0)
     units = rng.integers(1, 4 * UNITS, 1000)
     cells = np.bincount(rng.integers(0, 30, 1000), units, 30).astype(np.int64)[np.newaxis]
-    sums = add_weights(units, np.zeros(1000, bool), None, 1)
+    sums = add_weights(units, np.zeros(1000, bool), np.zeros(1000, int), 1)
     rows, n = effective(cells, np.array([1000]), sums, np.array([0]))
     assert sum(map(Fraction, rows[0].tolist())) == Fraction(rows.sum())
     assert rows.sum() == pytest.approx(n[0], abs=1e-4)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import threading
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import narwhals as nw
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts, GroupedCounts
-from poscount.counts.posterior import CellPosterior, nearest_posterior, posterior_of_cells
-from poscount.counts.weights import SMALLEST_MEAN, WeightSums, add_weights, effective, row_weights
+from poscount.counts.posterior import CellPosterior, cell_posterior
+from poscount.counts.weights import WeightSums, add_weights, effective, row_weights
 from poscount.data.grouping import column_names, group_codes, group_keys, require_grouping
 from poscount.data.rows import BLOCK_ROWS, Rows
 from poscount.data.validation import as_frame, as_frame_with_names
@@ -23,7 +23,7 @@ from poscount.errors import InputError, require_rows
 from poscount.results.estimates import Estimates
 from poscount.results.prevalence import Prevalence, as_columns
 from poscount.storage.schema import Digest, Field
-from poscount.threads import one_blas_thread, run_in_threads, sum_over_blocks
+from poscount.threads import one_blas_thread, sum_over_blocks
 
 # Up to so many cells, 64 MB, all groups are counted in one pass over the rows as they are.
 _CELLS_IN_ONE_PASS = 2**23
@@ -38,7 +38,7 @@ class Counted(NamedTuple):
 
     cells: np.ndarray
     n_rows: np.ndarray
-    weights: Sequence[WeightSums] | None = None
+    weights: list[WeightSums] | None = None
 
     def part(self, chosen: slice) -> Counted:
         """Those of some of these groups."""
@@ -122,17 +122,15 @@ class CountingQuantifier(Quantifier):
 
     def estimate(self, counts: Counts) -> Prevalence:
         """Turn counts into a prevalence, the same as `quantify` gives for the rows counted."""
-        cells = self._own_cells(counts)
+        counted = self._counted(counts)
         if counts.weights is not None and counts.n == 0:
             raise InputError("No row has a weight above 0: at least one must count.")
         require_rows(counts.n, "These counts have")
-        weights = None if counts.weights is None else [counts.weights]
-        return self._answers(Counted(cells, np.array([counts.n]), weights), 1)[0]
+        return self._answers(counted, 1)[0]
 
     def estimate_by(self, counts: GroupedCounts) -> list[Prevalence]:
         """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
-        counted = Counted(self._own_cells(counts), counts.n, counts.weights)
-        chunks = self._chunks(counted)
+        chunks = self._chunks(self._counted(counts))
         return [answer for part in chunks for answer in self._answers(part, len(counts))]
 
     def posterior(self, sample: Any) -> np.ndarray:
@@ -154,9 +152,17 @@ class CountingQuantifier(Quantifier):
             If the mean cannot reach the prevalence, because too few rows lie where positives do.
         """
         rows = self._sample(sample, allow_empty=False)
-        cells, shares = self._posterior_cells_of(rows), self._posterior_shares
-        counted = np.bincount(cells, minlength=len(shares)) / len(rows)
-        return posterior_of_cells(shares, counted, float(self._quantify(rows)))[cells]
+        counts = Counts(self._count_rows(rows, None, 1)[0], len(rows), self.hash_)
+        of_cells = self._cell_posterior(counts)
+        posterior = of_cells.probability[self._posterior_cells_of(rows)]
+        mean, value = float(posterior.mean()), float(of_cells.prevalence)
+        if value > mean + 1e-9:
+            warnings.warn(
+                f"The mean posterior is {mean:.4f}, not the prevalence {value:.4f}, because only "
+                "that share of the sample lies where positives do.",
+                stacklevel=2,
+            )
+        return posterior
 
     # For the other rooms
 
@@ -175,11 +181,8 @@ class CountingQuantifier(Quantifier):
         If the mean over the sample cannot reach the prevalence, it is as large as it can be.
         """
         prevalence = self.estimate(counts)
-        rows = self._posterior_rows(self._own_cells(counts))[0]
-        shares = self._posterior_shares
-        value, in_sample = float(prevalence), rows / rows.sum()
-        probability, _ = nearest_posterior(shares, in_sample, value)
-        return CellPosterior(rows, shares, probability, prevalence)
+        rows = self._posterior_rows(self._counted(counts).cells)[0]
+        return cell_posterior(rows, self._posterior_shares, prevalence)
 
     def _scores_of(self, rows: Rows) -> np.ndarray:
         """Score of each row: the higher, the more it looks like the positives."""
@@ -189,40 +192,36 @@ class CountingQuantifier(Quantifier):
 
     def _rows_of(self, *counts: Counts) -> tuple[np.ndarray, np.ndarray]:
         """Rows in the cells of samples, a line each, and all rows; effective ones with weights."""
-        lines = []
-        for each in counts:
-            weights = None if each.weights is None else [each.weights]
-            lines.append(
-                self._effective(Counted(self._own_cells(each), np.array([each.n]), weights))
-            )
+        lines = [self._effective(self._counted(each)) for each in counts]
         cells, n_rows = zip(*lines, strict=True)
         return np.concatenate(cells), np.concatenate(n_rows)
 
     # From counts to answers
 
-    def _own_cells(self, counts: Counts | GroupedCounts) -> np.ndarray:
-        """Cells of counts, a line for each group, which this model must have counted."""
+    def _counted(self, counts: Counts | GroupedCounts) -> Counted:
+        """Counts with a line for each group, which this model must have made."""
         check_is_fitted(self)
         if counts.model != self.hash_:
             raise InputError(
                 f"These counts were made by another model ({counts.model[:12]}) than this one "
                 f"({self.hash_[:12]}): count again with this model."
             )
-        cells = np.atleast_2d(counts.cells)
+        cells, n_rows = np.atleast_2d(counts.cells), np.atleast_1d(counts.n)
         if cells.shape[1] != self._n_cells:
             raise InputError(
                 f"These counts have {cells.shape[1]} cells, and this model has {self._n_cells}: "
                 "they are damaged; count again."
             )
-        weights = [counts.weights] if isinstance(counts, Counts) else counts.weights
-        sums = [each for each in weights or () if each is not None]
-        totals = [each.total for each in sums] if sums else np.atleast_1d(counts.n)
+        weights = counts.weights
+        if isinstance(weights, WeightSums):
+            weights = [weights]
+        totals = n_rows if weights is None else [sums.total for sums in weights]
         if (self._score_cells(cells).sum(axis=1) != totals).any():
             raise InputError(
                 "These counts contradict themselves, because their cells do not add up to their "
                 "number of rows: they are damaged; count again."
             )
-        return cells
+        return Counted(cells, n_rows, weights)
 
     def _answers(self, counted: Counted, n_groups: int) -> list[Any]:
         """Answers for some of so many groups."""
@@ -262,7 +261,6 @@ class CountingQuantifier(Quantifier):
         cells, n_rows, weights = counted
         if weights is None:
             return cells, n_rows
-        _require_fine_weights(weights, n_rows)
         in_core = self._score_cells(cells)[:, self._first_core_cell :].sum(axis=1)
         return effective(cells, n_rows, weights, in_core)
 
@@ -304,32 +302,19 @@ class CountingQuantifier(Quantifier):
         groups, codes = group_codes(wrapped, require_grouping(by))
         require_rows(len(groups))
         rows = self._sample(wrapped)
-        numbered = enumerate(self._count_groups(rows, codes, len(groups)))
-        found: dict[int, T] = {}
-        lock, stopped = threading.Lock(), threading.Event()
-
-        def work(_: int) -> None:
-            try:
-                while not stopped.is_set():
-                    with lock:
-                        place, part = next(numbered, (0, None))
-                    if part is None:
-                        return
-                    found[place] = make(part, len(groups))
-            except BaseException:
-                # Ctrl-C, for example: the others are not to go on.
-                stopped.set()
-                raise
-
+        parts = self._count_groups(rows, codes, len(groups))
         n_parts = -(-len(groups) // self._groups_at_once)
+        n_workers = max(min(effective_n_jobs(self.n_jobs), n_parts), 1)
+        # One part for each thread is in memory.
+        answers = Parallel(n_workers, backend="threading", pre_dispatch="n_jobs")
         try:
-            run_in_threads(work, max(min(effective_n_jobs(self.n_jobs), n_parts), 1))
+            with one_blas_thread():
+                return groups, answers(delayed(make)(part, len(groups)) for part in parts)
         except InputError:
             # Rows that were put in the order of their groups do not know where they stood.
             for _ in rows.blocks():
                 pass
             raise
-        return groups, [found[place] for place in sorted(found)]
 
     def _chunks(self, counted: Counted) -> Iterator[Counted]:
         for start in range(0, len(counted.cells), self._groups_at_once):
@@ -455,71 +440,35 @@ class BatchCounter:
         """Columns to be read as numbers from a file without types."""
         return [*self.model.numeric_features_, *self.weight_columns]
 
-    @property
-    def n_cells(self) -> int:
-        """Number of cells of the model."""
-        return self.model._n_cells
-
     def count(self, batch: Any) -> Counts | GroupedCounts:
         """Count the rows of a batch, of each group if there are grouping columns."""
         if self.by:
             return self.count_groups(batch)[1]
-        return self.counts_of([()], *self.count_codes(batch, None, 1))
+        cells, n_rows, weights = self.count_codes(batch, None, 1)
+        sums = None if weights is None else weights[0]
+        return Counts(cells[0], int(n_rows[0]), self.model.hash_, sums)
 
     def count_groups(self, batch: Any) -> tuple[nw.DataFrame, GroupedCounts]:
         """Groups of a batch whose weights are not all 0, and their counts."""
         frame = as_frame_with_names(batch)
         groups, codes = group_codes(frame, self.by)
-        counted = self.count_codes(frame, codes, len(groups))
-        counts = cast(GroupedCounts, self.counts_of(group_keys(groups), *counted))
-        if counts.n.all():
+        cells, n_rows, weights = self.count_codes(frame, codes, len(groups))
+        keys, model = group_keys(groups), self.model.hash_
+        counts = GroupedCounts(self.by, keys, cells, n_rows, model, weights)
+        if n_rows.all():
             return groups, counts
-        return groups.filter((counts.n > 0).tolist()), counts.with_rows()
+        return groups.filter((n_rows > 0).tolist()), counts.with_rows()
 
-    def count_codes(
-        self, batch: Any, codes: np.ndarray | None, n_groups: int
-    ) -> tuple[np.ndarray, np.ndarray, list[WeightSums] | None]:
-        """Count the rows of groups that are numbers, from 0 to `n_groups` - 1.
-
-        Returns
-        -------
-        cells : ndarray of int64, shape (n_groups, n_cells)
-        n_rows : ndarray of int64, shape (n_groups,)
-        weights : list of WeightSums, or None
-        """
+    def count_codes(self, batch: Any, codes: np.ndarray | None, n_groups: int) -> Counted:
+        """Count the rows of groups that are numbers, from 0 to `n_groups` - 1."""
         rows = self.model._sample(batch)
         units = row_weights(as_frame(batch), self.weights, len(rows))
         if units is None:
             cells = self.model._count_rows(rows, codes, n_groups)
             n_rows = [len(rows)] if codes is None else np.bincount(codes, minlength=n_groups)
-            return cells, np.asarray(n_rows), None
+            return Counted(cells, np.asarray(n_rows))
         core = np.zeros(len(rows), bool)
         cells = self.model._count_rows(rows, codes, n_groups, units, core)
         groups = np.zeros(len(rows), np.intp) if codes is None else codes
         n_rows = np.bincount(groups[units > 0], minlength=n_groups)
-        return cells, n_rows, add_weights(units, core, codes, n_groups)
-
-    def counts_of(
-        self,
-        keys: list[tuple],
-        cells: np.ndarray,
-        n_rows: np.ndarray,
-        weights: list[WeightSums] | None = None,
-    ) -> Counts | GroupedCounts:
-        """Make counts of cells, one row of them for each group."""
-        model = self.model.hash_
-        if self.by:
-            return GroupedCounts(self.by, keys, cells, n_rows, model, weights=weights)
-        sums = None if weights is None else weights[0]
-        return Counts(cells[0], int(n_rows[0]), model, weights=sums)
-
-
-def _require_fine_weights(weights: Sequence[WeightSums], n_rows: np.ndarray) -> None:
-    """Refuse survey weights that rounding to units has changed too much."""
-    for sums, n in zip(weights, n_rows.tolist(), strict=True):
-        if not sums.whole and sums.weight < n * SMALLEST_MEAN:
-            raise InputError(
-                f"The mean weight is about {sums.weight / n:.1g}, but weights are counted in "
-                "multiples of 2^-20, which is too coarse for it: multiply all weights by the same "
-                "number, such as the number of rows over their sum, and count again."
-            )
+        return Counted(cells, n_rows, add_weights(units, core, groups, n_groups))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -97,15 +98,8 @@ class Counts:
                 f"These counts add up to {self.n + other.n:.1e} rows, and sums are exact only up "
                 f"to {MOST_ROWS:.1e}."
             )
-        parts = self.parts + other.parts
-        if self.weights is None and other.weights is None:
-            cells, sums = self.cells + other.cells, None
-        else:
-            (ours, sums), (theirs, more) = self._in_units(), other._in_units()
-            # The sums come first, because they refuse what would overflow.
-            sums += more
-            cells = ours + theirs
-        return Counts(cells, self.n + other.n, self.model, sums, parts)
+        cells, sums = self._combine(other, operator.add)
+        return Counts(cells, self.n + other.n, self.model, sums, self.parts + other.parts)
 
     def __radd__(self, other: object) -> Counts:
         # sum() starts from 0.
@@ -117,12 +111,7 @@ class Counts:
         if not isinstance(other, Counts):
             return NotImplemented
         self._check_same_model(other)
-        if self.weights is None and other.weights is None:
-            cells, sums = self.cells - other.cells, None
-        else:
-            (ours, sums), (theirs, less) = self._in_units(), other._in_units()
-            sums -= less
-            cells = ours - theirs
+        cells, sums = self._combine(other, operator.sub)
         n = self.n - other.n
         if n < 0 or cells.min() < 0 or not (sums is None or sums.could_be_of(n)):
             raise InputError(
@@ -143,6 +132,17 @@ class Counts:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _combine(
+        self, other: Counts, by: Callable[[Any, Any], Any]
+    ) -> tuple[np.ndarray, WeightSums | None]:
+        """Cells and sums of weights, added or subtracted."""
+        if self.weights is None and other.weights is None:
+            return by(self.cells, other.cells), None
+        (ours, sums), (theirs, more) = self._in_units(), other._in_units()
+        # The sums come first, because they refuse what would overflow.
+        sums = by(sums, more)
+        return by(ours, theirs), sums
 
     def _in_units(self) -> tuple[np.ndarray, WeightSums]:
         """Cells in units of weights, and the sums of the weights."""
@@ -299,11 +299,8 @@ class GroupedCounts:
 
     def in_order(self) -> GroupedCounts:
         """Sort the groups by their keys, as `count_by` does: missing values come last."""
-        return self.of_groups(
-            sorted(
-                range(len(self)), key=lambda i: [(value is None, value) for value in self.keys[i]]
-            )
-        )
+        keys = [[(value is None, value) for value in key] for key in self.keys]
+        return self.of_groups(sorted(range(len(keys)), key=keys.__getitem__))
 
     def with_rows(self) -> GroupedCounts:
         """Leave out groups in which all rows have the weight 0, because those count nothing."""

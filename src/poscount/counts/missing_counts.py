@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poscount.data.columns import Columns
+from poscount.data.rows import Rows
 
 
 class MissingCounts(NamedTuple):
@@ -34,14 +35,13 @@ class MissingCounts(NamedTuple):
         unseen[..., columns.categorical] = cells[..., n + 1 :]
         return cls(cells[..., :n], unseen, cells[..., n])
 
-    def could_be_of(self, totals: np.ndarray) -> bool:
-        """Whether so many rows, or rows of this weight, can have these gaps."""
-        most = self.missing.max(axis=-1)
-        # As floats, because a sum over many columns may be larger than any int64.
-        together = self.missing.sum(axis=-1, dtype=np.float64)
-        enough = (most <= self.incomplete) & (self.incomplete <= together * (1 + 1e-9))
-        known = self.missing + self.unseen <= totals[:, np.newaxis]
-        return bool(enough.all() and (self.incomplete <= totals).all() and known.all())
+    @classmethod
+    def of_rows(cls, rows: Rows, columns: Columns) -> MissingCounts:
+        """Count the rows of one sample."""
+        cells = np.zeros(n_missing_cells(columns), np.int64)
+        for block in rows.blocks():
+            count_missing(block, columns, None, cells)
+        return cls.of_cells(cells[np.newaxis], columns)
 
 
 def n_missing_cells(columns: Columns) -> int:
@@ -56,19 +56,10 @@ def count_missing(
     out: np.ndarray,
     weights: np.ndarray | None = None,
 ) -> None:
-    """Add rows to counts.
+    """Add rows of codes to counts.
 
-    Parameters
-    ----------
-    coded : ndarray of shape (n_rows, n_columns)
-        Codes, from `poscount.data.rows.Rows`.
-    columns : Columns
-    starts : ndarray of int, shape (n_rows,), or None
-        Where the counts of each row's group start in `out`; None for one group.
-    out : ndarray of int64
-        Counts, which are added to.
-    weights : ndarray of int64, shape (n_rows,), optional
-        Of the rows, if they have groups; otherwise each counts 1.
+    `starts` says where the counts of each row's group start in `out`; None means one group, whose
+    rows count 1 each and have no weights.
     """
     n = len(columns.kinds_)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -96,14 +87,7 @@ def add_to(
 ) -> None:
     """Add rows to counts at their places, of shape (..., n_rows): 1 each, or their weights.
 
-    Parameters
-    ----------
-    out : ndarray of int64
-        Counts, which are added to.
-    places : ndarray of int, shape (..., n_rows)
-    weights : ndarray of int64, shape (n_rows,), or None
-    kept : ndarray of bool, shape (..., n_rows), optional
-        The places that count.
+    Only the places that are `kept` count, if that is given.
 
     Examples
     --------

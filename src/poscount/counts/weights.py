@@ -91,14 +91,9 @@ class WeightSums:
         return self.total / UNITS
 
     def effective_rows(self, n: int, core: int) -> float:
-        """Number of rows of equal weight that these are worth; repetitions are rows.
+        """Number of rows of equal weight that `n` rows are worth; repetitions are rows.
 
-        Parameters
-        ----------
-        n : int
-            Number of rows.
-        core : int
-            Sum of the weights in the core, in units.
+        `core` is the sum of the weights in the core, in units.
         """
         if self.whole:
             return self.weight
@@ -130,16 +125,7 @@ def effective(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows per cell, and all rows, that the weighted rows of groups are worth, for a rule.
 
-    They are whole numbers if all weights are.
-
-    Parameters
-    ----------
-    cells : ndarray of int64, shape (n_groups, n_cells)
-    n_rows : ndarray of int64, shape (n_groups,)
-    weights : sequence of WeightSums
-        One of each group.
-    core : ndarray of int64, shape (n_groups,)
-        Sum of the weights in the core, in units.
+    They are whole numbers if all weights are. `core` is the weight in each core, in units.
 
     Examples
     --------
@@ -152,8 +138,16 @@ def effective(
     """
     if all(sums.whole for sums in weights):
         return cells // UNITS, np.array([sums.total // UNITS for sums in weights], np.int64)
+    n_effective = np.empty(len(weights))
     groups = zip(weights, n_rows.tolist(), core.tolist(), strict=True)
-    n_effective = np.array([sums.effective_rows(n, inside) for sums, n, inside in groups])
+    for i, (sums, n, inside) in enumerate(groups):
+        if not sums.whole and sums.weight < n * SMALLEST_MEAN:
+            raise InputError(
+                f"The mean weight is about {sums.weight / n:.1g}, but weights are counted in "
+                "multiples of 2^-20, which is too coarse for it: multiply all weights by the same "
+                "number, such as the number of rows over their sum, and count again."
+            )
+        n_effective[i] = sums.effective_rows(n, inside)
     factors = n_effective / np.array([sums.weight for sums in weights])
     # In multiples of a small power of two, so that sums of them are exact in any order.
     return np.rint(cells * factors[:, np.newaxis]) / UNITS, n_effective
@@ -161,17 +155,6 @@ def effective(
 
 def row_weights(frame: nw.DataFrame | None, weights: Any, n_rows: int) -> np.ndarray | None:
     """Weights of rows in units, from one number per row or from the column of that name.
-
-    Parameters
-    ----------
-    frame : narwhals frame or None
-        The rows, if their columns have names.
-    weights : array-like, str or None
-    n_rows : int
-
-    Returns
-    -------
-    ndarray of int64, or None without weights
 
     Examples
     --------
@@ -184,7 +167,7 @@ def row_weights(frame: nw.DataFrame | None, weights: Any, n_rows: int) -> np.nda
     if weights is None:
         return None
     if isinstance(weights, str):
-        return as_units(_column(frame, weights), weights)
+        return _as_units(_column(frame, weights), weights)
     values = np.asarray(weights)
     if values.dtype.kind not in "biuf":
         # Such as decimals, or None among numbers.
@@ -200,7 +183,7 @@ def row_weights(frame: nw.DataFrame | None, weights: Any, n_rows: int) -> np.nda
             f"The weights must be one number per row: there are {n_rows} rows, and the weights "
             f"have the shape {shape or 'of a single number'}."
         )
-    return as_units(values, None)
+    return _as_units(values, None)
 
 
 def _column(frame: nw.DataFrame | None, name: str) -> np.ndarray:
@@ -227,15 +210,8 @@ def _column(frame: nw.DataFrame | None, name: str) -> np.ndarray:
     return column.to_numpy()
 
 
-def as_units(values: np.ndarray, column: str | None) -> np.ndarray:
-    """Round weights to whole units; a weight above 0 is at least one unit.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-    column : str or None
-        Name of the weights, for errors.
-    """
+def _as_units(values: np.ndarray, column: str | None) -> np.ndarray:
+    """Round weights to whole units; a weight above 0 is at least one unit."""
     values = values.astype(np.float64)
     wrong = np.flatnonzero(~((values >= 0) & (values < LARGEST)))
     if len(wrong):
@@ -254,19 +230,9 @@ def as_units(values: np.ndarray, column: str | None) -> np.ndarray:
 
 
 def add_weights(
-    units: np.ndarray, core: np.ndarray, codes: np.ndarray | None, n_groups: int
+    units: np.ndarray, core: np.ndarray, codes: np.ndarray, n_groups: int
 ) -> list[WeightSums]:
-    """Sums over the weights of each group.
-
-    Parameters
-    ----------
-    units : ndarray of int64, shape (n_rows,)
-        Weights in units.
-    core : ndarray of bool, shape (n_rows,)
-        Which rows are in the core.
-    codes : ndarray of int, shape (n_rows,), or None
-        Group of each row, from 0 to `n_groups` - 1; None for one group.
-    n_groups : int
+    """Sums over the weights of each group, in units, of which some are in the core.
 
     Examples
     --------
@@ -276,8 +242,6 @@ def add_weights(
     [(2.0, 0, 0.0), (0.5, 1, -0.25)]
     """
     weight = units / UNITS
-    if codes is None:
-        codes = np.zeros(len(units), np.intp)
     # Before the whole numbers, which would overflow.
     _refuse_large(np.bincount(codes, weight, n_groups).max(initial=0.0))
     total = np.zeros(n_groups, np.int64)

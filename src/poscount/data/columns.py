@@ -310,10 +310,7 @@ class Columns(BaseEstimator):
     def bins_of_codes(self, places: np.ndarray) -> np.ndarray:
         """Bin of each code of columns of categories; 255 where no positive has the value.
 
-        Returns
-        -------
-        ndarray of uint8, shape (n_places, n_codes + 1)
-            The last one of each line is that of missing values.
+        A line for each column; its last bin is that of missing values.
         """
         n_codes = max((self.unseen(j) for j in places.tolist()), default=0) + 1
         bins = np.full((len(places), n_codes + 1), 255, np.uint8)
@@ -387,14 +384,14 @@ class Columns(BaseEstimator):
             # The sum is the cheapest test for NaN.
             with np.errstate(over="ignore", invalid="ignore"):
                 any_missing = np.isnan(np.sum(coded))
-            return self._imputed(coded.T).T if any_missing else coded
+            return self._imputation.fill(coded.T).T if any_missing else coded
         # Columns stay columns in memory, because rows would be scattered.
         columns = np.ascontiguousarray(coded.T, np.float64)
         indicators = list(self._indicators())
         gapped = self.gapped.tolist() if gaps else []
         n_numbers = len(self.numbers)
         made = np.empty((n_numbers + len(indicators) + len(gapped), len(coded)))
-        made[:n_numbers] = self._imputed(columns[self.numbers])
+        made[:n_numbers] = self._imputation.fill(columns[self.numbers])
         missing = {
             j: rows for j in self.categorical.tolist() if (rows := np.isnan(columns[j])).any()
         }
@@ -410,9 +407,6 @@ class Columns(BaseEstimator):
     @property
     def _imputation(self) -> Imputation:
         return Imputation(self.centres_, self.scales_, self.precision_)
-
-    def _imputed(self, numbers: np.ndarray) -> np.ndarray:
-        return self._imputation.fill(numbers)
 
 
 # Columns that say which row it is, and nothing about it

@@ -23,22 +23,16 @@ _TIME = (
     r"(?:\s?(?P<half>[ap])\.?m\.?)?(?:\s?(?:Z|[+-]\d\d(?::?\d\d)?))?)?"
 )
 _MONTH = r"(?P<word>[a-z]{3})[a-z]*\.?"
-_YEAR_FIRST = re.compile(
-    rf"(?P<year>\d{{4}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}}){_TIME}"
-    rf"|(?P<year2>\d{{4}})(?P<month2>\d\d)(?P<day2>\d\d)",
-    re.IGNORECASE,
-)
-_YEAR_LAST = re.compile(
-    rf"(?P<first>\d{{1,2}})(?P<mark>[-/.])(?P<second_part>\d{{1,2}})(?P=mark)"
-    rf"(?P<year>\d{{4}}|\d\d){_TIME}",
-    re.IGNORECASE,
-)
-_WITH_WORD = re.compile(
-    rf"(?:(?P<day>\d{{1,2}})[-. ]+{_MONTH}[-, ]+(?P<year>\d{{4}}|\d\d)){_TIME}", re.IGNORECASE
-)
-_WORD_FIRST = re.compile(
-    rf"{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}}){_TIME}", re.IGNORECASE
-)
+_FORMATS = [
+    re.compile(date + time, re.IGNORECASE)
+    for date, time in (
+        (r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})", _TIME),
+        (r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)", ""),
+        (rf"(?P<day>\d{{1,2}})[-. ]+{_MONTH}[-, ]+(?P<year>\d{{4}}|\d\d)", _TIME),
+        (rf"{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})", _TIME),
+        (r"(?P<first>\d\d?)(?P<mark>[-/.])(?P<other>\d\d?)(?P=mark)(?P<year>\d{4}|\d\d)", _TIME),
+    )
+]
 
 
 def column_names(by: str | Sequence[str]) -> tuple[str, ...]:
@@ -91,13 +85,7 @@ def group_column(label: str, names: Collection[str]) -> GroupColumn:
 
 
 def period_of(label: str) -> str | None:
-    """The period that a label asks for, as ``week(date)`` does; a column may be called so, too.
-
-    Returns
-    -------
-    str or None
-        None if it is not written so.
-    """
+    """The period that a label asks for, as ``week(date)`` does; a column may be called so, too."""
     call = _CALL.fullmatch(label)
     return None if call is None else call[1]
 
@@ -117,13 +105,8 @@ def require_group_column(group: GroupColumn, names: Sequence[str]) -> None:
 def group_codes(frame: nw.DataFrame, by: tuple[str, ...]) -> tuple[nw.DataFrame, np.ndarray]:
     """Return the sorted distinct groups, and for every row the index of its group.
 
-    A missing value is a group of its own, behind all others.
-
-    Parameters
-    ----------
-    frame : narwhals.DataFrame
-    by : tuple of str
-        Columns, or periods of time in them, such as ``month(date)``.
+    A missing value is a group of its own, behind all others. `by` names columns, or periods of time
+    in them, such as ``month(date)``.
     """
     keys = [_group_key(frame, label) for label in by]
     codes = np.zeros(len(frame), np.int64)
@@ -134,7 +117,7 @@ def group_codes(frame: nw.DataFrame, by: tuple[str, ...]) -> tuple[nw.DataFrame,
     first = np.empty(codes.max(initial=-1) + 1, np.int64)
     # Backwards, because the last assignment counts.
     first[codes[::-1]] = np.arange(len(codes))[::-1]
-    groups = _together(keys)[first.tolist()]
+    groups = keys[0].to_frame().with_columns(*keys[1:])[first.tolist()]
     return nw.maybe_reset_index(groups), codes.astype(np.intp)
 
 
@@ -201,11 +184,6 @@ def _one_zero(column: nw.Series) -> nw.Series:
     value = nw.col(column.name)
     plain = column.to_frame().select(nw.when(value == 0).then(0.0).otherwise(value))
     return plain[plain.columns[0]].cast(column.dtype).alias(column.name)
-
-
-def _together(keys: list[nw.Series]) -> nw.DataFrame:
-    first, *others = keys
-    return first.to_frame().with_columns(*others)
 
 
 def _is_missing(column: nw.Series) -> nw.Series:
@@ -387,7 +365,7 @@ def _time(cell: Any, period: str, day_first: bool | None) -> datetime.datetime |
     text = str(cell).strip()
     if not text:
         return None
-    for pattern in (_YEAR_FIRST, _WITH_WORD, _WORD_FIRST, _YEAR_LAST):
+    for pattern in _FORMATS:
         if match := pattern.fullmatch(text):
             break
     else:
@@ -395,7 +373,10 @@ def _time(cell: Any, period: str, day_first: bool | None) -> datetime.datetime |
     parts = {name: part for name, part in match.groupdict().items() if part is not None}
     if period == "hour" and "hour" not in parts:
         raise ValueError("has no time of day")
-    year = _year(parts.get("year") or parts["year2"])
+    year = int(parts["year"])
+    if len(parts["year"]) == 2:
+        # As POSIX reads two digits.
+        year += 1900 if year > 68 else 2000
     month, day = _month_and_day(parts, day_first)
     hour = int(parts.get("hour", 0))
     if "half" in parts:
@@ -414,12 +395,6 @@ def _time(cell: Any, period: str, day_first: bool | None) -> datetime.datetime |
         raise ValueError("is not a date of the calendar") from None
 
 
-def _year(text: str) -> int:
-    year = int(text)
-    # As POSIX reads two digits.
-    return year if len(text) == 4 else year + (1900 if year > 68 else 2000)
-
-
 def _month_and_day(parts: dict[str, str], day_first: bool | None) -> tuple[int, int]:
     if "word" in parts:
         word = parts["word"].lower()
@@ -427,8 +402,8 @@ def _month_and_day(parts: dict[str, str], day_first: bool | None) -> tuple[int, 
             raise ValueError("is not a date that poscount can read")
         return _MONTHS.index(word) + 1, int(parts["day"])
     if "first" not in parts:
-        return int(parts.get("month") or parts["month2"]), int(parts.get("day") or parts["day2"])
-    first, second = int(parts["first"]), int(parts["second_part"])
+        return int(parts["month"]), int(parts["day"])
+    first, second = int(parts["first"]), int(parts["other"])
     if parts["mark"] == ".":
         # Nobody writes the month first with points.
         day_first = True

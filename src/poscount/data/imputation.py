@@ -51,18 +51,9 @@ class Imputation(NamedTuple):
             raise ValueError("correlations are not those of any columns.") from None
 
     def fill(self, columns: np.ndarray) -> np.ndarray:
-        """Replace NaN.
+        """Replace NaN in columns of shape (n_columns, n_rows); the same array if there is none.
 
         The result for a row has the same bits whatever rows are beside it.
-
-        Parameters
-        ----------
-        columns : ndarray of shape (n_columns, n_rows)
-
-        Returns
-        -------
-        ndarray
-            A copy without NaN; the same array if there is none.
         """
         gaps = np.isnan(columns)
         n_gaps = np.count_nonzero(gaps, axis=0)
@@ -95,11 +86,7 @@ class Imputation(NamedTuple):
 
 
 def learn_imputation(columns: np.ndarray) -> Imputation:
-    """Learn from the positives, which may have gaps themselves.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_columns, n_rows)
+    """Learn from columns of the positives, which may have gaps themselves.
 
     Examples
     --------

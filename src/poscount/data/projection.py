@@ -95,17 +95,7 @@ class Projection(BaseEstimator):
         return [f"projection {i + 1}" for i in range(self.n_dimensions)]
 
     def apply(self, block: Any) -> np.ndarray:
-        """Project rows.
-
-        Parameters
-        ----------
-        block : ndarray or sparse matrix of shape (n_rows, n_features)
-            Finite numbers.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows, n_dimensions)
-        """
+        """Project finite rows, dense or sparse, to float64 of shape (n_rows, n_dimensions)."""
         if block.shape[1] != len(self.dimension_):
             raise InputError(
                 f"The rows have {block.shape[1]} columns, but the model was fitted on "
@@ -147,21 +137,10 @@ class Projection(BaseEstimator):
 
 
 def learn_projection(positives: Any, seed: int) -> Projection:
-    """Draw a projection for the columns of the positives.
+    """Draw the dimensions and signs of the columns of the positives, dense or sparse.
 
     Neither the order of the positives nor that of their columns matters, except among columns that
     are equal in all positives.
-
-    Parameters
-    ----------
-    positives : ndarray or sparse matrix of shape (n_labeled, n_features)
-        Finite numbers.
-    seed : int
-        Of the dimensions and signs of the columns.
-
-    Returns
-    -------
-    Projection
     """
     n_features = positives.shape[1]
     is_sparse = sparse.issparse(positives)

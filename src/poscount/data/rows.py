@@ -18,18 +18,7 @@ from poscount.errors import InputError
 BLOCK_ROWS = 65536
 _WIDE_VALUES = 2**23
 # Types of pyarrow whose memory numpy can use as it is.
-_SHARED = [
-    "float",
-    "double",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
+_SHARED = {"float", "double", *(f"{sign}int{n}" for sign in ("", "u") for n in (8, 16, 32, 64))}
 
 
 class InputSupport(NamedTuple):
@@ -270,7 +259,7 @@ def _put_arrow(values: np.ndarray, column: Any) -> None:
         if not chunk.null_count and str(chunk.type) in _SHARED:
             # Not to_numpy, which imports pandas.
             values[start:stop] = np.from_dlpack(chunk)
-        elif str(chunk.type) in (*_SHARED, "bool"):
+        elif str(chunk.type) in _SHARED | {"bool"}:
             numbers = chunk.cast(str(values.dtype), safe=False).fill_null(np.nan)
             values[start:stop] = np.from_dlpack(numbers)
         else:

@@ -31,8 +31,6 @@ from poscount.errors import InputError, ask_about_similar, join_names
 _NAMES_SHOWN = 20
 # Of zeros and ones that words become; a covariance of more takes seconds.
 _MOST_DESIGN_COLUMNS = 1000
-# No file without columns was ever written for as many features.
-_MOST_OF_OLDER = 100_000
 
 
 def input_support(scorer: BaseEstimator) -> InputSupport:
@@ -157,7 +155,8 @@ def learn_rows(
         n_design = rows.columns.n_design
         many = rows.data.shape[1] > MOST_COLUMNS or n_design > _MOST_DESIGN_COLUMNS
         if accepts.wide and (many or sparse.issparse(rows.data)):
-            _learn_projection(estimator, rows)
+            positives = rows.columns.design(rows.to_array())
+            rows.projection = estimator.projection_ = learn_projection(positives, estimator.seed_)
         if not n_design:
             raise InputError(
                 "Every column is constant among the positives, so that nothing tells them from "
@@ -189,12 +188,6 @@ def _warn_of_identifiers(rows: Rows) -> None:
             f"{join_names(map(repr, names))}. Name the others in features to leave them out.",
             stacklevel=4,
         )
-
-
-def _learn_projection(estimator: BaseEstimator, rows: Rows) -> None:
-    assert rows.columns is not None
-    positives = rows.columns.design(rows.to_array())
-    rows.projection = estimator.projection_ = learn_projection(positives, estimator.seed_)
 
 
 def _learn_columns(rows: Rows, left_out: list[str]) -> Columns:

@@ -16,7 +16,7 @@ from poscount.checks.dedpul_disagrees import FEWEST_ROWS
 from poscount.checks.few_positives import FEWEST_POSITIVES
 from poscount.checks.second_sample import Comparison
 from poscount.counts.counts import Counts
-from poscount.counts.missing_counts import MissingCounts, count_missing, n_missing_cells
+from poscount.counts.missing_counts import MissingCounts
 from poscount.data.rows import InputSupport, Rows
 from poscount.diagnostics.two_samples import compare_samples
 from poscount.errors import InputError, require_rows
@@ -207,11 +207,7 @@ def _unknown_values(rows: Rows) -> UnknownValues:
     columns = rows.columns
     if columns is None or rows.projection is not None or sparse.issparse(rows.data):
         raise MissingEvidenceError
-    cells = np.zeros(n_missing_cells(columns), np.int64)
-    for block in rows.blocks():
-        count_missing(block, columns, None, cells)
-    counted = MissingCounts.of_cells(cells[np.newaxis], columns)
-    return UnknownValues(columns, *counted, np.array([len(rows)]))
+    return UnknownValues(columns, *MissingCounts.of_rows(rows, columns), np.array([len(rows)]))
 
 
 def _as_numbers(rows: Rows) -> Rows:

@@ -22,14 +22,6 @@ def stacks(
     the columns of a chunk, because numpy is fastest along memory, and there are more rows than
     features.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-    kind : dtype
-        Of the stacks.
-    numbers : int
-        How many there are in a stack, unless a chunk has more.
-
     Yields
     ------
     rows : slice

@@ -14,7 +14,7 @@ from plain import best_bin as plain_bbe
 from plain import density_ratio as plain_dedpul
 from poscount import BBE, DEDPUL, EN
 from poscount.methods.pu import bbe, dedpul, en
-from poscount.methods.pu.classifier_scores import out_of_fold_scores
+from poscount.methods.pu.transductive_quantifier import out_of_fold_scores
 
 METHODS = [EN, BBE, DEDPUL]
 

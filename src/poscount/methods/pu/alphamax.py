@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from poscount.base.constraints import StrOptions
-from poscount.methods.pu.classifier_scores import ClassifierQuantifier, out_of_fold_scores
+from poscount.methods.pu.transductive_quantifier import ClassifierQuantifier, out_of_fold_scores
 from poscount.results.estimates import Estimates, single_estimate
 
 __all__ = ["AlphaMax"]
@@ -227,12 +227,7 @@ def falls_by_chance(
 ) -> np.ndarray:
     """Lower quartile of the fall at each r in samples with a share r of positives, drawn from L.
 
-    Parameters
-    ----------
-    labeled, unlabeled : ndarray of int
-        Counts of L and of U in each bin.
-    r : ndarray
-    generator : numpy.random.Generator
+    `labeled` and `unlabeled` are the counts of L and of U in each bin.
     """
     n_labeled, n_unlabeled = labeled.sum(), unlabeled.sum()
     shares = labeled / n_labeled

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.methods.pu.classifier_scores import ClassifierQuantifier, out_of_fold_scores
+from poscount.methods.pu.transductive_quantifier import ClassifierQuantifier, out_of_fold_scores
 from poscount.results.estimates import Estimates, single_estimate
 
 __all__ = ["BBE"]

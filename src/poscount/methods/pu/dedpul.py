@@ -6,7 +6,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d, median_filter
 from scipy.special import logit
 
-from poscount.methods.pu.classifier_scores import ClassifierQuantifier, out_of_fold_scores
+from poscount.methods.pu.transductive_quantifier import ClassifierQuantifier, out_of_fold_scores
 from poscount.results.estimates import Estimates, single_estimate
 
 __all__ = ["DEDPUL"]

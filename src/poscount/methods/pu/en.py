@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from poscount.base import constraints
-from poscount.methods.pu.classifier_scores import (
+from poscount.methods.pu.transductive_quantifier import (
     ClassifierQuantifier,
     fresh_classifier,
     labeled_probability,

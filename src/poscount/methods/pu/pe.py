@@ -141,13 +141,7 @@ class PE(TransductiveQuantifier):
 def moments(
     folds: list[np.ndarray], centres: np.ndarray, widths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sums over each fold of phi phi' and of phi, for each width.
-
-    Returns
-    -------
-    products : ndarray of shape (n_widths, n_folds, n_centres, n_centres)
-    sums : ndarray of shape (n_widths, n_folds, n_centres)
-    """
+    """Sums over each fold of phi phi' and of phi, both of shape (n_widths, n_folds, ...)."""
     shape = (len(widths), len(folds), len(centres))
     products, sums = np.zeros((*shape, len(centres))), np.zeros(shape)
     for k, fold in enumerate(folds):
@@ -160,18 +154,9 @@ def moments(
 def cross_validate(
     labeled: np.ndarray, sums: np.ndarray, unlabeled: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
-    """Score of each penalty on each fold for one width, from `moments`.
+    """Scores of shape (n_penalties, n_folds) for one width, from `moments`.
 
-    Parameters
-    ----------
-    labeled, sums, unlabeled : ndarray
-        Sums over each fold of phi phi' and of phi in L, and of phi phi' in U.
-    sizes : ndarray of shape (2, n_folds)
-        Rows of L and of U in each fold.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_penalties, n_folds)
+    `sizes`, of shape (2, n_folds), are the rows of L and of U in each fold.
     """
     shares = sizes.sum(axis=1) / sizes.sum()
     totals = [parts.sum(axis=0) for parts in (labeled, unlabeled, sums)]

@@ -122,16 +122,7 @@ def fold_sums(folds: list[np.ndarray], centres: np.ndarray, widths: np.ndarray) 
 def objective(
     labeled: np.ndarray, labeled_sizes: np.ndarray, unlabeled: np.ndarray, sample_sizes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Penalised divergence at each prevalence of the grid, from `fold_sums`.
-
-    Returns
-    -------
-    curve : ndarray of shape (n_grid,)
-    widths : ndarray of int
-        Index of the width chosen at each prevalence.
-    penalties : ndarray
-        The penalty chosen there.
-    """
+    """Penalised divergence, width (its index) and penalty at each prevalence of the grid."""
     l_held, l_rest = _means(labeled, labeled_sizes)
     u_held, u_rest = _means(unlabeled, sample_sizes)
     agreement = np.array(

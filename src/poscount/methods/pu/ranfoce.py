@@ -107,42 +107,41 @@ def random_trees(
     generator: np.random.Generator,
 ) -> list[Nodes]:
     """Grow trees whose splits are random but leave `least` labelled rows on both sides."""
-    values = np.ascontiguousarray(np.concatenate([positives, sample]).T)
-    n_labeled = len(positives)
+    sides = [np.ascontiguousarray(rows.T) for rows in (positives, sample)]
     # Leaves hold at least `least` labelled rows each. A node needs one random number for each
     # feature, to choose among them, and one to split.
-    shape = (2 * max(1, n_labeled // least) - 1, len(n_codes) + 1)
+    shape = (2 * max(1, len(positives) // least) - 1, len(n_codes) + 1)
     return [
-        _grow(values, n_labeled, n_codes, least, generator.integers(2**31, size=shape))
+        _grow(sides, n_codes, least, generator.integers(2**31, size=shape).tolist())
         for _ in range(n_trees)
     ]
 
 
 def _grow(
-    values: np.ndarray, n_labeled: int, n_codes: np.ndarray, least: int, draws: np.ndarray
+    sides: list[np.ndarray], n_codes: np.ndarray, least: int, draws: list[list[int]]
 ) -> Nodes:
-    """Grow one random tree."""
-    n_features, n_rows = values.shape
-    features = np.arange(n_features)
-    rows = [np.arange(n_rows)]
-    splits: list[tuple[int, int, bool, float, float]] = [(-1, -1, True, -math.inf, math.inf)]
-    node = 0
-    while node < len(rows):
-        inside = rows[node]
-        labeled = inside[inside < n_labeled]
-        split = _random_split(values, labeled, n_codes, least, features, draws[node])
-        if split is not None:
-            f, low, high = split
-            kept = between(values[f, inside], low, high)
-            rows += [inside[kept], inside[~kept]]
-            splits += [(node, f, True, low, high), (node, f, False, low, high)]
-        node += 1
-    return as_nodes(
-        [
-            (*split, len(part), int(np.count_nonzero(part < n_labeled)))
-            for split, part in zip(splits, rows, strict=True)
-        ]
-    )
+    """Grow one random tree of labelled and unlabeled rows, each of shape (n_features, n_rows)."""
+    features = list(range(len(n_codes)))
+    n_labeled, n_unlabeled = (side.shape[1] for side in sides)
+    nodes = [(-1, -1, True, -math.inf, math.inf, n_labeled + n_unlabeled, n_labeled)]
+    # Rows of both sides in the nodes that are large enough to be split.
+    waiting = [(0, [np.arange(n_labeled), np.arange(n_unlabeled)])]
+    for node, rows in waiting:
+        split = _random_split(sides[0], rows[0], n_codes, least, features, draws[node])
+        if split is None:
+            continue
+        f, low, high = split
+        inside = [between(s[f].take(r), low, high) for s, r in zip(sides, rows, strict=True)]
+        for kept in (inside, [~part for part in inside]):
+            n_labeled, n_unlabeled = (int(np.count_nonzero(part)) for part in kept)
+            if n_labeled >= 2 * least:
+                # By places, which is faster than by a random mask.
+                places = map(np.flatnonzero, kept)
+                children = [r.take(at) for r, at in zip(rows, places, strict=True)]
+                waiting.append((len(nodes), children))
+            size = n_labeled + n_unlabeled
+            nodes.append((node, f, kept is inside, low, high, size, n_labeled))
+    return as_nodes(nodes)
 
 
 def _random_split(
@@ -150,30 +149,30 @@ def _random_split(
     labeled: np.ndarray,
     n_codes: np.ndarray,
     least: int,
-    features: np.ndarray,
-    draws: np.ndarray,
+    features: list[int],
+    draws: list[int],
 ) -> tuple[int, float, float] | None:
     """Feature and ends of a random condition; None if no feature can be split."""
     n = len(labeled)
-    if n < 2 * least:
-        return None
     # Draw features without putting them back, until one can be split.
     for left in range(len(features), 0, -1):
-        i = (int(draws[left]) * left) >> 31
+        i = (draws[left] * left) >> 31
         features[i], features[left - 1] = features[left - 1], features[i]
-        f = int(features[left - 1])
-        column = values[f, labeled]
+        f = features[left - 1]
+        column = values[f].take(labeled)
         if n_codes[f]:
             count = np.bincount(column.astype(np.int64), minlength=n_codes[f])
             codes = np.flatnonzero((count >= least) & (count <= n - least))
             if len(codes):
-                code = float(codes[(int(draws[0]) * len(codes)) >> 31])
+                code = float(codes[(draws[0] * len(codes)) >> 31])
                 return f, code - 0.5, code + 0.5
         else:
-            low, high = np.partition(column, [least - 1, n - least])[[least - 1, n - least]]
+            # For few values, this is faster than a partition.
+            column = np.sort(column)
+            low, high = float(column[least - 1]), float(column[n - least])
             if low < high:
-                share = int(draws[0]) / 2147483648.0
+                share = draws[0] / 2147483648.0
                 # As a weighted mean, so that nothing overflows.
                 cut = (1.0 - share) * low + share * high
-                return f, -math.inf, float(cut if low < cut < high else low)
+                return f, -math.inf, cut if low < cut < high else low
     return None

@@ -54,14 +54,10 @@ class TrainingRows:
         return of_rows[: self._n_positives], of_rows[self._n_positives :]
 
     def scores(self, classifier: BaseEstimator) -> tuple[np.ndarray, np.ndarray]:
-        """Probability that a row is labelled, by a classifier that was not trained on it.
+        """Probability that positives, and rows, are labelled, by a classifier not trained on them.
 
         Positives and sample have the same total weight. If the other folds hold rows of one side
         only, nothing can be fitted, and the probability is that side: 1 or 0.
-
-        Returns
-        -------
-        scores_positives, scores_sample : ndarray of shape (n_rows,)
         """
         scores = np.empty(len(self.values))
         for i in range(N_FOLDS):

@@ -1,4 +1,7 @@
-"""What all transductive methods share: they learn from the positives and the sample together."""
+"""What methods share that learn from the positives and the sample together.
+
+Some of them do so by a classifier of the one against the other.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
 
+from poscount.base import constraints
 from poscount.base.quantifier import Quantifier
 from poscount.checks import BatchWarnings, Evidence, UnknownValues, unknown_value_warnings
-from poscount.counts.missing_counts import MissingCounts, count_missing, n_missing_cells
+from poscount.counts.missing_counts import MissingCounts
 from poscount.data.rows import Rows
 from poscount.results.estimates import Estimates
 from poscount.results.prevalence import Prevalence
-from poscount.seeds import stream
+from poscount.seeds import seed_scorer, stream
 from poscount.storage.schema import Array, Field, require
+from poscount.threads import one_blas_thread
 
 # Largest absolute values that are left alone.
 _LEAST, _MOST = 2.0**-400, 2.0**400
@@ -87,10 +93,7 @@ class TransductiveQuantifier(Quantifier):
     def _unknown_value_warnings(self, rows: Rows) -> BatchWarnings:
         """Warnings about missing values and categories that the positives do not have."""
         columns = self.model_columns
-        cells = np.zeros(n_missing_cells(columns), np.int64)
-        for block in rows.blocks():
-            count_missing(block, columns, None, cells)
-        counted = MissingCounts.of_cells(cells[np.newaxis], columns)
+        counted = MissingCounts.of_rows(rows, columns)
         unknown = UnknownValues(columns, *counted, np.array([len(rows)]))
         return unknown_value_warnings(
             Evidence(1, n_labeled=self.n_labeled_, unknown_values=unknown)
@@ -101,6 +104,29 @@ class TransductiveQuantifier(Quantifier):
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimates:
         """Estimate the prevalence in the sample."""
+
+
+class ClassifierQuantifier(TransductiveQuantifier):
+    """A transductive quantifier with a classifier that separates the positives from the sample.
+
+    Parameters
+    ----------
+    classifier : estimator, optional
+        Any classifier with `predict_proba`; None for the default of the method.
+    random_state : int, RandomState, Generator or None
+        Seed of the folds, and of an unseeded classifier.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        **TransductiveQuantifier._parameter_constraints,
+        "classifier": [constraints.HasMethods(["fit"]), None],
+    }
+
+    def __init__(
+        self, classifier: BaseEstimator | None = None, *, random_state: Any = None
+    ) -> None:
+        self.classifier = classifier
+        self.random_state = random_state
 
 
 def in_range_of_squares(positives: np.ndarray, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -117,3 +143,81 @@ def in_range_of_squares(positives: np.ndarray, sample: np.ndarray) -> tuple[np.n
         return positives, sample
     exponent = -int(np.frexp(largest)[1])
     return np.ldexp(positives, exponent), np.ldexp(sample, exponent)
+
+
+def default_classifier() -> BaseEstimator:
+    """Logistic regression on standardised features: quick, calibrated, hard to overfit."""
+    # Not at the top, because most methods need none of them.
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+
+
+def out_of_fold_scores(
+    classifier: BaseEstimator | None,
+    positives: np.ndarray,
+    sample: np.ndarray,
+    generator: np.random.Generator,
+    n_folds: int = 3,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Probability that a row is labelled, by a classifier that was not trained on it.
+
+    The positives are one class, the sample is the other. Both are split at random into folds of
+    equal size, and each fold is scored by a clone of the classifier fitted on the others. If the
+    other folds hold rows of one class only (because there is a single positive, or a single row in
+    the sample), nothing can be fitted, and the probability is that class: 1 or 0.
+
+    None stands for the default classifier. Every `random_state` of the classifier that is None gets
+    a seed from the generator.
+
+    Returns
+    -------
+    scores_positives, scores_sample : ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> positives, sample = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 3
+    >>> inside, outside = out_of_fold_scores(None, positives, sample, rng)
+    >>> bool(inside.mean() > 0.9), bool(outside.mean() < 0.1)
+    (True, True)
+    """
+    rows = np.concatenate([positives, sample])
+    labeled = np.repeat([1, 0], [len(positives), len(sample)])
+    fold = np.concatenate([generator.permutation(len(x)) % n_folds for x in (positives, sample)])
+    fresh = fresh_classifier(classifier, generator)
+    scores = np.empty(len(rows))
+    for i in range(n_folds):
+        held_out = fold == i
+        if held_out.any():
+            scores[held_out] = labeled_probability(
+                fresh, rows[~held_out], labeled[~held_out], rows[held_out]
+            )
+    return scores[: len(positives)], scores[len(positives) :]
+
+
+def fresh_classifier(
+    classifier: BaseEstimator | None, generator: np.random.Generator
+) -> BaseEstimator:
+    """Unfitted, seeded copy of a classifier; an error if it has no probabilities."""
+    fresh = default_classifier() if classifier is None else clone(classifier)
+    if not hasattr(fresh, "predict_proba"):
+        raise ValueError(
+            f"The classifier {type(fresh).__name__} has no predict_proba: wrap it in "
+            "sklearn.calibration.CalibratedClassifierCV, or use another one."
+        )
+    seed_scorer(fresh, int(generator.integers(2**32)))
+    return fresh
+
+
+def labeled_probability(
+    classifier: BaseEstimator, rows: np.ndarray, labeled: np.ndarray, new_rows: np.ndarray
+) -> np.ndarray:
+    """Fit a clone on `rows`, and predict the probability of being labelled for `new_rows`."""
+    if labeled.all() or not labeled.any():
+        return np.full(len(new_rows), float(labeled[0]))
+    # A pipeline's small matrix products are slower on two threads than on one.
+    with one_blas_thread():
+        return clone(classifier).fit(rows, labeled).predict_proba(new_rows)[:, 1]

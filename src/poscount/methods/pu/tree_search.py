@@ -160,7 +160,8 @@ def as_nodes(found: list[tuple[int, int, bool, float, float, int, int]]) -> Node
 
 def between(values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Whether low < value <= high."""
-    return (low < values) & (values <= high)
+    below = values <= high
+    return below if low == -math.inf else below & (low < values)
 
 
 def _codes(column: Categorical, known: list[str]) -> np.ndarray:
