@@ -11,7 +11,6 @@ import numpy as np
 
 from poscount.base.quantifier import Quantifier
 from poscount.checks import BatchWarnings, Evidence, UnknownValues, unknown_value_warnings
-from poscount.counts.missing_counts import MissingCounts, count_missing, n_missing_cells
 from poscount.data.rows import Rows
 from poscount.results.estimates import Estimates
 from poscount.results.prevalence import Prevalence
@@ -86,12 +85,7 @@ class TransductiveQuantifier(Quantifier):
 
     def _unknown_value_warnings(self, rows: Rows) -> BatchWarnings:
         """Warnings about missing values and categories that the positives do not have."""
-        columns = self.model_columns
-        cells = np.zeros(n_missing_cells(columns), np.int64)
-        for block in rows.blocks():
-            count_missing(block, columns, None, cells)
-        counted = MissingCounts.of_cells(cells[np.newaxis], columns)
-        unknown = UnknownValues(columns, *counted, np.array([len(rows)]))
+        unknown = UnknownValues.of_rows(rows, self.model_columns)
         return unknown_value_warnings(
             Evidence(1, n_labeled=self.n_labeled_, unknown_values=unknown)
         )
