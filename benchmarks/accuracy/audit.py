@@ -41,9 +41,9 @@ from benchmarks.accuracy.calibration import print_rows
 from poscount import RCQ
 from poscount.auditing.batches import in_memory
 from poscount.auditing.label_table import LabelTable
+from poscount.auditing.labels import Labels, score_interval, share
 from poscount.auditing.sampling import draw as draw_rows
 from poscount.auditing.settlement import Settlement, settle_sample
-from poscount.auditing.stratified import Labels, score_interval, share
 from poscount.results.prevalence import Interval
 from poscount.seeds import stream
 

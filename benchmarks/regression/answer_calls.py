@@ -168,7 +168,7 @@ def strata_of(table: Any) -> Any:
 
 def told_by_labels(strata: Sequence[tuple[int, int, int]], level: float) -> Any:
     """What labels say: strata are numbers of rows, of labels and of positives among these."""
-    from poscount.auditing.stratified import Labels, labels_needed, score_interval, share
+    from poscount.auditing.labels import Labels, labels_needed, score_interval, share
 
     labels = Labels(*np.array(strata).T)
     needed = labels_needed(labels, 0.1, level)
@@ -180,7 +180,7 @@ def labels_and_model(*ends: tuple[float, float, float]) -> Any:
 
     Each is a value with the ends of its interval.
     """
-    from poscount.auditing.agreement import agreement, combine, distance
+    from poscount.auditing.labels import agreement, combine, distance
 
     by_labels, by_model = (
         poscount.Prevalence(

@@ -16,12 +16,10 @@ from scipy import stats
 
 import poscount
 from poscount import PAT, RCQ, InputError
-from poscount.auditing.agreement import combine
 from poscount.auditing.batches import Batch, in_memory
+from poscount.auditing.labels import Labels, combine, labels_needed, score_interval, share
 from poscount.auditing.likely import likely_rows
-from poscount.auditing.sampling import draw
-from poscount.auditing.strata import make_strata
-from poscount.auditing.stratified import Labels, labels_needed, score_interval, share
+from poscount.auditing.sampling import draw, make_strata
 from poscount.counts.posterior import CellPosterior
 from poscount.data.validation import as_frame
 from poscount.results.prevalence import Interval, Prevalence

@@ -16,9 +16,15 @@ from far_negatives import frame
 from poscount import BBE, PAT, RCQ, InputError, ODIn, trend
 from poscount.app.data_files import DataFiles
 from poscount.app.follow_ups import trend as trend_of_files
-from poscount.change.comparisons import adjusted, difference_interval, p_values, score_interval
 from poscount.change.line import fit_line
-from poscount.change.shared_regions import shared_regions, variance_between
+from poscount.change.shared_regions import (
+    adjusted,
+    difference_interval,
+    p_values,
+    score_interval,
+    shared_regions,
+    variance_between,
+)
 from poscount.change.time_axis import time_axis
 from poscount.cli.app import app
 from poscount.counts.counts import GroupedCounts

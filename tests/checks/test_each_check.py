@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from poscount import PAT, RCQ, TRCQ, diagnose
-from poscount.checks import Evidence, PositiveColumns, column_evidence
+from poscount.checks import ColumnEvidence, Evidence, PositiveColumns
 from poscount.checks.columns import ENDS, has_a_scale, largest_shares
 from poscount.checks.columns_fit import EXCHANGED_COLUMNS, ONLY_COLUMNS_FIT, SHIFTED_COLUMNS
 from poscount.checks.copies import MOST_COPIES, REPEATED_POSITIVES
@@ -288,7 +288,7 @@ def evidence(farther=None, *, below=None, zeros=None, n=1000, estimate=0.5, name
         counted[0, column, side] = values
     shares = np.tile([0.2, 0.4, 0.6, 0.8], (d, 1)) if below is None else np.array(below)
     zero_rows = np.zeros((1, d)) if zeros is None else np.array([zeros])
-    columns = column_evidence(
+    columns = ColumnEvidence(
         columns_of(d), counted, zero_rows, n * shares[np.newaxis], np.array([n])
     )
     return Evidence(
@@ -438,7 +438,7 @@ def test_limit_of_nothing_like_positives(share, said):
 
 
 def test_an_empty_group_is_no_other_make():
-    columns = column_evidence(
+    columns = ColumnEvidence(
         columns_of(4), np.zeros((1, 4, 2, 4)), np.zeros((1, 4)), np.zeros((1, 4, 4)), np.array([0])
     )
     found = Evidence(1, n_labeled=300, feature_names=list("abcd"), columns=columns)

@@ -1,8 +1,8 @@
-"""Rows in batches that can be read more than once, and the best of them."""
+"""Rows in batches that can be read more than once, the best of them, and columns about them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -72,7 +72,7 @@ class BestRows:
         How many rows of each group are kept.
     dtype : numpy dtype
         Fields of the keys, in the order in which they decide. The first is "group", the number of
-        the row's group; together they must differ from row to row.
+        the row's group; "place" among all rows, and "row" in the batch's file, are filled in here.
     """
 
     def __init__(self, most: np.ndarray, dtype: np.dtype) -> None:
@@ -80,9 +80,13 @@ class BestRows:
         self._keys: list[np.ndarray] = [np.empty(0, dtype)]
         self._frames: list[nw.DataFrame] = []
         self._files: list[str | None] = []
+        self._n_rows = 0
 
     def add(self, batch: Batch, keys: np.ndarray) -> None:
-        """Take a batch, with a key for each of its rows."""
+        """Take the next batch, with a key for each of its rows."""
+        keys["place"] = self._n_rows + np.arange(len(keys))
+        keys["row"] = batch.row_numbers
+        self._n_rows += len(keys)
         chosen = self._first_of(keys)
         self._keys.append(keys[chosen])
         self._frames.append(batch.frame[chosen.tolist()])
@@ -110,3 +114,21 @@ class BestRows:
         files = [self._files[i] for i in chosen.tolist()]
         self._keys, self._frames, self._files = [keys[chosen]], [frame], files
         return frame, files, keys[chosen]
+
+
+def with_columns(
+    frame: nw.DataFrame, added: Mapping[str, tuple[list[Any], Any]], refusal: str
+) -> nw.DataFrame:
+    """A frame with columns of values and their types: the first before its own, the others after.
+
+    The refusal is said if the frame has a column of such a name.
+    """
+    for name in frame.columns:
+        if name in added:
+            raise InputError(refusal, column=name)
+    backend = frame.implementation
+    series = [
+        nw.new_series(name, values, kind, backend=backend) for name, (values, kind) in added.items()
+    ]
+    first, *others = added
+    return frame.with_columns(*series).select([first, *frame.columns, *others])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from poscount.auditing.batches import in_memory
+from poscount.auditing.batches import in_memory, with_columns
 from poscount.auditing.sampling import LabelSample, draw
 from poscount.base.counting import CountingQuantifier
 from poscount.data.validation import as_frame_with_names
@@ -16,10 +16,8 @@ from poscount.errors import InputError, ask_about_similar
 from poscount.seeds import RandomState, seed_of
 
 LABEL = "label"
-ID, FILE, ROW = "audit_id", "audit_file", "audit_row"
-STRATUM, STRATUM_ROWS, PROBABILITY = "audit_stratum", "audit_stratum_rows", "audit_probability"
-MODEL, SIZE, SEED = "audit_model", "audit_size", "audit_seed"
-_ADDED = (LABEL, ID, FILE, ROW, STRATUM, STRATUM_ROWS, PROBABILITY, MODEL, SIZE, SEED)
+ID, FILE, MODEL = "audit_id", "audit_file", "audit_model"
+SIZE, SEED = "audit_size", "audit_seed"
 # What must come back; the others are for people.
 _NEEDED = (LABEL, ID, MODEL, SIZE, SEED)
 
@@ -38,7 +36,7 @@ def audit(
     """Choose rows to be labelled by hand, so that their labels settle the prevalence.
 
     Rows are drawn at random from strata by the model's posterior, more of them where it is
-    uncertain (`poscount.auditing.strata`). Fill in the column "label" of the result, and give it
+    uncertain (`poscount.auditing.sampling`). Fill in the column "label" of the result, and give it
     to `settle`. Whoever labels may stop anywhere: the beginning of the table is a smaller sample
     of the same kind. Rows that are skipped because they are hard to judge bias the answer.
 
@@ -88,35 +86,24 @@ def label_table(
     drawn: LabelSample, model: CountingQuantifier, n: int, seed: int, earlier: dict[str, bool]
 ) -> nw.DataFrame:
     """Table of the rows drawn, with labels where there are some already."""
-    frame = drawn.frame
-    for name in frame.columns:
-        if name in _ADDED:
-            raise InputError(
-                "the rows to label get a column of this name; rename yours.", column=name
-            )
-    strata, stratum = drawn.strata, drawn.stratum
-    labels = [
-        None if row not in earlier else ("yes" if earlier[row] else "no") for row in drawn.ids
-    ]
-
-    def column(name: str, values: Any, kind: Any) -> nw.Series:
-        return nw.new_series(name, values, kind, backend=frame.implementation)
-
-    size = len(frame)
-    added = [
-        column(LABEL, labels, nw.String),
-        column(ID, drawn.ids, nw.String),
-        column(FILE, drawn.files, nw.String),
-        column(ROW, drawn.numbers.tolist(), nw.Int64),
-        column(STRATUM, (stratum + 1).tolist(), nw.Int64),
-        column(STRATUM_ROWS, strata.rows[stratum].tolist(), nw.Int64),
-        column(PROBABILITY, strata.probability[stratum].tolist(), nw.Float64),
-        column(MODEL, [short_hash(model)] * size, nw.String),
-        column(SIZE, [n] * size, nw.Int64),
-        column(SEED, [seed] * size, nw.Int64),
-    ]
-    names = [LABEL, *frame.columns, *_ADDED[1:]]
-    return frame.with_columns(*added).select(names)
+    strata, stratum, size = drawn.strata, drawn.stratum, len(drawn.frame)
+    words = {row: "yes" if label else "no" for row, label in earlier.items()}
+    return with_columns(
+        drawn.frame,
+        {
+            LABEL: ([words.get(row) for row in drawn.ids], nw.String),
+            ID: (drawn.ids, nw.String),
+            FILE: (drawn.files, nw.String),
+            "audit_row": (drawn.numbers.tolist(), nw.Int64),
+            "audit_stratum": ((stratum + 1).tolist(), nw.Int64),
+            "audit_stratum_rows": (strata.rows[stratum].tolist(), nw.Int64),
+            "audit_probability": (strata.probability[stratum].tolist(), nw.Float64),
+            MODEL: ([short_hash(model)] * size, nw.String),
+            SIZE: ([n] * size, nw.Int64),
+            SEED: ([seed] * size, nw.Int64),
+        },
+        "the rows to label get a column of this name; rename yours.",
+    )
 
 
 def short_hash(model: CountingQuantifier) -> str:

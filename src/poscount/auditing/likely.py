@@ -14,12 +14,12 @@ from poscount.auditing.batches import (
     count_batches,
     in_memory,
     require_counting,
+    with_columns,
 )
 from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.data.grouping import column_names, group_codes, group_keys
 from poscount.errors import InputError
 
-PROBABILITY, FILE, ROW = "probability", "source_file", "source_row"
 # By what rows are sorted; both the probability and the score have their sign turned.
 _KEY = np.dtype(
     [("group", "i8"), ("unlikely", "f8"), ("far", "f8"), ("place", "i8"), ("row", "i8")]
@@ -80,7 +80,6 @@ def likely_rows(
         [model._cell_posterior(sample).probability for sample in samples.values()]
     )
     best = BestRows(np.full(len(groups), top), _KEY)
-    n_before = 0
     for batch in source():
         frame = batch.frame
         rows = model._sample(frame)
@@ -90,21 +89,14 @@ def likely_rows(
             keys["group"] = np.array([groups[key] for key in group_keys(found)], np.intp)[codes]
         keys["unlikely"] = -probability[keys["group"], model._posterior_cells_of(rows)]
         keys["far"] = -model._scores_of(rows)
-        keys["place"] = n_before + np.arange(len(frame))
-        keys["row"] = batch.row_numbers
-        n_before += len(frame)
         best.add(batch, keys)
-    return _table(*best.collect())
-
-
-def _table(frame: nw.DataFrame, files: list[str | None], keys: np.ndarray) -> nw.DataFrame:
-    for name in frame.columns:
-        if name in (PROBABILITY, FILE, ROW):
-            raise InputError("the result has a column of this name; rename yours.", column=name)
-    backend = frame.implementation
-    series = [
-        nw.new_series(PROBABILITY, (-keys["unlikely"]).tolist(), nw.Float64, backend=backend),
-        nw.new_series(FILE, files, nw.String, backend=backend),
-        nw.new_series(ROW, keys["row"].tolist(), nw.Int64, backend=backend),
-    ]
-    return frame.with_columns(*series).select([PROBABILITY, *frame.columns, FILE, ROW])
+    found, files, keys = best.collect()
+    return with_columns(
+        found,
+        {
+            "probability": ((-keys["unlikely"]).tolist(), nw.Float64),
+            "source_file": (files, nw.String),
+            "source_row": (keys["row"].tolist(), nw.Int64),
+        },
+        "the result has a column of this name; rename yours.",
+    )

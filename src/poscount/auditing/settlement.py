@@ -8,20 +8,22 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from poscount.auditing.agreement import (
+from poscount.auditing.batches import in_memory
+from poscount.auditing.label_table import LABEL, LabelTable, places_in, read_label_table
+from poscount.auditing.labels import (
     ALIKE,
     Agreement,
+    Labels,
     agreement,
     combine,
     distance,
     findings,
+    labels_needed,
     positives_outside,
+    score_interval,
+    share,
 )
-from poscount.auditing.batches import in_memory
-from poscount.auditing.label_table import LABEL, LabelTable, places_in, read_label_table
-from poscount.auditing.sampling import LabelSample, draw
-from poscount.auditing.strata import FEWEST, Strata
-from poscount.auditing.stratified import Labels, labels_needed, score_interval, share
+from poscount.auditing.sampling import FEWEST, LabelSample, Strata, draw
 from poscount.base.counting import CountingQuantifier
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
@@ -266,17 +268,9 @@ def settle_sample(drawn: LabelSample, table: LabelTable) -> Settlement:
 
 
 def _by_stratum(labels: Labels, strata: Strata) -> tuple[StratumLabels, ...]:
-    return tuple(
-        StratumLabels(
-            stratum + 1,
-            int(labels.rows[stratum]),
-            int(strata.drawn[stratum]),
-            int(labels.labelled[stratum]),
-            int(labels.positives[stratum]),
-            float(strata.expected[stratum]),
-        )
-        for stratum in range(len(labels.rows))
-    )
+    columns = (labels.rows, strata.drawn, labels.labelled, labels.positives, strata.expected)
+    lines = zip(*(column.tolist() for column in columns), strict=True)
+    return tuple(StratumLabels(stratum, *line) for stratum, line in enumerate(lines, 1))
 
 
 def _count_labels(drawn: LabelSample, at: np.ndarray, positive: np.ndarray) -> Labels:

@@ -27,7 +27,12 @@ from typing import NamedTuple
 import numpy as np
 
 from poscount.base.quantifier import Quantifier
-from poscount.change.shared_regions import SharedRegions, require_comparable, shared_regions
+from poscount.change.shared_regions import (
+    SharedRegions,
+    arcsine,
+    require_comparable,
+    shared_regions,
+)
 from poscount.counts.counts import Counts
 from poscount.errors import InputError
 
@@ -164,7 +169,7 @@ class ChangeDetector:
     def _add(self, ratio: float, n_rows: float) -> None:
         assert self._regions is not None  # only called when they are known
         share = min(ratio / self._regions.second_moment, 1.0)
-        y = np.arcsin(np.sqrt((share * n_rows + 3 / 8) / (n_rows + 3 / 4)))
+        y = arcsine(share, n_rows)
         self._ratios.append(ratio)
         self._rows.append(n_rows)
         self._sums = np.vstack([self._sums, self._sums[-1] + n_rows * np.array([1.0, y, y**2])])

@@ -102,15 +102,10 @@ class TrendPoint:
     smoothed: Estimated | None = None
     in_baseline: bool = False
 
-    @classmethod
-    def gap(cls, label: str) -> TrendPoint:
-        """Make the point of a period without rows."""
-        return cls(label, 0, None, None)
-
     @property
     def changed(self) -> bool:
         """Whether it is marked as changed, from the group before or from the baseline."""
-        return any(change and change.changed for change in (self.from_previous, self.from_baseline))
+        return marked(self.from_previous) or marked(self.from_baseline)
 
 
 @dataclass(frozen=True)
@@ -223,14 +218,14 @@ class Trend:
 
     def __str__(self) -> str:
         groups = [point for point in self.points if point.prevalence is not None]
-        named = [point.label for point in groups if _marked(point.from_previous)]
+        named = [point.label for point in groups if marked(point.from_previous)]
         lines = [
             f"Changed from the one before: {join_names(named, 12)}."
             if named
             else f"None of the {len(groups)} groups is marked as changed from the one before."
         ]
         if self.baseline:
-            left = [point.label for point in groups if _marked(point.from_baseline)]
+            left = [point.label for point in groups if marked(point.from_baseline)]
             base = _range(self.baseline)
             lines.append(
                 f"Changed from the baseline ({base}): {join_names(left, 12)}."
@@ -283,11 +278,12 @@ def _html_cells(point: TrendPoint) -> list[notebook.Cell]:
         ends_in_percent(p),
         f"{point.n_rows:,}",
         f"{100 * change.difference:+.1f}" if change else None,
-        ", ".join(what for what, found in marks.items() if _marked(found)),
+        ", ".join(what for what, found in marks.items() if marked(found)),
     ]
 
 
-def _marked(change: Change | None) -> bool:
+def marked(change: Change | None) -> bool:
+    """Whether there is a comparison, and it is marked as a change."""
     return change is not None and change.changed
 
 
@@ -296,7 +292,7 @@ def _range(labels: list[str]) -> str:
 
 
 def _columns(change: Change | None, name: str, against: str | None = None) -> dict[str, Any]:
-    found = _fields(change)
+    found = dict.fromkeys(Change._fields) if change is None else change._asdict()
     columns = {} if against is None else {against: found["against"]}
     return columns | {
         name: found["difference"],
@@ -305,7 +301,3 @@ def _columns(change: Change | None, name: str, against: str | None = None) -> di
         f"{name}_p": found["p_value"],
         f"{name}_marked": found["changed"],
     }
-
-
-def _fields(change: Change | None) -> dict[str, Any]:
-    return dict.fromkeys(Change._fields) if change is None else change._asdict()

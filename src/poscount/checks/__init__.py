@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from poscount.checks.check import BatchWarnings, Check, CheckResult
-from poscount.checks.columns import ColumnEvidence, PositiveColumns, column_evidence
+from poscount.checks.columns import ColumnEvidence, PositiveColumns
 from poscount.checks.columns_fit import EXCHANGED_COLUMNS, ONLY_COLUMNS_FIT, SHIFTED_COLUMNS
 from poscount.checks.constant_features import CONSTANT_FEATURES
 from poscount.checks.copies import (
@@ -19,29 +19,24 @@ from poscount.checks.copies import (
     POSITIVES_IN_SAMPLE,
     REPEATED_POSITIVES,
 )
-from poscount.checks.core_differs import CORE_DIFFERS, CORE_DIFFERS_REPORTED
+from poscount.checks.core_differs import CORE_DIFFERS
 from poscount.checks.dedpul_disagrees import DEDPUL_DISAGREES
-from poscount.checks.evidence import Evidence, MissingEvidenceError
-from poscount.checks.few_positives import (
-    FEW_POSITIVES,
-    FEW_POSITIVES_FOR_RCQ,
-    FEW_POSITIVES_REPORTED,
-)
+from poscount.checks.evidence import Evidence, MissingEvidenceError, UnknownValues
+from poscount.checks.few_positives import FEW_POSITIVES, FEW_POSITIVES_FOR_RCQ
 from poscount.checks.missing_code import ADDED_ZEROS, MISSING_CODE
 from poscount.checks.missing_differs import MISSING_DIFFERS
 from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
-from poscount.checks.other_units import OTHER_UNITS, OTHER_UNITS_REPORTED
-from poscount.checks.overlap import OVERLAP, OVERLAP_REPORTED
-from poscount.checks.pat_disagrees import PAT_DISAGREES, PAT_DISAGREES_REPORTED
+from poscount.checks.other_units import OTHER_UNITS
+from poscount.checks.overlap import OVERLAP
+from poscount.checks.pat_disagrees import PAT_DISAGREES
 from poscount.checks.repeated_columns import REPEATED_COLUMNS, SINGULAR_COVARIANCE
 from poscount.checks.repeated_values import REPEATED_VALUES
 from poscount.checks.second_sample import SECOND_SAMPLE
 from poscount.checks.subsampled import SUBSAMPLED
-from poscount.checks.tied_scores import TIED_SCORES, TIED_SCORES_REPORTED
-from poscount.checks.unknown_values import UnknownValues
+from poscount.checks.tied_scores import TIED_SCORES
 from poscount.checks.unlike_training import UNLIKE_TRAINING
 from poscount.checks.unseen_categories import UNSEEN_CATEGORIES
-from poscount.checks.wide_interval import WIDE_INTERVAL, WIDE_INTERVAL_REPORTED
+from poscount.checks.wide_interval import WIDE_INTERVAL
 
 # Of the model alone, made once for many samples; and of each sample.
 MODEL_CHECKS = (
@@ -52,7 +47,7 @@ MODEL_CHECKS = (
     TIED_SCORES,
 )
 UNKNOWN_VALUE_CHECKS = (MISSING_DIFFERS, UNSEEN_CATEGORIES)
-SAMPLE_CHECKS = (
+COLUMN_CHECKS = (
     *UNKNOWN_VALUE_CHECKS,
     OTHER_UNITS,
     MISSING_CODE,
@@ -61,6 +56,9 @@ SAMPLE_CHECKS = (
     SHIFTED_COLUMNS,
     ONLY_COLUMNS_FIT,
     NOTHING_LIKE_POSITIVES,
+)
+SAMPLE_CHECKS = (
+    *COLUMN_CHECKS,
     WIDE_INTERVAL,
     UNLIKE_TRAINING,
     CORE_DIFFERS,
@@ -68,21 +66,14 @@ SAMPLE_CHECKS = (
     OVERLAP,
     SUBSAMPLED,
 )
-# In the order of the report. Some look at another number, or speak earlier, than the warning.
-REPORT = (
-    FEW_POSITIVES_REPORTED,
-    WIDE_INTERVAL_REPORTED,
-    *UNKNOWN_VALUE_CHECKS,
-    OTHER_UNITS_REPORTED,
-    MISSING_CODE,
-    ADDED_ZEROS,
-    EXCHANGED_COLUMNS,
-    SHIFTED_COLUMNS,
-    ONLY_COLUMNS_FIT,
-    NOTHING_LIKE_POSITIVES,
-    CORE_DIFFERS_REPORTED,
-    PAT_DISAGREES_REPORTED,
-    OVERLAP_REPORTED,
+# In the order of the report.
+_REPORTED = (
+    FEW_POSITIVES,
+    WIDE_INTERVAL,
+    *COLUMN_CHECKS,
+    CORE_DIFFERS,
+    PAT_DISAGREES,
+    OVERLAP,
     SECOND_SAMPLE,
     DEDPUL_DISAGREES,
     CONSTANT_FEATURES,
@@ -91,8 +82,9 @@ REPORT = (
     DUPLICATE_ROWS,
     POSITIVES_IN_SAMPLE,
     REPEATED_VALUES,
-    TIED_SCORES_REPORTED,
+    TIED_SCORES,
 )
+REPORT = tuple(check.in_report for check in _REPORTED)
 
 __all__ = [
     "MODEL_CHECKS",
@@ -105,7 +97,6 @@ __all__ = [
     "PositiveColumns",
     "UnknownValues",
     "batch_warnings",
-    "column_evidence",
     "model_results",
     "unknown_value_warnings",
 ]

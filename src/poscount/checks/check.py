@@ -6,8 +6,8 @@ report: one sample is n = 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from poscount.results.verdict import SEVERITIES, AnswerWarning, grades
 NOTE, DOUBT, DO_NOT_USE = range(1, len(SEVERITIES))
 
 Text = str | Callable[[Evidence, int], str]
+# From the evidence and the statistic to places in `SEVERITIES`; 0 where nothing is wrong.
+SeverityRule = Callable[[Evidence, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +33,7 @@ class Check:
         Short stable name, for programs.
     statistic : callable
         From an `Evidence` to a number for each sample, or to a single one for all.
-    severity : callable
-        From the evidence and the statistic to places in `SEVERITIES`; 0 where nothing is wrong.
+    severity : SeverityRule
     sentence : callable
         What was seen in a sample, from the evidence and the place of the sample.
     advice : str or callable
@@ -48,11 +49,13 @@ class Check:
         never seen.
     title, quantity, false_alarm_rate, cannot_detect
         As in `Finding`; left out where a check is not in the report.
+    reported : mapping of str to callable
+        Parameters that differ in the report, which may look at another number or speak earlier.
     """
 
     code: str
     statistic: Callable[[Evidence], Any]
-    severity: Callable[[Evidence, np.ndarray], np.ndarray]
+    severity: SeverityRule
     sentence: Callable[[Evidence, int], str]
     advice: Text = ""
     reason: Text = ""
@@ -63,6 +66,12 @@ class Check:
     quantity: str = ""
     false_alarm_rate: float = 0.0
     cannot_detect: str = ""
+    reported: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def in_report(self) -> Check:
+        """The same check as the report makes it."""
+        return replace(self, **self.reported)
 
     def look(self, evidence: Evidence) -> CheckResult:
         """Look at all samples; raises `MissingEvidenceError` if there is nothing to look at."""
@@ -95,7 +104,7 @@ class CheckResult:
 
     def warning(self, i: int) -> AnswerWarning:
         """The warning that the prevalence of sample `i` carries."""
-        check, at = self.check, min(i, len(self.statistic) - 1)
+        check = self.check
         parts = [check.sentence(self.evidence, i), self._text(check.advice, i)]
         if check.warning_rate:
             one_in = round(1 / check.warning_rate)
@@ -105,7 +114,7 @@ class CheckResult:
         return AnswerWarning(
             check.code,
             " ".join(filter(None, parts)),
-            float(self.statistic[at]),
+            float(self.statistic[min(i, len(self.statistic) - 1)]),
             SEVERITIES[self.severity[min(i, len(self.severity) - 1)]],
             self._text(check.reason, i),
         )
@@ -197,17 +206,23 @@ class BatchWarnings:
         return np.broadcast_to(result.severity, len(self))
 
 
-def levels(statistic: np.ndarray, note: float, doubt: float) -> np.ndarray:
-    """Severity of a statistic that is bad when it is large.
+def above(limit: float, severity: int) -> SeverityRule:
+    """One severity wherever a statistic is not at most the limit."""
+    return lambda evidence, statistic: np.where(statistic <= limit, 0, severity)
+
+
+def levels(note: float, doubt: float) -> SeverityRule:
+    """A note where a statistic is above one limit, and a doubt where it is above another."""
+    return lambda evidence, statistic: (statistic > note).astype(int) + (statistic > doubt)
+
+
+def largest_first(values: np.ndarray, limit: float) -> list[int]:
+    """Places of the values above a limit, the largest first.
 
     Examples
     --------
-    >>> levels(np.array([1.0, 2.0, 3.0]), 1, 2).tolist()
-    [0, 1, 2]
+    >>> largest_first(np.array([0.1, 0.0, 0.3]), 0.0)
+    [2, 0]
     """
-    return (statistic > note).astype(int) + (statistic > doubt)
-
-
-def where_not(in_order: np.ndarray, severity: int) -> np.ndarray:
-    """One severity wherever something is not in order."""
-    return np.where(in_order, 0, severity)
+    order = np.argsort(-values, kind="stable")
+    return order[: np.count_nonzero(values > limit)].tolist()

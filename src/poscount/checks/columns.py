@@ -57,12 +57,31 @@ class PositiveColumns(NamedTuple):
     signs: np.ndarray
 
 
-class ColumnEvidence(NamedTuple):
+# What has happened to a sample that looks all right at this end of all columns.
+ENDS = (
+    "smaller than those of the positives",
+    "larger than those of the positives",
+    "closer to zero than those of the positives",
+    "farther from zero than those of the positives",
+)
+
+
+class ColumnEvidence:
     """What the columns of samples say; arrays have a first axis for the samples.
+
+    Parameters
+    ----------
+    positives : PositiveColumns
+    farther : ndarray of shape (n_samples, n_features, 2, 4)
+        Rows below and above the range by more than 1, 8, 64 and 512 standard deviations.
+    zeros : ndarray of shape (n_samples, n_features)
+        Rows that are exactly 0.
+    below : ndarray of shape (n_samples, n_cut, n_cuts)
+        Rows at or below each cut.
+    n_rows : ndarray of int, shape (n_samples,)
 
     Attributes
     ----------
-    positives : PositiveColumns
     inside : ndarray of shape (n_samples, n_features)
         Share of the sample in the range of the positives, with a standard deviation to spare.
     outside : ndarray of shape (n_samples, n_features, 2, 4)
@@ -82,33 +101,105 @@ class ColumnEvidence(NamedTuple):
         those at its upper end.
     by_columns, by_all_but_two : ndarray of shape (n_samples,)
         The smallest of these shares; and the third smallest, of columns.
-    by_one_end : ndarray of shape (n_samples,)
-        The smallest share if all columns are judged by one end only.
-    end : ndarray of int, shape (n_samples,)
-        Which one, as a place in `ENDS`.
+    by_one_end, end : ndarray of shape (n_samples,)
+        The smallest share if all columns are judged by one end only; and which, a place in `ENDS`.
     """
 
-    positives: PositiveColumns
-    inside: np.ndarray
-    outside: np.ndarray
-    by_itself: np.ndarray
-    filled: np.ndarray
-    other_scale: np.ndarray
-    more_zeros: np.ndarray
-    at_most: np.ndarray
-    by_columns: np.ndarray
-    by_all_but_two: np.ndarray
-    by_one_end: np.ndarray
-    end: np.ndarray
+    def __init__(
+        self,
+        positives: PositiveColumns,
+        farther: np.ndarray,
+        zeros: np.ndarray,
+        below: np.ndarray,
+        n_rows: np.ndarray,
+    ) -> None:
+        self.positives = positives
+        n = np.maximum(n_rows, 1)
+        first = self._look_outside(farther, n)
+        self.more_zeros = _more_zeros(zeros / n[:, np.newaxis] - positives.zeros, positives)
+        shares = below / n[:, np.newaxis, np.newaxis]
+        self.at_most = largest_shares(shares, first[:, positives.cut], positives.below)
+        self._look_at_ends()
+
+    def _look_outside(self, farther: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """Look at rows outside of ranges; returns the shares that are outside, below and above."""
+        first = np.zeros(farther.shape[:3])
+        self.inside = np.ones(farther.shape[:2])
+        self.outside, self.by_itself = np.zeros(farther.shape), np.zeros(farther.shape, bool)
+        self.other_scale, self.filled = np.zeros(farther.shape[:2], bool), np.zeros(len(n))
+        # Most of many small samples have no row outside of any range, and nothing to look at.
+        at = np.flatnonzero(farther.any(axis=(1, 2, 3)))
+        if len(at):
+            shares = farther[at] / n[at, np.newaxis, np.newaxis, np.newaxis]
+            first[at], self.inside[at] = shares[..., 0], 1 - shares[..., 0].sum(axis=-1)
+            self.outside[at] = -np.diff(shares, append=0.0, axis=-1)
+            self.by_itself[at] = self._stand_by_themselves(shares, at, n[at])
+            self.other_scale[at] = self._have_other_scales(shares, at)
+            filled = self.outside[at] * self.by_itself[at]
+            self.filled[at] = filled.max(axis=(1, 2, 3), initial=0.0)
+        return first
+
+    def _stand_by_themselves(self, shares: np.ndarray, at: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """Bins outside that are filled, although the next nearer one is not."""
+        judged, outside, inside = self.positives.judged, self.outside[at], self.inside[at]
+        fewest = np.maximum(FILLED, FEWEST_ROWS / n)[:, np.newaxis, np.newaxis, np.newaxis]
+        # The nearest bin has no neighbour that is counted.
+        found = np.zeros(outside.shape, bool)
+        found[..., 1:] = outside[..., :-1] <= MOST_NEARER * outside[..., 1:]
+        found &= outside >= fewest
+        # A column that is nowhere inside is in other units, not filled with a code. And many rows
+        # that are far away in most columns are negatives.
+        usual = self.positives.varying & (inside >= HARDLY_INSIDE)
+        found &= usual[..., np.newaxis, np.newaxis]
+        beyond = shares.sum(axis=-2)
+        for start, stop, place in ((1, FAR, 0), (FAR, None, 1)):
+            most = _most(judged & (beyond[..., place] > MANY), judged)[..., np.newaxis, np.newaxis]
+            found[..., start:stop] &= (outside[..., start:stop] <= MANY) | ~most
+        # A column without a scale is trusted only about rows that are very far away. Where most
+        # columns have rows far away, only very far ones say anything, and only if the column has a
+        # scale.
+        most = _most(judged & (beyond[..., 1] > FILLED), judged)
+        found[..., :FAR] &= (judged & ~most)[..., np.newaxis, np.newaxis]
+        return found & (judged | ~most)[..., np.newaxis, np.newaxis]
+
+    def _have_other_scales(self, shares: np.ndarray, at: np.ndarray) -> np.ndarray:
+        judged = self.positives.judged
+        many_far = judged & (shares[..., FAR].sum(axis=-1) > MANY_FAR)
+        many_far &= ~self.by_itself[at][..., FAR:].any(axis=(-1, -2)) & ~_most(many_far, judged)
+        return judged & (self.inside[at] < HARDLY_INSIDE) | many_far
+
+    def _look_at_ends(self) -> None:
+        """Find the largest shares by all columns, by all but two, and by one end."""
+        n_samples, n_cut, _ = self.at_most.shape
+        if n_cut < FEWEST_COLUMNS:
+            self.by_columns = self.by_all_but_two = self.by_one_end = np.zeros(n_samples)
+            self.end = np.zeros(n_samples, np.intp)
+            return
+        low, high = self.at_most[..., 0], self.at_most[..., 1]
+        of_columns = np.partition(np.minimum(low, high), 2, axis=1)
+        self.by_columns, self.by_all_but_two = of_columns[:, :2].min(axis=1), of_columns[:, 2]
+        away = self.positives.signs > 0
+        # If all values have become smaller, the upper ends have lost rows, and the lower ends tell.
+        mixed = np.where(away, low, high), np.where(away, high, low)
+        ends = np.array([low, high, *mixed]).min(axis=2)
+        self.by_one_end, self.end = ends.max(axis=0), ends.argmax(axis=0)
 
 
-# What has happened to a sample that looks all right at this end of all columns.
-ENDS = (
-    "smaller than those of the positives",
-    "larger than those of the positives",
-    "closer to zero than those of the positives",
-    "farther from zero than those of the positives",
-)
+def _more_zeros(added: np.ndarray, positives: PositiveColumns) -> np.ndarray:
+    """The share of zeros that three of four columns have in addition, from that of each column."""
+    added = added[:, positives.judged]
+    if added.shape[1] < FEWEST_COLUMNS:
+        return np.zeros(len(added))
+    more = added.min(axis=1)
+    # Mostly there are no zeros at all, and quantiles take long.
+    differ = more != added.max(axis=1)
+    more[differ] = np.quantile(added[differ], 0.25, axis=1)
+    return more
+
+
+def _most(which: np.ndarray, judged: np.ndarray) -> np.ndarray:
+    """Whether these are most of the columns of a sample, as a column vector."""
+    return 2 * which.sum(axis=1, keepdims=True) > np.count_nonzero(judged)
 
 
 def largest_shares(
@@ -172,115 +263,3 @@ def has_a_scale(below: np.ndarray, cut: np.ndarray, zeros: np.ndarray) -> np.nda
     bins = np.diff(below, prepend=0.0, append=1.0, axis=1)
     judged[cut] &= bins.max(axis=1) <= MOST_ALIKE
     return judged
-
-
-def column_evidence(
-    positives: PositiveColumns,
-    farther: np.ndarray,
-    zeros: np.ndarray,
-    below: np.ndarray,
-    n_rows: np.ndarray,
-) -> ColumnEvidence:
-    """Look at the columns of samples.
-
-    Parameters
-    ----------
-    positives : PositiveColumns
-    farther : ndarray of shape (n_samples, n_features, 2, 4)
-        Rows below and above the range by more than 1, 8, 64 and 512 standard deviations.
-    zeros : ndarray of shape (n_samples, n_features)
-        Rows that are exactly 0.
-    below : ndarray of shape (n_samples, n_cut, n_cuts)
-        Rows at or below each cut.
-    n_rows : ndarray of int, shape (n_samples,)
-    """
-    n = np.maximum(n_rows, 1)
-    judged = positives.judged
-    # Most of many small samples have no row outside of any range, and nothing to look at.
-    strange = np.flatnonzero(farther.any(axis=(1, 2, 3)))
-    n_samples, n_features = farther.shape[:2]
-    inside, first = np.ones((n_samples, n_features)), np.zeros((n_samples, n_features, 2))
-    outside, by_itself = np.zeros(farther.shape), np.zeros(farther.shape, bool)
-    other_scale, filled = np.zeros((n_samples, n_features), bool), np.zeros(n_samples)
-    if len(strange):
-        found = _outside(positives, farther[strange], n[strange])
-        inside[strange], first[strange], outside[strange] = found[:3]
-        by_itself[strange], other_scale[strange] = found[3:]
-        filled[strange] = (found[2] * found[3]).max(axis=(1, 2, 3), initial=0.0)
-    added = (zeros / n[:, np.newaxis] - positives.zeros)[:, judged]
-    more_zeros = np.zeros(len(n))
-    if added.shape[1] >= FEWEST_COLUMNS:
-        more_zeros = added.min(axis=1)
-        # Mostly there are no zeros at all, and quantiles take long.
-        differ = more_zeros != added.max(axis=1)
-        more_zeros[differ] = np.quantile(added[differ], 0.25, axis=1)
-    at_most = largest_shares(
-        below / n[:, np.newaxis, np.newaxis], first[:, positives.cut], positives.below
-    )
-    fit = _fit(at_most, positives.signs)
-    return ColumnEvidence(
-        positives, inside, outside, by_itself, filled, other_scale, more_zeros, at_most, *fit
-    )
-
-
-def _outside(
-    positives: PositiveColumns, farther: np.ndarray, n: np.ndarray
-) -> tuple[np.ndarray, ...]:
-    """Look at rows outside of ranges.
-
-    Returns
-    -------
-    inside, first, outside, by_itself, other_scale : ndarray
-        As in `ColumnEvidence`, with an axis for the samples; `first` are the shares that are
-        outside at all, below and above.
-    """
-    judged = positives.judged
-    shares = farther / n[:, np.newaxis, np.newaxis, np.newaxis]
-    inside = 1 - shares[..., 0].sum(axis=-1)
-    outside = -np.diff(shares, append=0.0, axis=-1)
-    fewest = np.maximum(FILLED, FEWEST_ROWS / n)[:, np.newaxis, np.newaxis, np.newaxis]
-    # The nearest bin has no neighbour that is counted.
-    by_itself = np.zeros(outside.shape, bool)
-    by_itself[..., 1:] = outside[..., :-1] <= MOST_NEARER * outside[..., 1:]
-    by_itself &= outside >= fewest
-    # A column that is nowhere inside is in other units, not filled with a code. And many rows that
-    # are far away in most columns are negatives.
-    by_itself &= (positives.varying & (inside >= HARDLY_INSIDE))[..., np.newaxis, np.newaxis]
-    beyond = shares.sum(axis=-2)
-    for first, last, at in ((1, FAR, 0), (FAR, None, 1)):
-        most = _most(judged & (beyond[..., at] > MANY), judged)[..., np.newaxis, np.newaxis]
-        by_itself[..., first:last] &= (outside[..., first:last] <= MANY) | ~most
-    # A column without a scale is trusted only about rows that are very far away. Where most columns
-    # have rows far away, only very far ones say anything, and only if the column has a scale.
-    most = _most(judged & (beyond[..., 1] > FILLED), judged)
-    by_itself[..., :FAR] &= (judged & ~most)[..., np.newaxis, np.newaxis]
-    by_itself &= (judged | ~most)[..., np.newaxis, np.newaxis]
-    many_far = judged & (shares[..., FAR].sum(axis=-1) > MANY_FAR)
-    many_far &= ~by_itself[..., FAR:].any(axis=(-1, -2)) & ~_most(many_far, judged)
-    other_scale = judged & (inside < HARDLY_INSIDE) | many_far
-    return inside, shares[..., 0], outside, by_itself, other_scale
-
-
-def _most(which: np.ndarray, judged: np.ndarray) -> np.ndarray:
-    """Whether these are most of the columns of a sample, as a column vector."""
-    return 2 * which.sum(axis=1, keepdims=True) > np.count_nonzero(judged)
-
-
-def _fit(
-    at_most: np.ndarray, signs: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """By all columns, by all but two, and by one end, and which one, of all samples."""
-    if at_most.shape[1] < FEWEST_COLUMNS:
-        nothing = np.zeros(len(at_most))
-        return nothing, nothing, nothing, np.zeros(len(at_most), np.intp)
-    low, high = at_most[..., 0], at_most[..., 1]
-    of_columns = np.partition(np.minimum(low, high), 2, axis=1)
-    away = signs > 0
-    # If all values have become smaller, the upper ends have lost rows, and the lower ends tell.
-    ends = np.array([low, high, np.where(away, low, high), np.where(away, high, low)]).min(axis=2)
-    return (
-        of_columns[:, :2].min(axis=1),
-        of_columns[:, 2],
-        ends.max(axis=0),
-        ends.argmax(axis=0),
-    )

@@ -9,8 +9,6 @@ seen if the bounds are taken at that side only, two exchanged columns if the two
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from poscount.checks.check import DOUBT, NOTE, Check
@@ -26,34 +24,30 @@ EXCHANGED = 0.7
 SAME = "prepared in the same way as the positives: same units, same order, same sensors"
 
 
-class _Excess(NamedTuple):
-    """How far three bounds are above that of the estimate."""
-
-    all_columns: np.ndarray
-    but_two: np.ndarray
-    one_end: np.ndarray
-
-
-def _excess(evidence: Evidence) -> _Excess:
+def _excess(evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How far the bounds of all columns, all but two, and one end are above the estimate's."""
     columns, estimate = evidence.columns, evidence.estimate + evidence.region_gap
-    bounds = columns.by_columns, columns.by_all_but_two, columns.by_one_end
-    return _Excess(*(bound - estimate for bound in bounds))
+    return (
+        columns.by_columns - estimate,
+        columns.by_all_but_two - estimate,
+        columns.by_one_end - estimate,
+    )
 
 
-def _severity(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
-    return np.where(statistic <= NOTICE, 0, np.where(statistic > WARNING, DOUBT, NOTE))
+def _severity(in_order: np.ndarray, doubtful: np.ndarray) -> np.ndarray:
+    return np.where(in_order, 0, np.where(doubtful, DOUBT, NOTE))
 
 
 def _severity_of_exchange(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
     all_columns, but_two, one_end = _excess(evidence)
     in_order = (but_two <= EXCHANGED) | (all_columns > NOTICE) | (one_end > but_two)
-    return np.where(in_order, 0, np.where(but_two > EXCHANGED, DOUBT, NOTE))
+    return _severity(in_order, but_two > EXCHANGED)
 
 
 def _severity_of_shift(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
     all_columns, but_two, one_end = _excess(evidence)
     in_order = (one_end <= NOTICE_OF_SOME) | (all_columns > NOTICE) | (but_two >= one_end)
-    return np.where(in_order, 0, np.where(one_end > WARNING_OF_SOME, DOUBT, NOTE))
+    return _severity(in_order, one_end > WARNING_OF_SOME)
 
 
 def _sentence(evidence: Evidence, i: int) -> str:
@@ -88,8 +82,8 @@ def _sentence_about_shift(evidence: Evidence, i: int) -> str:
 
 ONLY_COLUMNS_FIT = Check(
     code="only-columns-fit",
-    statistic=lambda evidence: _excess(evidence).all_columns,
-    severity=_severity,
+    statistic=lambda evidence: _excess(evidence)[0],
+    severity=lambda evidence, excess: _severity(excess <= NOTICE, excess > WARNING),
     sentence=_sentence,
     advice=f"If you expect more positives than estimated, check that the sample was {SAME}; and "
     "that no columns were shuffled or noise added.",
@@ -103,7 +97,7 @@ ONLY_COLUMNS_FIT = Check(
 )
 EXCHANGED_COLUMNS = Check(
     code="exchanged-columns",
-    statistic=lambda evidence: _excess(evidence).but_two,
+    statistic=lambda evidence: _excess(evidence)[1],
     severity=_severity_of_exchange,
     sentence=_sentence_about_exchange,
     advice="If you expect more positives than estimated, check that these two were not exchanged, "
@@ -119,7 +113,7 @@ EXCHANGED_COLUMNS = Check(
 )
 SHIFTED_COLUMNS = Check(
     code="shifted-columns",
-    statistic=lambda evidence: _excess(evidence).one_end,
+    statistic=lambda evidence: _excess(evidence)[2],
     severity=_severity_of_shift,
     sentence=_sentence_about_shift,
     advice=f"If you expect more positives than estimated, check that the sample was {SAME}.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from poscount.checks.check import DO_NOT_USE, NOTE, Check, levels
@@ -20,19 +22,10 @@ FINE = 0.9
 
 
 def row_codes(rows: Rows, shuffle: np.random.Generator | None = None) -> np.ndarray:
-    """A 64-bit code of every row, to find equal rows; two different rows share one in 10^19 cases.
+    """A 64-bit code of every row of finite numbers, to find equal rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        Of finite numbers.
-    shuffle : Generator, optional
-        Shuffles every column by itself first. Rows that are equal after that are so because values
-        are coarse, not because rows were copied.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n_rows,)
+    Two different rows share one in 10^19 cases. If every column is shuffled by itself first, rows
+    are equal because values are coarse, not because rows were copied.
     """
     # Odd factors, so that no two values become one.
     salts = stream(0, "row codes").integers(2**64, size=(rows.data.shape[1], 3), dtype=np.uint64)
@@ -80,7 +73,7 @@ def duplicate_share(rows: Rows, seed: int) -> float:
     # Only where it matters, because it takes as long again.
     if share <= NOTICE or _has_fine_columns(rows, (1 - share) * len(rows)):
         return share
-    return 0.0 if copies(row_codes(rows, _shuffle(seed))) > COARSE else share
+    return 0.0 if copies(row_codes(rows, stream(seed, "diagnose copies"))) > COARSE else share
 
 
 def _has_fine_columns(rows: Rows, n_distinct: float) -> bool:
@@ -98,13 +91,6 @@ def use_once(share: float, n_positives: int) -> bool:
     that were repeated ten times had a mean error of 46 points, and of 5 when each was used once
     (benchmarks/accuracy/attacks.py).
 
-    Parameters
-    ----------
-    share : float
-        Of the positives that are copies, from `duplicate_share`.
-    n_positives : int
-        All of them.
-
     Examples
     --------
     >>> use_once(0.9, 400), use_once(0.1, 400), use_once(0.99, 400)
@@ -113,130 +99,112 @@ def use_once(share: float, n_positives: int) -> bool:
     return share > MOST_COPIES and round((1 - share) * n_positives) >= FEWEST_DISTINCT
 
 
-def _severity_of_copies(evidence: Evidence, share: np.ndarray) -> np.ndarray:
+def _severity_of_repetition(evidence: Evidence, share: np.ndarray) -> np.ndarray:
     once = [use_once(float(each), evidence.n_positives_in) for each in share]
     return np.where(share <= MOST_COPIES, 0, np.where(once, NOTE, DO_NOT_USE))
 
 
-def _sentence_about_copies(evidence: Evidence, i: int) -> str:
+def _sentence_about_repetition(evidence: Evidence, i: int) -> str:
     share, given = evidence.duplicate_share, evidence.n_positives_in
-    sentence, n = _copied(share, "positives", 0), round((1 - share) * given)
+    sentence = f"{100 * share:.0f} % of the positives are exact copies of others"
+    n = round((1 - share) * given)
     if use_once(share, given):
         return f"{sentence}. Each was used once, so the model has learned from {n} positives."
     return f"{sentence}: there are only {n} distinct ones, too few to learn from."
 
 
-def _advice_about_copies(evidence: Evidence, i: int) -> str:
+def _advice_about_repetition(evidence: Evidence, i: int) -> str:
     share, given = evidence.duplicate_share, evidence.n_positives_in
     return "" if use_once(share, given) else "Label more positives."
 
 
-def _copied(share: float, what: str, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} % of the {what} are exact copies of others"
+class _Share(Protocol):
+    """Share of rows that are copies, of the evidence as it is or with shuffled columns."""
+
+    def __call__(
+        self, evidence: Evidence, shuffle: np.random.Generator | None = None, /
+    ) -> float: ...
 
 
-def _copies_among(code: str, name: str, what: str, title: str, quantity: str) -> Check:
-    """The check for copies among the rows that the evidence has by this name."""
+def _copies_among(name: str) -> _Share:
+    """The share of copies among the rows that the evidence has by this name."""
+    return lambda evidence, shuffle=None: copies(row_codes(getattr(evidence, name), shuffle))
+
+
+def _found_in_sample(evidence: Evidence, shuffle: np.random.Generator | None = None) -> float:
+    positives = row_codes(evidence.positives, shuffle)
+    return float(np.isin(positives, row_codes(evidence.sample, shuffle)).mean())
+
+
+def _check_of_copies(share: _Share, words: str, most: float, mistake: str, **texts: str) -> Check:
+    """A check of the report: as many copies as in shuffled columns are no mistake."""
 
     def coarse(evidence: Evidence) -> bool:
-        return copies(row_codes(getattr(evidence, name), _shuffle(evidence.seed))) > COARSE
+        return share(evidence, stream(evidence.seed, "diagnose copies")) > COARSE
 
-    def severity(evidence: Evidence, share: np.ndarray) -> np.ndarray:
-        found = levels(share, NOTICE, MOST_COPIES)
-        return np.minimum(found, NOTE) if found.any() and coarse(evidence) else found
+    def severity(evidence: Evidence, found: np.ndarray) -> np.ndarray:
+        severity = levels(NOTICE, most)(evidence, found)
+        return np.minimum(severity, NOTE) if severity.any() and coarse(evidence) else severity
+
+    def said(evidence: Evidence) -> str:
+        return f"{100 * share(evidence):.1f} % of the {words}"
 
     def sentence(evidence: Evidence, i: int) -> str:
-        copied = _copied(copies(row_codes(getattr(evidence, name))), what)
-        return copied + (COARSE_VALUES if coarse(evidence) else ".")
+        expected = ", as expected where values are this coarse" if coarse(evidence) else ""
+        return f"{said(evidence)}{expected}."
+
+    def advice(evidence: Evidence, i: int) -> str:
+        return "Use more or finer features." if coarse(evidence) else mistake
 
     return Check(
-        code=code,
-        statistic=lambda evidence: copies(row_codes(getattr(evidence, name))),
+        statistic=share,
         severity=severity,
         sentence=sentence,
-        advice=lambda evidence, i: (
-            FINER
-            if coarse(evidence)
-            else "Remove copies that were made by mistake: they make the interval too narrow."
-        ),
-        in_order=lambda evidence, i: (
-            _copied(copies(row_codes(getattr(evidence, name))), what) + "."
-        ),
-        threshold=MOST_COPIES,
-        title=title,
-        quantity=quantity,
-        cannot_detect="copies with noise added or with other digits",
+        advice=advice,
+        in_order=lambda evidence, i: f"{said(evidence)}.",
+        threshold=most,
+        **texts,  # type: ignore[arg-type]
     )
 
 
-def _share_found(evidence: Evidence) -> float:
-    return _found_in(row_codes(evidence.positives), row_codes(evidence.sample))
-
-
-def _found_by_chance(evidence: Evidence) -> bool:
-    generator = _shuffle(evidence.seed)
-    positives = row_codes(evidence.positives, generator)
-    return _found_in(positives, row_codes(evidence.sample, generator)) > COARSE
-
-
-def _severity_of_found(evidence: Evidence, share: np.ndarray) -> np.ndarray:
-    found = levels(share, NOTICE, MOST_FOUND)
-    return np.minimum(found, NOTE) if found.any() and _found_by_chance(evidence) else found
-
-
-def _found_in_words(evidence: Evidence) -> str:
-    share = 100 * _share_found(evidence)
-    return f"{share:.1f} % of the labelled positives are also rows of the sample"
-
-
-def _shuffle(seed: int) -> np.random.Generator:
-    return stream(seed, "diagnose copies")
-
-
-def _found_in(codes: np.ndarray, others: np.ndarray) -> float:
-    return float(np.isin(codes, others).mean())
-
-
-COARSE_VALUES = ", as expected where values are this coarse."
-FINER = "Use more or finer features."
+REMOVE_COPIES = "Remove copies that were made by mistake: they make the interval too narrow."
+CHANGED_COPIES = "copies with noise added or with other digits"
 
 REPEATED_POSITIVES = Check(
     code="repeated-positives",
     statistic=lambda evidence: evidence.duplicate_share,
-    severity=_severity_of_copies,
-    sentence=_sentence_about_copies,
-    advice=_advice_about_copies,
+    severity=_severity_of_repetition,
+    sentence=_sentence_about_repetition,
+    advice=_advice_about_repetition,
     reason="many positives are copies of others",
 )
-DUPLICATE_POSITIVES = _copies_among(
-    "duplicate-positives",
-    "positives",
-    "positives",
-    "Copies among the positives",
-    "share of positives that are copies",
+DUPLICATE_POSITIVES = _check_of_copies(
+    _copies_among("positives"),
+    "positives are exact copies of others",
+    MOST_COPIES,
+    REMOVE_COPIES,
+    code="duplicate-positives",
+    title="Copies among the positives",
+    quantity="share of positives that are copies",
+    cannot_detect=CHANGED_COPIES,
 )
-DUPLICATE_ROWS = _copies_among(
-    "duplicate-rows",
-    "sample",
-    "rows of the sample",
-    "Copies in the sample",
-    "share of rows that are copies",
+DUPLICATE_ROWS = _check_of_copies(
+    _copies_among("sample"),
+    "rows of the sample are exact copies of others",
+    MOST_COPIES,
+    REMOVE_COPIES,
+    code="duplicate-rows",
+    title="Copies in the sample",
+    quantity="share of rows that are copies",
+    cannot_detect=CHANGED_COPIES,
 )
-POSITIVES_IN_SAMPLE = Check(
+POSITIVES_IN_SAMPLE = _check_of_copies(
+    _found_in_sample,
+    "labelled positives are also rows of the sample",
+    MOST_FOUND,
+    "Remove the labelled positives from the sample: the estimate includes them, and its interval "
+    "is too narrow.",
     code="positives-in-sample",
-    statistic=_share_found,
-    severity=_severity_of_found,
-    sentence=lambda evidence, i: (
-        _found_in_words(evidence) + (COARSE_VALUES if _found_by_chance(evidence) else ".")
-    ),
-    advice=lambda evidence, i: (
-        FINER
-        if _found_by_chance(evidence)
-        else "Remove the labelled positives from the sample: the estimate includes them, and its "
-        "interval is too narrow."
-    ),
-    in_order=lambda evidence, i: _found_in_words(evidence) + ".",
-    threshold=MOST_FOUND,
     title="Positives in the sample",
     quantity="share of positives found in the sample",
     cannot_detect="positives in the sample with other digits",

@@ -21,12 +21,9 @@ def _units(evidence: Evidence) -> float:
 
 
 def _both(evidence: Evidence) -> str:
-    estimate = float(evidence.estimate[0])
-    sentence = (
-        f"RCQ's estimate is {100 * estimate:.1f} % and DEDPUL's {100 * evidence.dedpul:.1f} %"
-    )
-    n_some = len(evidence.some_rows)
-    return sentence + (f" (from {n_some:,} of the rows)" if n_some < len(evidence.sample) else "")
+    rcq, dedpul, n_some = 100 * evidence.estimate[0], 100 * evidence.dedpul, len(evidence.some_rows)
+    part = f" (from {n_some:,} of the rows)" if n_some < len(evidence.sample) else ""
+    return f"RCQ's estimate is {rcq:.1f} % and DEDPUL's {dedpul:.1f} %{part}"
 
 
 def _sentence(evidence: Evidence, i: int) -> str:
@@ -46,7 +43,7 @@ def _advice(evidence: Evidence, i: int) -> str:
 DEDPUL_DISAGREES = Check(
     code="dedpul-disagrees",
     statistic=lambda evidence: abs(_units(evidence) - USUAL),
-    severity=lambda evidence, distance: levels(distance, NOTICE, WARNING),
+    severity=levels(NOTICE, WARNING),
     sentence=_sentence,
     advice=_advice,
     in_order=lambda evidence, i: f"{_both(evidence)}, no further apart than usual.",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from poscount.checks.columns import ColumnEvidence
-from poscount.checks.unknown_values import UnknownValues
+from poscount.counts.missing_counts import MissingCounts
+from poscount.data.columns import Columns
 from poscount.data.rows import Rows
+from poscount.results.prevalence import Prevalence
 from poscount.scorers import Mahalanobis
 
 if TYPE_CHECKING:
@@ -34,137 +36,121 @@ class MissingEvidenceError(Exception):
         self.reason = reason
         self.option = option
 
-    def again(self) -> MissingEvidenceError:
-        """The same without a traceback, which would keep rows alive and grow."""
-        return MissingEvidenceError(self.reason, self.option)
+
+class UnknownValues(NamedTuple):
+    """Missing values and new categories of samples: values that the positives could not have.
+
+    Negatives may well have other gaps and other categories than positives. But from positives and
+    sample alone this cannot be told from a form, a code list or a habit that has changed since the
+    positives were labelled; and then true positives are taken for negatives.
+
+    Attributes
+    ----------
+    columns : Columns
+        Of the positives.
+    missing, unseen : ndarray of shape (n_samples, n_columns)
+        Rows without a value, and with a category that no positive has.
+    incomplete : ndarray of shape (n_samples,)
+        Rows that lack any value.
+    n_rows : ndarray of shape (n_samples,)
+        All rows.
+    vanished : ndarray of shape (n_samples, n_columns), optional
+        Largest share of the positives that have one category which hardly a row has; 0 if there is
+        no such category. None if the method does not count categories.
+    """
+
+    columns: Columns
+    missing: np.ndarray
+    unseen: np.ndarray
+    incomplete: np.ndarray
+    n_rows: np.ndarray
+    vanished: np.ndarray | None = None
+
+    @classmethod
+    def of_rows(cls, rows: Rows, columns: Columns) -> UnknownValues:
+        """Those of one sample."""
+        return cls(columns, *MissingCounts.of_rows(rows, columns), np.array([len(rows)]))
 
 
 class Evidence:
     """What the checks look at; asking for what nobody has filled in raises `MissingEvidenceError`.
 
-    A method fills in the first part, for the warnings of prevalences; `poscount.diagnostics` fills
-    in everything that it can get about one sample, for the assumption report. Arrays have an entry
-    for each sample.
+    Methods fill in what the warnings of prevalences need; `poscount.diagnostics` adds everything
+    that it can get about one sample, for the assumption report. Arrays have an entry for each
+    sample.
 
     Parameters
     ----------
     n_samples : int
-    missing : mapping of str to MissingEvidenceError, optional
-        Why some of the evidence is not there.
     **known
-        The attributes below.
-
-    Attributes
-    ----------
-    n_labeled : int
-        Number of positives.
-    feature_names : sequence of str
-        Names of the features.
-    scorer : Mahalanobis
-        The scorer of the method, if it is this one.
-    n_redundant : int
-        Features of the scorer that follow from others by construction, as categories do.
-    max_tie_share : float
-        Largest share of positives with one score (`poscount.checks.tied_scores`).
-    answered_by_pat : bool
-        Whether RCQ has used PAT's rule, because it has too few positives for regions.
-    duplicate_share : float
-        Share of the positives given that are copies of others, 0 where values are coarse.
-    n_positives_in : int
-        Number of positives given, copies included.
-    low, high : ndarray
-        Ends of the intervals.
-    level : float
-        Of the intervals.
-    gap : ndarray
-        How far the smallest upper bound is above the ratio, of an estimate that comes from regions.
-    core_excess : ndarray
-        How overfull the core of the positives is (`poscount.checks.overlap`).
-    estimate, pat : ndarray
-        RCQ's prevalence, and PAT's with the same score, before its cap at 1.
-    region_gap : ndarray
-        The gap of RCQ's regions, whatever the method of the estimate is.
-    core_difference : ndarray
-        How differently the cores of sample and positives are spread
-        (`poscount.checks.core_differs`).
-    core_dof : float
-        How many independent comparisons that is worth.
-    disagreement : ndarray
-        (PAT - RCQ) / gap.
-    columns : ColumnEvidence
-        What the columns of the sample say, each by itself.
-    unknown_values : UnknownValues
-        Missing values, and categories that no positive has.
-    core_share : ndarray
-        Rows of the sample in the core, as a share of what it would have if all were positives.
-    unlike_training : ndarray of bool
-        Whether the calibration has seen nothing like the sample.
-    n_rows, n_rows_used : ndarray of int
-        Rows of the sample, and those that the method has used.
-    count : float
-        Estimated number of positives in the sample.
-    seed : int
-        Of the model.
-    positives, sample : Rows
-        All of them finite numbers.
-    some_positives, some_rows : ndarray
-        The same as matrices, or a random part of them if they are many.
-    comparison : Comparison
-        Of the sample with a second one.
-    dedpul : float
-        DEDPUL's estimate.
+        The attributes.
     """
 
+    # Of the model. The scorer is that of the method, if it is this one; some of its features may
+    # follow from others by construction, as categories do.
     n_labeled: int
     feature_names: Sequence[str]
     scorer: Mahalanobis
     n_redundant: int
+    seed: int
+    # Largest share of positives with one score.
     max_tie_share: float
+    # Whether RCQ has used PAT's rule, because it has too few positives for regions.
     answered_by_pat: bool
-    duplicate_share: float
+    # Positives given, and the share that are copies of others: 0 where values are coarse.
     n_positives_in: int
+    duplicate_share: float
+
+    # The answer: its interval, and how far the smallest upper bound of regions is above the ratio.
     low: np.ndarray
     high: np.ndarray
     level: float
     gap: np.ndarray
-    core_excess: np.ndarray
-    estimate: np.ndarray
-    pat: np.ndarray
-    region_gap: np.ndarray
-    core_difference: np.ndarray
-    core_dof: float
-    disagreement: np.ndarray
-    columns: ColumnEvidence
-    unknown_values: UnknownValues
-    core_share: np.ndarray
+    # Whether the calibration has seen nothing like the sample.
     unlike_training: np.ndarray
+    # Rows of the sample, and those that the method has used.
     n_rows: np.ndarray
     n_rows_used: np.ndarray
+
+    # What RCQ's regions say, whatever the method of the answer is: its prevalence and gap, PAT's
+    # prevalence with the same score before its cap at 1, and (PAT - RCQ) / gap.
+    estimate: np.ndarray
+    region_gap: np.ndarray
+    pat: np.ndarray
+    disagreement: np.ndarray
+    # The core of the positives: how overfull it is (`poscount.checks.overlap`), how differently the
+    # sample is spread in it and how many independent comparisons that is worth
+    # (`poscount.checks.core_differs`), and its rows as a share of those of positives alone.
+    core_excess: np.ndarray
+    core_difference: np.ndarray
+    core_dof: float
+    core_share: np.ndarray
+    # What the columns of the sample say, each by itself.
+    columns: ColumnEvidence
+    unknown_values: UnknownValues
+
+    # Of the report alone. All rows are finite numbers; `some` are a random part of many.
     count: float
-    seed: int
     positives: Rows
     sample: Rows
     some_positives: np.ndarray
     some_rows: np.ndarray
     comparison: Comparison
-    dedpul: float
+    dedpul: Prevalence
+    # The sample as RCQ sees it (`poscount.diagnostics.evidence.RegionalView`).
+    view: Any
 
-    def __init__(
-        self,
-        n_samples: int,
-        *,
-        missing: Mapping[str, MissingEvidenceError] | None = None,
-        **known: Any,
-    ) -> None:
+    def __init__(self, n_samples: int, **known: Any) -> None:
         self.n_samples = n_samples
-        self._missing = dict(missing or {})
+        # Reasons, not errors, which would keep rows alive in their tracebacks.
+        self._missing: dict[str, tuple[str, str | None]] = {}
         self.__dict__.update(known)
 
     def __getattr__(self, name: str) -> Any:
         # Only called for what is not there.
         if name.startswith("_"):
             raise AttributeError(name)
-        raise self._missing.get(name, MissingEvidenceError()).again()
+        raise MissingEvidenceError(*self._missing.get(name, ()))
 
     def has(self, name: str) -> bool:
         """Whether it is there."""
@@ -172,6 +158,11 @@ class Evidence:
 
     def having(self, **more: Any) -> Evidence:
         """The same with more."""
-        found = Evidence(self.n_samples, missing=self._missing)
-        found.__dict__.update({**self.__dict__, **more})
-        return found
+        return Evidence(**{**self.__dict__, **more})
+
+    def add(self, name: str, make: Callable[[], Any]) -> None:
+        """Fill in what is made, or keep the reason why it cannot be."""
+        try:
+            self.__dict__[name] = make()
+        except MissingEvidenceError as error:
+            self._missing[name] = (error.reason, error.option)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from poscount.checks.check import DOUBT, NOTE, Check
+from poscount.checks.check import DOUBT, NOTE, Check, above
 from poscount.checks.evidence import Evidence
 
 # RCQ answers by PAT's rule with fewer.
@@ -122,15 +122,8 @@ SHRINK = 'Label more positives, or shrink the covariance: Mahalanobis("ledoit-wo
 FEW_POSITIVES = Check(
     code="few-positives",
     statistic=_bias,
-    severity=lambda evidence, bias: np.where(bias > LARGEST_BIAS, NOTE, 0),
+    severity=above(LARGEST_BIAS, NOTE),
     sentence=_sentence_about_bias,
-    advice=SHRINK,
-)
-FEW_POSITIVES_REPORTED = Check(
-    code="few-positives",
-    statistic=lambda evidence: evidence.n_labeled,
-    severity=_severity_of_number,
-    sentence=_sentence_about_number,
     advice=lambda evidence, i: (
         SHRINK if _bias(evidence) > LARGEST_BIAS else "Label more positives."
     ),
@@ -139,6 +132,11 @@ FEW_POSITIVES_REPORTED = Check(
     title="Number of positives",
     quantity="labelled positives",
     cannot_detect="whether the positives are typical of those in the sample",
+    reported={
+        "statistic": lambda evidence: evidence.n_labeled,
+        "severity": _severity_of_number,
+        "sentence": _sentence_about_number,
+    },
 )
 FEW_POSITIVES_FOR_RCQ = Check(
     code="few-positives-for-rcq",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from poscount.printable import printable
@@ -101,18 +101,9 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the picture, in types that JSON knows."""
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "title": self.title,
-            "sentence": self.sentence,
-            "advice": self.advice,
-            "quantity": self.quantity,
-            "number": self.number if math.isfinite(self.number) else None,
-            "threshold": self.threshold,
-            "false_alarm_rate": self.false_alarm_rate,
-            "cannot_detect": self.cannot_detect,
-        }
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        del found["plot"]
+        return found | {"number": self.number if math.isfinite(self.number) else None}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import DO_NOT_USE, DOUBT, NOTE, Check, where_not
+from poscount.checks.check import DO_NOT_USE, DOUBT, NOTE, Check, above, largest_first
 from poscount.checks.columns import FAR, FILLED
 from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
@@ -24,9 +24,7 @@ def _severity(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
 def _strange(evidence: Evidence, i: int) -> tuple[np.ndarray, list[int]]:
     """Shares in bins by themselves, and the columns that have such bins, the fullest first."""
     filled = evidence.columns.by_itself[i] * evidence.columns.outside[i]
-    of_columns = filled.max(axis=(-1, -2))
-    order = np.argsort(-of_columns, kind="stable")
-    return filled, order[: np.count_nonzero(of_columns)].tolist()
+    return filled, largest_first(filled.max(axis=(-1, -2)), 0.0)
 
 
 def _sentence(evidence: Evidence, i: int) -> str:
@@ -75,7 +73,7 @@ MISSING_CODE = Check(
 ADDED_ZEROS = Check(
     code="added-zeros",
     statistic=lambda evidence: evidence.columns.more_zeros,
-    severity=lambda evidence, more: where_not(more <= MOST_ZEROS, DOUBT),
+    severity=above(MOST_ZEROS, DOUBT),
     sentence=_sentence_about_zeros,
     advice="Check whether zeros stand for missing values; if so, remove these rows, or fill in "
     "values as in the positives.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import Check, levels
+from poscount.checks.check import Check, largest_first, levels
 from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
 
@@ -25,21 +25,17 @@ def _shares(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
 
 def _differences(evidence: Evidence) -> np.ndarray:
     """Differences of the shares that are missing, 0 if noise explains them; last of any column."""
-    values = evidence.unknown_values
-    columns, n = values.columns, values.n_rows[:, np.newaxis]
-    of_positives = np.append(columns.missing_, columns.incomplete_)
-    of_sample = np.concatenate([values.missing, values.incomplete[:, np.newaxis]], axis=1)
-    pooled = (of_positives + of_sample) / (columns.n_ + n)
-    noise = np.sqrt(pooled * (1 - pooled) * (1 / columns.n_ + 1 / n))
-    differs = np.abs(of_sample / n - of_positives / columns.n_)
+    of_sample, of_positives = _shares(evidence)
+    n, n_labeled = evidence.unknown_values.n_rows[:, np.newaxis], evidence.unknown_values.columns.n_
+    pooled = (n_labeled * of_positives + n * of_sample) / (n_labeled + n)
+    noise = np.sqrt(pooled * (1 - pooled) * (1 / n_labeled + 1 / n))
+    differs = np.abs(of_sample - of_positives)
     return np.where(differs <= NOISE * noise, 0.0, differs)
 
 
 def _strange(evidence: Evidence, i: int) -> list[int]:
     """Columns with other gaps, the one that differs most first."""
-    of_columns = _differences(evidence)[i, :-1]
-    order = np.argsort(-of_columns, kind="stable")
-    return order[: np.count_nonzero(of_columns > SMALLEST)].tolist()
+    return largest_first(_differences(evidence)[i, :-1], SMALLEST)
 
 
 def _sentence(evidence: Evidence, i: int) -> str:
@@ -69,7 +65,7 @@ def _reason(evidence: Evidence, i: int) -> str:
 MISSING_DIFFERS = Check(
     code="missing-differs",
     statistic=lambda evidence: _differences(evidence).max(axis=1),
-    severity=lambda evidence, largest: levels(largest, SMALLEST, DOUBTFUL),
+    severity=levels(SMALLEST, DOUBTFUL),
     sentence=_sentence,
     advice="If only negatives differ, the answer is right. If it was recorded in another way, "
     "leave the column out, or label positives as they are recorded now.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from poscount.checks.check import NOTE, Check, where_not
+import numpy as np
+
+from poscount.checks.check import NOTE, Check
 
 # Of the rows that a sample of positives alone would have in the core.
 SMALLEST = 0.01
@@ -10,7 +12,7 @@ SMALLEST = 0.01
 NOTHING_LIKE_POSITIVES = Check(
     code="nothing-like-positives",
     statistic=lambda evidence: evidence.core_share,
-    severity=lambda evidence, share: where_not(share >= SMALLEST, NOTE),
+    severity=lambda evidence, share: np.where(share >= SMALLEST, 0, NOTE),
     sentence=lambda evidence, i: "Hardly any row of the sample is like a typical positive.",
     advice="If you expected positives, check that the sample was prepared as they were: same "
     "columns, units and order.",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from poscount.checks.check import DOUBT, NOTE, Check, where_not
+from poscount.checks.check import DOUBT, NOTE, Check, above
 
 # At most 5 false alarms in 100 samples of positives alone, and about 1 in 100 over samples of all
 # prevalences.
@@ -29,7 +28,7 @@ def core_excess(uncapped: Any, n_labeled: int, n_unlabeled: Any) -> Any:
 OVERLAP = Check(
     code="overlap",
     statistic=lambda evidence: evidence.core_excess,
-    severity=lambda evidence, excess: where_not(excess <= LARGEST, NOTE),
+    severity=above(LARGEST, NOTE),
     sentence=lambda evidence, i: (
         "More rows look like typical positives than if all rows were positive: either some "
         "negatives look like typical positives, or the positives have drifted."
@@ -44,7 +43,5 @@ OVERLAP = Check(
     false_alarm_rate=0.006,
     cannot_detect="overlap in a sample with many other negatives, because the core is then never "
     "overfull",
-)
-OVERLAP_REPORTED = replace(
-    OVERLAP, severity=lambda evidence, excess: where_not(excess <= LARGEST, DOUBT)
+    reported={"severity": above(LARGEST, DOUBT)},
 )

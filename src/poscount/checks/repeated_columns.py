@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from poscount.checks.check import NOTE, Check
+from poscount.checks.check import NOTE, Check, above
 from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
 
@@ -38,7 +36,7 @@ def _sentence_about_covariance(evidence: Evidence, i: int) -> str:
 REPEATED_COLUMNS = Check(
     code="repeated-columns",
     statistic=lambda evidence: max(0, _repeated(evidence)),
-    severity=lambda evidence, n: np.where(n > 0, NOTE, 0),
+    severity=above(0, NOTE),
     sentence=_sentence,
     advice="Nothing, if there are more positives than features; otherwise label more positives.",
     in_order="No feature can be computed from the others.",
@@ -49,6 +47,6 @@ REPEATED_COLUMNS = Check(
 SINGULAR_COVARIANCE = Check(
     code="singular-covariance",
     statistic=_without_spread,
-    severity=lambda evidence, n: np.where(n > 0, NOTE, 0),
+    severity=above(0, NOTE),
     sentence=_sentence_about_covariance,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import NOTE, Check
+from poscount.checks.check import NOTE, Check, above
 from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
 
@@ -45,7 +45,7 @@ def _sentence(evidence: Evidence, i: int) -> str:
 REPEATED_VALUES = Check(
     code="repeated-values",
     statistic=lambda evidence: max((share for share, _ in _spikes(evidence)), default=0.0),
-    severity=lambda evidence, share: np.where(share > 0, NOTE, 0),
+    severity=above(0, NOTE),
     sentence=_sentence,
     advice="Check whether it stands for a missing value; if so, remove these rows.",
     in_order="No single value stands out in any feature.",

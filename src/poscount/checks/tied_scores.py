@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from poscount.checks.check import DOUBT, NOTE, Check, where_not
+from poscount.checks.check import DOUBT, NOTE, Check, above
 from poscount.checks.evidence import Evidence
 
 LARGEST = 0.05
@@ -37,7 +35,7 @@ def _sentence(evidence: Evidence, i: int) -> str:
 TIED_SCORES = Check(
     code="tied-scores",
     statistic=lambda evidence: evidence.max_tie_share,
-    severity=lambda evidence, share: where_not(share <= LARGEST, NOTE),
+    severity=above(LARGEST, NOTE),
     sentence=_sentence,
     advice="Use a scorer with finer scores.",
     in_order="Hardly any positives share a score.",
@@ -45,7 +43,5 @@ TIED_SCORES = Check(
     title="Tied scores",
     quantity="largest share of positives with one score",
     cannot_detect="ties between the thresholds, which do no harm",
-)
-TIED_SCORES_REPORTED = replace(
-    TIED_SCORES, severity=lambda evidence, share: where_not(share <= LARGEST, DOUBT)
+    reported={"severity": above(LARGEST, DOUBT)},
 )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from poscount.checks.check import NOTE, Check
+from poscount.checks.check import NOTE, Check, above
 
 UNLIKE_TRAINING = Check(
     code="unlike-experience",
     statistic=lambda evidence: evidence.unlike_training,
-    severity=lambda evidence, unlike: np.where(unlike > 0, NOTE, 0),
+    severity=above(0, NOTE),
     sentence=lambda evidence, i: (
         "No task that the calibration was learned from is as small as this one, or has so many "
         "features or so wide bounds: the interval is made wider."

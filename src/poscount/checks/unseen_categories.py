@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import DO_NOT_USE, DOUBT, NOTE, Check
-from poscount.checks.evidence import Evidence, MissingEvidenceError
-from poscount.checks.unknown_values import UnknownValues
+from poscount.checks.check import DO_NOT_USE, DOUBT, NOTE, Check, largest_first
+from poscount.checks.evidence import Evidence, MissingEvidenceError, UnknownValues
 from poscount.errors import join_names
 
 # Of rows. Negatives often have words of their own: of the samples of `benchmarks/tables.py four`,
@@ -47,8 +46,7 @@ def _severity(evidence: Evidence, largest: np.ndarray) -> np.ndarray:
 def _names(evidence: Evidence, i: int) -> list[str]:
     """Columns with such words, the one with most rows first."""
     shares, names = _strange_shares(evidence)[i], evidence.unknown_values.columns.names_
-    order = np.argsort(-shares, kind="stable")
-    return [names[j] for j in order[: np.count_nonzero(shares > SMALLEST)]]
+    return [names[j] for j in largest_first(shares, SMALLEST)]
 
 
 def _sentence(evidence: Evidence, i: int) -> str:

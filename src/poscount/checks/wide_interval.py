@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from poscount.checks.check import NOTE, Check, levels
@@ -40,8 +38,8 @@ def _severity(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
 
 
 def _severity_in_report(evidence: Evidence, width: np.ndarray) -> np.ndarray:
-    warned = WIDE_INTERVAL.look(evidence).severity
-    return np.maximum(levels(width, NOTICE, WARNING), warned)
+    warned = _severity(evidence, _gap_or_width(evidence))
+    return np.maximum(levels(NOTICE, WARNING)(evidence, width), warned)
 
 
 def _ends(evidence: Evidence, i: int) -> str:
@@ -64,7 +62,5 @@ WIDE_INTERVAL = Check(
     quantity="width of the interval by chance alone",
     false_alarm_rate=0.019,
     cannot_detect="errors that come from overlap or drift: the interval covers chance alone",
-)
-WIDE_INTERVAL_REPORTED = replace(
-    WIDE_INTERVAL, statistic=_width_by_chance, severity=_severity_in_report
+    reported={"statistic": _width_by_chance, "severity": _severity_in_report},
 )

@@ -16,8 +16,8 @@ from poscount.base.quantifier import Quantifier
 from poscount.checks.check import Check
 from poscount.checks.evidence import Evidence, MissingEvidenceError
 from poscount.checks.finding import Finding, SkippedCheck
-from poscount.diagnostics.drawings import drawings
 from poscount.diagnostics.evidence import gather
+from poscount.diagnostics.html import drawings, html_page
 from poscount.errors import InputError
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.results.prevalence import Prevalence
@@ -117,8 +117,6 @@ class Diagnosis:
         str
             The page.
         """
-        from poscount.diagnostics.html import html_page
-
         text = html_page(self)
         if path is not None:
             write_whole(path, text.encode())
@@ -173,12 +171,12 @@ def diagnose(
             "The report is about one target, and this model has "
             f"{len(model.targets_)}: fit RCQ on the positives of one of them."
         )
-    gathered = gather(model, sample, positives, reference)
-    warned = {warning.code: warning.severity for warning in gathered.answer.warnings}
-    results = [_look(check, gathered.evidence, warned.get(check.code)) for check in checks.REPORT]
-    plots = dict(drawings(gathered))
+    answer, evidence = gather(model, sample, positives, reference)
+    warned = {warning.code: warning.severity for warning in answer.warnings}
+    results = [_look(check, evidence, warned.get(check.code)) for check in checks.REPORT]
+    plots = dict(drawings(answer, evidence))
     return Diagnosis(
-        gathered.answer,
+        answer,
         tuple(replace(f, plot=plots.get(f.code)) for f in results if isinstance(f, Finding)),
         tuple(f for f in results if isinstance(f, SkippedCheck)),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,6 @@ from poscount.checks.dedpul_disagrees import FEWEST_ROWS
 from poscount.checks.few_positives import FEWEST_POSITIVES
 from poscount.checks.second_sample import Comparison
 from poscount.counts.counts import Counts
-from poscount.counts.missing_counts import MissingCounts
 from poscount.data.rows import InputSupport, Rows
 from poscount.diagnostics.two_samples import compare_samples
 from poscount.errors import InputError, require_rows
@@ -35,8 +34,6 @@ MOST_ROWS = 10_000
 # In standard deviations of the positives.
 FARTHEST = 6.0
 
-# Reasons, and the option that would help. Not errors, which would keep the rows of the last sample
-# alive in their tracebacks.
 NO_POSITIVES = ("It needs the positives, which this model does not keep.", "positives")
 NO_REFERENCE = ("It needs a second sample with a different prevalence.", "reference")
 NOT_NUMBERS = ("It needs finite numbers, without text, missing values or sparse rows.",)
@@ -64,81 +61,61 @@ class RegionalView(NamedTuple):
     answer: Prevalence
     reference: Counts | None
 
-
-class Gathered(NamedTuple):
-    """An estimate with the evidence for the checks, and RCQ's view of it for the pictures."""
-
-    answer: Prevalence
-    evidence: Evidence
-    view: RegionalView | None
-    dedpul: Prevalence | None
+    @property
+    def seen(self) -> Evidence:
+        """What the checks see in the regions."""
+        return self.model._view(self.counts).evidence
 
 
-class _Known:
-    """Evidence as it is found, and why some of it is not there."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, Any] = {}
-        self.missing: dict[str, MissingEvidenceError] = {}
-
-    def add(self, name: str, make: Callable[[], Any]) -> Any:
-        """Keep what is made; None if it cannot be."""
-        try:
-            self.found[name] = make()
-        except MissingEvidenceError as error:
-            self.missing[name] = error.again()
-            return None
-        return self.found[name]
-
-    def need(self, name: str) -> Any:
-        """What was found, or the reason why not."""
-        if name in self.missing:
-            raise self.missing[name].again()
-        return self.found[name]
-
-
-def gather(model: Quantifier, sample: Any, positives: Any, reference: Any) -> Gathered:
-    """Look at a model, its sample, and whatever else is given."""
+def gather(
+    model: Quantifier, sample: Any, positives: Any, reference: Any
+) -> tuple[Prevalence, Evidence]:
+    """The answer, and everything that a model, its sample and whatever else is given tell of it."""
     rows = model._sample(sample, allow_empty=False)
     answer, cells = _answer(model, rows)
     second = None if reference is None else model._sample(reference)
     if second is not None:
         require_rows(len(second), "The reference has")
-    known = _Known()
-    known.add("sample", lambda: _as_numbers(rows))
-    known.add("positives", lambda: _learned_from(model, positives))
-    known.add("some_positives", lambda: _some(known, "positives", model.seed_))
-    known.add("some_rows", lambda: _some(known, "sample", model.seed_))
-    view = known.add("view", lambda: _regional_view(model, answer, rows, cells, known, second))
-    known.add("comparison", lambda: _comparison(known, second))
-    dedpul = known.add("dedpul", lambda: _dedpul(model.seed_, known))
-    known.add("unknown_values", lambda: _unknown_values(rows))
-    known.add("scorer", lambda: _scorer(model, known))
-    known.add("max_tie_share", lambda: _max_tie_share(model))
-    if answer.interval is None:
-        known.missing["low"] = MissingEvidenceError(
-            f"{answer.method} gave no interval: wrap it in Bootstrap, or use RCQ."
-        )
-    else:
-        known.found |= {
-            "low": np.array([answer.interval.low]),
-            "high": np.array([answer.interval.high]),
-            "level": answer.interval.level,
-        }
-    if "gap" in answer.details:
-        known.found["gap"] = np.array([answer.details["gap"]])
-    _add_regions(known, answer, view)
-    evidence = Evidence(
+    known = Evidence(
         1,
-        missing=known.missing,
         n_labeled=model.n_labeled_,
         feature_names=_names(model),
         n_redundant=model.columns_.n_redundant if hasattr(model, "columns_") else 0,
         count=answer.count,
         seed=model.seed_,
-        **{name: value for name, value in known.found.items() if name != "view"},
     )
-    return Gathered(answer, evidence, view, dedpul)
+    known.add("sample", lambda: _as_numbers(rows))
+    known.add("positives", lambda: _learned_from(model, positives))
+    known.add("some_positives", lambda: _some(known.positives, "positives", model.seed_))
+    known.add("some_rows", lambda: _some(known.sample, "sample", model.seed_))
+    known.add("view", lambda: _regional_view(model, answer, rows, cells, known, second))
+    known.add("comparison", lambda: _comparison(known, second))
+    known.add("dedpul", lambda: _dedpul(known))
+    known.add("unknown_values", lambda: _unknown_values(rows))
+    own = model.part_ if isinstance(model, PositivesQuantifier) else model
+    known.add("scorer", lambda: _scorer(own, known))
+    known.add("max_tie_share", lambda: _max_tie_share(own))
+    known.add("low", lambda: _ends(answer)[0])
+    known.add("high", lambda: _ends(answer)[1])
+    if answer.interval is not None:
+        known.level = answer.interval.level
+    if "gap" in answer.details:
+        known.gap = np.array([answer.details["gap"]])
+    known.add("estimate", lambda: np.array([float(known.view.answer)]))
+    known.add("region_gap", lambda: _detail(known, "gap"))
+    for name in ("pat", "core_difference", "disagreement", "core_excess"):
+        known.add(name, functools.partial(_detail, known, name))
+    if "core_excess" in answer.details:
+        known.core_excess = np.array([answer.details["core_excess"]])
+    known.add("core_dof", lambda: known.view.model.part_.core_dof_)
+    known.add("core_share", lambda: known.view.seen.core_share)
+    known.add("columns", lambda: known.view.seen.columns)
+    return answer, known
+
+
+def _detail(known: Evidence, name: str) -> np.ndarray:
+    """A detail of RCQ's answer."""
+    return np.array([known.view.answer.details[name]])
 
 
 def _answer(model: Quantifier, rows: Rows) -> tuple[Prevalence, np.ndarray | None]:
@@ -149,65 +126,40 @@ def _answer(model: Quantifier, rows: Rows) -> tuple[Prevalence, np.ndarray | Non
     return model._answers(Counted(cells, np.array([len(rows)])), 1)[0], cells
 
 
-def _add_regions(known: _Known, answer: Prevalence, view: RegionalView | None) -> None:
-    """What RCQ says about the sample, and what its regions see."""
-    if view is None:
-        of_regions = (
-            "estimate",
-            "pat",
-            "region_gap",
-            "core_difference",
-            "disagreement",
-            "core_excess",
-            "columns",
-            "core_share",
-        )
-        known.missing |= dict.fromkeys(of_regions, known.missing["view"])
-    else:
-        details = view.answer.details
-        seen = view.model._view(view.counts).evidence
-        known.found |= {
-            "estimate": np.array([float(view.answer)]),
-            "core_dof": view.model.part_.core_dof_,
-            "core_share": seen.core_share,
-            "region_gap": np.array([details["gap"]]),
-            **{
-                name: np.array([details[name]])
-                for name in ("pat", "core_difference", "disagreement", "core_excess")
-            },
-        }
-        known.add("columns", lambda: seen.columns)
-    if "core_excess" in answer.details:
-        known.found["core_excess"] = np.array([answer.details["core_excess"]])
-
-
 def _names(model: Quantifier) -> list[str]:
     """Names of what the checks look at: numbers first, then categories and gaps."""
     return model.model_columns.design_names if hasattr(model, "columns_") else model.feature_names
 
 
-def _scorer(model: Quantifier, known: _Known) -> Mahalanobis:
+def _scorer(own: Any, known: Evidence) -> Mahalanobis:
     # The model's own, because RCQ's shrunk covariance hides repeated columns.
-    own = getattr(model.part_ if isinstance(model, PositivesQuantifier) else model, "scorer_", None)
-    if isinstance(own, Mahalanobis):
-        return own
-    if "view" in known.missing:
+    scorer = getattr(own, "scorer_", None)
+    if isinstance(scorer, Mahalanobis):
+        return scorer
+    if not known.has("view"):
         raise MissingEvidenceError(*NO_SCORER)
-    return known.need("view").model.part_.scorer_
+    return known.view.model.part_.scorer_
 
 
-def _max_tie_share(model: Quantifier) -> float:
-    owner = model.part_ if isinstance(model, PositivesQuantifier) else model
-    if not hasattr(owner, "max_tie_share_"):
+def _max_tie_share(own: Any) -> float:
+    if not hasattr(own, "max_tie_share_"):
         raise MissingEvidenceError(*NO_TIES)
-    return owner.max_tie_share_
+    return own.max_tie_share_
+
+
+def _ends(answer: Prevalence) -> tuple[np.ndarray, np.ndarray]:
+    if answer.interval is None:
+        raise MissingEvidenceError(
+            f"{answer.method} gave no interval: wrap it in Bootstrap, or use RCQ."
+        )
+    return np.array([answer.interval.low]), np.array([answer.interval.high])
 
 
 def _unknown_values(rows: Rows) -> UnknownValues:
     columns = rows.columns
     if columns is None or rows.projection is not None or sparse.issparse(rows.data):
         raise MissingEvidenceError
-    return UnknownValues(columns, *MissingCounts.of_rows(rows, columns), np.array([len(rows)]))
+    return UnknownValues.of_rows(rows, columns)
 
 
 def _as_numbers(rows: Rows) -> Rows:
@@ -269,8 +221,7 @@ def _n_positives_in(model: Quantifier) -> int:
     return model.n_labeled_ if part is None else part.n_positives_in_
 
 
-def _some(known: _Known, name: str, seed: int) -> np.ndarray:
-    rows = known.need(name)
+def _some(rows: Rows, name: str, seed: int) -> np.ndarray:
     if len(rows) > MOST_ROWS:
         chosen = stream(seed, f"diagnose {name}").choice(len(rows), MOST_ROWS, replace=False)
         rows = Rows(rows.data[np.sort(chosen)], rows.names, rows.accepts)
@@ -282,10 +233,10 @@ def _regional_view(
     answer: Prevalence,
     rows: Rows,
     cells: np.ndarray | None,
-    known: _Known,
+    known: Evidence,
     second: Rows | None,
 ) -> RegionalView:
-    numbers = known.need("sample")
+    numbers = known.sample
     rcq = _with_regions(model, known)
     # A model that was fitted for the purpose knows the numbers only.
     own = isinstance(model, PositivesQuantifier | TRCQ)
@@ -299,7 +250,7 @@ def _regional_view(
     return RegionalView(rcq, counts, answer if rcq is model else rcq.estimate(counts), reference)
 
 
-def _with_regions(model: Quantifier, known: _Known) -> PositivesQuantifier:
+def _with_regions(model: Quantifier, known: Evidence) -> PositivesQuantifier:
     if model.n_labeled_ < FEWEST_POSITIVES:
         raise MissingEvidenceError(f"RCQ needs at least {FEWEST_POSITIVES} positives: label more.")
     if isinstance(model, TRCQ):
@@ -308,7 +259,7 @@ def _with_regions(model: Quantifier, known: _Known) -> PositivesQuantifier:
         found = model
     else:
         try:
-            found = RCQ(random_state=model.seed_).fit(known.need("positives").data)
+            found = RCQ(random_state=model.seed_).fit(known.positives.data)
         except ValueError as error:
             raise MissingEvidenceError(f"RCQ cannot learn from these positives: {error}") from error
     if not found.part_.rule.enough_positives:
@@ -327,24 +278,22 @@ def _regions_of(model: TRCQ) -> RCQ:
     return rcq
 
 
-def _comparison(known: _Known, second: Rows | None) -> Comparison:
-    known.need("sample")
-    if second is None:
+def _comparison(known: Evidence, second: Rows | None) -> Comparison:
+    if second is None and known.has("sample"):
         raise MissingEvidenceError(*NO_REFERENCE)
-    view = known.need("view")
+    view = known.view
     return compare_samples(view.model, view.counts, view.reference)
 
 
-def _dedpul(seed: int, known: _Known) -> Prevalence:
-    positives, sample = known.need("some_positives"), known.need("some_rows")
-    view = known.need("view")
+def _dedpul(known: Evidence) -> Prevalence:
+    positives, sample, view = known.some_positives, known.some_rows, known.view
     if len(positives) < FEWEST_FOR_DEDPUL or len(sample) < FEWEST_ROWS:
         raise MissingEvidenceError(
             f"It needs at least {FEWEST_FOR_DEDPUL} positives and {FEWEST_ROWS} rows."
         )
     scorer = view.model.part_.scorer_
     positives, sample = (_with_distance(rows, scorer) for rows in (positives, sample))
-    return DEDPUL(random_state=seed).fit(positives).quantify(sample)
+    return DEDPUL(random_state=known.seed).fit(positives).quantify(sample)
 
 
 def _with_distance(rows: np.ndarray, scorer: Mahalanobis) -> np.ndarray:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.change.comparisons import difference_interval, quantile, score_interval
-from poscount.change.shared_regions import SharedRegions, shared_regions
+from poscount.change.shared_regions import (
+    SharedRegions,
+    difference_interval,
+    quantile,
+    score_interval,
+    shared_regions,
+)
 from poscount.checks.core_differs import core_difference
 from poscount.checks.second_sample import Comparison, limit_between_samples
 from poscount.counts.counts import Counts

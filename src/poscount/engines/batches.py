@@ -1,4 +1,4 @@
-"""Counting rows that come in batches, on several threads, with errors that name the place."""
+"""Counting rows that come in batches, on threads or workers, with errors that name the place."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from joblib import effective_n_jobs
 
+from poscount import __version__
 from poscount.base.counting import BatchCounter
 from poscount.counts.counts import Counts, GroupedCounts
 from poscount.errors import InputError
@@ -162,3 +163,28 @@ def count_sources(
     if not total.parts:
         raise InputError("There is nothing to count: not a single batch was given.")
     return in_order(add_up(total.parts))
+
+
+# On the workers of Dask and Spark
+
+
+def check_version(sent_by: str, cluster: str) -> None:
+    """Raise an ImportError unless a worker has the version of poscount that sent it work.
+
+    Examples
+    --------
+    >>> check_version(__version__, "Spark")
+    """
+    if sent_by != __version__:
+        raise ImportError(
+            f"A worker of {cluster} has poscount {__version__}, but {sent_by} sent it "
+            f"work: install poscount {sent_by} on every worker."
+        )
+
+
+def count_partition(counter: BatchCounter, batches: Iterable[Any], number: int) -> AnyCounts:
+    """Count the batches of one partition, of which there is at least one."""
+    try:
+        return add_up(count_batches(counter, batches)[0].parts)
+    except InputError as error:
+        raise error.at(file=f"partition {number}") from error

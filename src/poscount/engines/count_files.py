@@ -97,6 +97,11 @@ def count_files(
     return count_sources(counter, sources, n_jobs=n_jobs)
 
 
+def count_file(counter: BatchCounter, file: str, read_options: ReadOptions) -> AnyCounts:
+    """Count one file in one thread, on a worker of Dask or Spark."""
+    return count_files(counter, [file], n_jobs=1, read_options=read_options)
+
+
 def _check_group_kinds(
     group_kinds: dict[str, tuple[str, str]], schema: Any, by: Sequence[str], file: str
 ) -> None:

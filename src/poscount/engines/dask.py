@@ -7,8 +7,8 @@ from typing import Any
 
 from poscount import __version__
 from poscount.base.counting import BatchCounter
-from poscount.engines.batches import AnyCounts, add_up, in_order
-from poscount.engines.clusters import check_version, count_file, count_partition
+from poscount.engines.batches import AnyCounts, add_up, check_version, count_partition, in_order
+from poscount.engines.count_files import count_file
 from poscount.files.features import chosen_columns, wanted_columns
 from poscount.files.read_options import ReadOptions
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from poscount import __version__
 from poscount.base.counting import BatchCounter
-from poscount.engines import clusters
+from poscount.engines import batches as counting
 from poscount.engines.batches import AnyCounts, RunningSum, add_up, in_order
+from poscount.engines.count_files import count_file
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.features import chosen_columns, wanted_columns
@@ -112,7 +113,7 @@ def _task(work: str, *arguments: Any) -> Callable[[Iterable[Any]], Iterator[Any]
         try:
             import poscount.engines.spark
 
-            poscount.engines.clusters.check_version(sent_by, "Spark")
+            poscount.engines.batches.check_version(sent_by, "Spark")
             work_on = getattr(poscount.engines.spark, work)
             yield from work_on(itertools.chain([first], batches), *pickle.loads(shipped))
             return
@@ -142,7 +143,7 @@ def count_partition(
     context = TaskContext.get()
     named = (pyarrow().RecordBatch.from_arrays(batch.columns, names=columns) for batch in batches)
     number = context.partitionId() if context else 0
-    yield _packed(clusters.count_partition(counter, named, number))
+    yield _packed(counting.count_partition(counter, named, number))
 
 
 def count_listed_files(
@@ -151,7 +152,7 @@ def count_listed_files(
     """Count the files of a list."""
     for batch in batches:
         for file in batch.column(0).to_pylist():
-            yield _packed(clusters.count_file(counter, file, read_options))
+            yield _packed(count_file(counter, file, read_options))
 
 
 def add_counts(batches: Iterable[Any]) -> Iterator[Any]:

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from poscount.change import Change, Trend, TrendPoint
+from poscount.change import Trend, TrendPoint
+from poscount.change.trend_result import marked
 from poscount.plotting.display import BLUE, COLOURS, GREEN, ORANGE, PURPLE, Display, plain
 from poscount.plotting.prevalences import MANY, in_percent, place_on_axis
 
@@ -96,15 +97,17 @@ class TrendDisplay(Display):
 
     def _mark_changes(self, points: list[TrendPoint], places: np.ndarray) -> None:
         label: str | None = "changed from the one before"
-        for i in _changed([point.from_previous for point in points]):
+        for i, point in enumerate(points):
+            if not marked(point.from_previous):
+                continue
             middle = (places[i - 1] + places[i]) / 2
             self.ax_.axvline(middle, color=ORANGE, alpha=0.8, ls="--", label=label)
             label = None  # once in the legend
-        marked = _changed([point.from_baseline for point in points])
-        if marked:
-            values = [100 * float(points[i].prevalence or 0.0) for i in marked]
+        changed = [i for i, point in enumerate(points) if marked(point.from_baseline)]
+        if changed:
+            values = [100 * float(points[i].prevalence or 0.0) for i in changed]
             style = {"s": 90, "facecolors": "none", "edgecolors": ORANGE, "linewidths": 1.3}
-            self.ax_.scatter(places[marked], values, label="changed from the baseline", **style)
+            self.ax_.scatter(places[changed], values, label="changed from the baseline", **style)
 
     def _shade(self, trend: Trend, places: np.ndarray) -> None:
         inside = [i for i, point in enumerate(trend.points) if point.in_baseline]
@@ -115,7 +118,3 @@ class TrendDisplay(Display):
         if empty:
             height = np.zeros(len(empty))
             self.ax_.plot(places[empty], height, "x", color=GREY, label="no rows")
-
-
-def _changed(changes: list[Change | None]) -> list[int]:
-    return [i for i, change in enumerate(changes) if change and change.changed]

@@ -169,13 +169,7 @@ def _cheapest_n_unlabeled(error: float, p: float) -> int:
 
 def _smallest(enough: Callable[[int], bool]) -> int:
     """The smallest positive integer that is enough, if all larger ones are enough, too."""
-    low, high = 0, 1
+    high = 1
     while not enough(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+        high *= 2
+    return bisect.bisect_left(range(high), True, lo=1, key=enough)

@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator, clone
 from poscount.base import constraints
 from poscount.base.quantifier import Quantifier
 from poscount.checks import BatchWarnings, Evidence, UnknownValues, unknown_value_warnings
-from poscount.counts.missing_counts import MissingCounts
 from poscount.data.rows import Rows
 from poscount.results.estimates import Estimates
 from poscount.results.prevalence import Prevalence
@@ -92,9 +91,7 @@ class TransductiveQuantifier(Quantifier):
 
     def _unknown_value_warnings(self, rows: Rows) -> BatchWarnings:
         """Warnings about missing values and categories that the positives do not have."""
-        columns = self.model_columns
-        counted = MissingCounts.of_rows(rows, columns)
-        unknown = UnknownValues(columns, *counted, np.array([len(rows)]))
+        unknown = UnknownValues.of_rows(rows, self.model_columns)
         return unknown_value_warnings(
             Evidence(1, n_labeled=self.n_labeled_, unknown_values=unknown)
         )

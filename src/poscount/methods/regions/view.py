@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poscount.checks import (
-    ColumnEvidence,
-    Evidence,
-    PositiveColumns,
-    UnknownValues,
-    column_evidence,
-)
+from poscount.checks import ColumnEvidence, Evidence, PositiveColumns, UnknownValues
 from poscount.checks.columns import has_a_scale
 from poscount.checks.core_differs import core_difference
 from poscount.checks.overlap import core_excess
@@ -150,7 +144,7 @@ class PartView:
         signs = np.sign(part.scorer_.location_[cut])
         positives = PositiveColumns(ranges, zeros, varying, judged, cut, share, signs)
         in_ranges = self.side.ranges
-        return column_evidence(
+        return ColumnEvidence(
             positives,
             in_ranges.farther[:, :n],
             in_ranges.zeros[:, :n],
