@@ -8,14 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from poscount import __version__, registry
-from poscount.app.outputs import check_output, check_picture, check_result
-from poscount.app.results import draw
+from poscount.app.results import check_picture, check_result, draw
 from poscount.cli import audit, trend
-from poscount.cli.calibrate import calibrate
 from poscount.cli.options import (
     Bootstrap,
     By,
     ByFile,
+    Calibrated,
     Calibration,
     Confidence,
     Data,
@@ -62,6 +61,7 @@ from poscount.cli.stopping import ordinary_signals
 from poscount.cli.words import echo
 from poscount.errors import join_names
 from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
+from poscount.storage.writer import check_output
 
 app = typer.Typer(
     name="poscount",
@@ -311,7 +311,7 @@ def serve(
 ) -> None:
     """Serve a page that counts the files dropped on it; nothing leaves this machine."""
     try:
-        from poscount.web.limits import MEGABYTE, Limits
+        from poscount.web.schemas import MEGABYTE, Limits
         from poscount.web.server import serve as run
     except ImportError as error:
         raise ImportError(f'The page needs {error.name}: pip install "poscount[web]".') from error
@@ -424,8 +424,45 @@ def show(
     emit_model(load_model(model, trust), model, output_format, output)
 
 
+@app.command()
+def calibrate(
+    tables: Annotated[
+        list[str], typer.Argument(help="Labelled tables (CSV, also gz) of your field.")
+    ],
+    output: Annotated[str, typer.Option("-o", "--output", help="Calibration file to write.")],
+    label: Annotated[str, typer.Option(help="Column of the tables that is the class.")] = "class",
+    method: Annotated[
+        Calibrated, typer.Option(help="What to calibrate.", case_sensitive=False)
+    ] = Calibrated.rcq,
+    tasks: Annotated[int, typer.Option(help="Tasks to draw from the tables.", min=100)] = 4_000,
+    bank: Annotated[
+        str, typer.Option(help="Folder for the tasks; what is there already is kept.")
+    ] = "poscount-bank",
+    n_jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = -1,
+    random_state: RandomState = 0,
+) -> None:
+    """Learn from data whose truth is known how far RCQ or TRCQ is from it."""
+    from poscount.training.train import make_calibration, plan_of_tables
+
+    check_output(output, tables)
+    made = make_calibration(
+        output,
+        method.value,
+        plan_of_tables(tables, label, tasks),
+        folder=bank,
+        seed=random_state,
+        n_jobs=n_jobs,
+        verbose=5 if sys.stderr.isatty() else 0,
+    )
+    coverage = ", ".join(f"{100 * float(k):g} %: {v:.3f}" for k, v in made["coverage"].items())
+    tell_written(
+        output,
+        f"{output}: learned from {made['n_tasks']:,} tasks. On sources that were left out, "
+        f"intervals hold with frequency {coverage}; mean error {made['mean_absolute_error']:.3f}.",
+    )
+
+
 app.command()(trend.trend)
 app.command()(audit.audit)
 app.command()(audit.settle)
 app.command()(audit.rows)
-app.command()(calibrate)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from poscount.app.outputs import check_output, check_result
+from poscount.app.results import check_result
 from poscount.cli.options import (
     By,
     Data,
@@ -30,6 +30,7 @@ from poscount.cli.output import emit, tell_written
 from poscount.cli.tables import print_table
 from poscount.cli.words import echo
 from poscount.files.read_options import ReadOptions
+from poscount.storage.writer import check_output
 
 if TYPE_CHECKING:
     from poscount.results.prevalence import Prevalence
@@ -53,7 +54,7 @@ def audit(
     read_options: ReadOptions,
 ) -> None:
     """Choose rows to be labelled by hand; `poscount settle` makes a prevalence of the labels."""
-    from poscount.app.rows import audit as choose_rows
+    from poscount.app.follow_ups import audit as choose_rows
 
     files = data_files(data, read_options)
     check_output(output, [model, *files.files, labelled])
@@ -98,8 +99,8 @@ def settle(
     read_options: ReadOptions,
 ) -> None:
     """Make a prevalence of labels, and say whether they contradict the model."""
-    from poscount.app.rows import settle as settle_files
-    from poscount.app.rows import write_rows
+    from poscount.app.follow_ups import settle as settle_files
+    from poscount.app.follow_ups import write_rows
 
     files = data_files(data, read_options)
     inputs = [model, *files.files, labels]
@@ -129,7 +130,7 @@ def rows(
     read_options: ReadOptions,
 ) -> None:
     """List the rows that are most likely positive, with their probability."""
-    from poscount.app.rows import likely_positives
+    from poscount.app.follow_ups import likely_positives
 
     files = data_files(data, read_options)
     check_output(output, [model, *files.files])

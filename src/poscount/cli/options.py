@@ -42,6 +42,16 @@ class Engine(StrEnum):
     spark = "spark"
 
 
+class Calibrated(StrEnum):
+    """What has a calibration, as it is called in calibration files."""
+
+    rcq = "RCQ"
+    trcq = "TRCQ"
+    rcq_kinds = "RCQ-kinds"
+    rcq_groups = "RCQ-groups"
+    rcq_other = "RCQ-other"
+
+
 ModelFile = Annotated[str, typer.Argument(help="Model file written by `poscount fit`.")]
 Positives = Annotated[
     str,

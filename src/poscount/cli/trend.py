@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from poscount.app.outputs import check_picture, check_result
+from poscount.app.results import check_picture, check_result
 from poscount.cli.options import (
     Data,
     Engine,
