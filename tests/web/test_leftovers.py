@@ -119,6 +119,14 @@ def test_only_what_is_abandoned_is_removed(temporary):
     assert not running.path.exists()
 
 
+def test_a_directory_of_somebody_else_is_not_touched(temporary, monkeypatch):
+    other = ServerDirectory()
+    os.close(other._lock)
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    ServerDirectory().remove()
+    assert other.path.exists()
+
+
 def test_a_full_disk_is_said_in_a_sentence(short_path, capfd):
     resource = pytest.importorskip("resource")
 

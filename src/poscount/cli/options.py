@@ -53,19 +53,13 @@ class Calibrated(StrEnum):
 
 
 ModelFile = Annotated[str, typer.Argument(help="Model file written by `poscount fit`.")]
-Positives = Annotated[
-    str,
-    typer.Argument(
-        help="Labelled positives: CSV, JSON lines (both also gz, zst, zip), Excel, Parquet, Arrow; "
-        "- for stdin."
-    ),
-]
+_POSITIVES = (
+    "Labelled positives: CSV, JSON lines (both also gz, zst, zip), Excel, Parquet, Arrow; - for "
+    "stdin."
+)
+Positives = Annotated[str, typer.Argument(help=_POSITIVES)]
 PositivesOfTargets = Annotated[
-    list[str],
-    typer.Argument(
-        help="Labelled positives: CSV, JSON lines (both also gz, zst, zip), Excel, Parquet, Arrow; "
-        "- for stdin. With --targets a file for each target."
-    ),
+    list[str], typer.Argument(help=f"{_POSITIVES} With --targets a file for each target.")
 ]
 Data = Annotated[
     list[str],

@@ -148,7 +148,8 @@ class ServerDirectory:
     def __init__(self) -> None:
         for old in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
             if (lock := _lock(old)) is not None:
-                shutil.rmtree(old, ignore_errors=True)
+                if os.fstat(lock).st_uid == os.getuid():
+                    shutil.rmtree(old, ignore_errors=True)
                 os.close(lock)
         # Readable by nobody else: mkdtemp gives it mode 0700.
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
