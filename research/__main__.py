@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from poscount.cli.calibrate import METHODS, Calibrated
+from poscount.cli.options import Calibrated
 from poscount.cli.output import progress_bar
 from poscount.cli.tables import print_table
 
@@ -129,7 +129,9 @@ def report_(
 @app.command()
 def calibrate(
     output: Annotated[str, typer.Option("-o", "--output", help="Calibration file to write.")],
-    method: Annotated[Calibrated, typer.Option(help="What to calibrate.")] = Calibrated.rcq,
+    method: Annotated[
+        Calibrated, typer.Option(help="What to calibrate.", case_sensitive=False)
+    ] = Calibrated.rcq,
     bank: Annotated[
         str, typer.Option(help="Folder for the tasks; what is there already is kept.")
     ] = "poscount-bank",
@@ -140,7 +142,7 @@ def calibrate(
     from poscount.training.train import make_calibration
     from research.shipped_calibrations import shipped_plan
 
-    name = METHODS[method.value]
+    name = method.value
     made = make_calibration(
         output,
         name,

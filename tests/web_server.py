@@ -10,7 +10,7 @@ import httpx
 import uvicorn
 
 from poscount.web.app import make_app
-from poscount.web.limits import Limits
+from poscount.web.schemas import Limits
 from poscount.web.server import configure
 
 TOKEN = "a-token-that-nobody-can-guess"

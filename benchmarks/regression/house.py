@@ -254,10 +254,8 @@ def _command_line() -> Callable[[], object]:
 def _page(folder: str) -> Callable[[], object]:
     """What the page's workers do with an uploaded file of each kind and one press of a button."""
     from poscount.files.read_options import ReadOptions
-    from poscount.web.limits import Limits
-    from poscount.web.schemas import EstimateRequest
-    from poscount.web.tasks import EstimateTask, InspectTask
-    from poscount.web.uploads import Upload
+    from poscount.web.schemas import EstimateRequest, Limits
+    from poscount.web.tasks import EstimateTask, InspectTask, Upload
     from poscount.web.worker import run
 
     positives, unlabeled = (

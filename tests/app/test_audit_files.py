@@ -12,7 +12,7 @@ import pytest
 
 from poscount import InputError, load
 from poscount.app.data_files import DataFiles
-from poscount.app.rows import audit, settle
+from poscount.app.follow_ups import audit, settle
 from workbooks import xlsx
 
 N = 1200

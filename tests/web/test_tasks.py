@@ -17,11 +17,10 @@ from poscount.files.read_options import ReadOptions
 
 pytest.importorskip("pydantic")
 
-from poscount.web.limits import Limits
 from poscount.web.refusals import SETTINGS, refusal_of
-from poscount.web.schemas import DiagnosisRequest, EstimateRequest
-from poscount.web.tasks import EstimateTask, FollowUpTask, InspectTask
-from poscount.web.uploads import FileColumn, Upload
+from poscount.web.schemas import DiagnosisRequest, EstimateRequest, Limits
+from poscount.web.service import described
+from poscount.web.tasks import EstimateTask, FollowUpTask, InspectTask, Upload
 
 SOURCE = Path(poscount.__file__).parent
 POSITIVES = Upload("1", "p.csv", "positives", "/tmp/poscount-x/1.csv", ReadOptions())
@@ -203,7 +202,7 @@ def test_a_task_reads_each_file_once(reads, tmp_path, features):
     for name, role in (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled")):
         file = Upload(name, name, role, str(example_path(name)), ReadOptions())
         content = done(InspectTask(file, Limits()))
-        columns = tuple(FileColumn(**column) for column in content["columns"])
+        columns = tuple(described(column) for column in content["columns"])
         files.append(replace(file, columns=columns))
     estimate = estimate_of(*files, tmp_path, features=features)
     # The picture of the scores comes from the same reading.

@@ -1,20 +1,39 @@
-"""What may follow an estimate: a trend, a comparison, a look for reasons to doubt it."""
+"""What may follow an estimate: a trend, a comparison, reasons to doubt it, rows to be labelled."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import io
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from poscount.app.data_files import DataFiles
+from poscount.auditing.label_table import (
+    FILE,
+    ID,
+    LABEL,
+    earlier_labels,
+    label_table,
+    read_label_table,
+)
+from poscount.auditing.likely import likely_rows
+from poscount.auditing.sampling import draw
+from poscount.auditing.settlement import Settlement, settle_sample
 from poscount.base.quantifier import Quantifier
 from poscount.change import Trend
 from poscount.change.series import Baseline
 from poscount.change.series import trend as find_trend
 from poscount.checks.second_sample import Comparison
+from poscount.data.validation import as_frame_with_names
 from poscount.diagnostics.assumption_report import Diagnosis
 from poscount.diagnostics.assumption_report import diagnose as diagnose_sample
 from poscount.diagnostics.two_samples import compare_samples
 from poscount.errors import InputError
+from poscount.files.arrow import pyarrow
+from poscount.files.reading import read_table
 from poscount.files.sampling import SampledRows
+from poscount.seeds import RandomState, seed_of
+from poscount.storage.writer import csv_writer, write_whole
 
 
 def trend(
@@ -85,3 +104,159 @@ def diagnose(
         reference=second.table if second else None,
     )
     return FilesDiagnosis(found, sample.table.num_rows, sample.n_rows)
+
+
+# Rows to be labelled, what their labels say, and the likeliest rows
+
+
+class ListedRows(NamedTuple):
+    """Rows of files, with columns about them; and how many rows there are in all.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    n_rows : int
+    """
+
+    table: Any
+    n_rows: int
+
+    def record(self) -> dict[str, Any]:
+        """Names of the columns and rows of cells, in types that JSON has; dates are text."""
+        columns = [[_plain(value) for value in column.to_pylist()] for column in self.table.columns]
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        return {"columns": self.table.column_names, "rows": rows, "n_rows": self.n_rows}
+
+    def with_file_names(self, names: Mapping[str, str]) -> ListedRows:
+        """The same rows, whose files are called otherwise."""
+        files = [names.get(file, file) for file in self.table[FILE].to_pylist()]
+        return self._with_texts(FILE, files)
+
+    def with_labels(self, labels: Mapping[str, str]) -> ListedRows:
+        """The same rows with labels, given by the values of their column audit_id.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> rows = ListedRows(pa.table({"label": [None, None], "audit_id": ["r1-0", "r2-0"]}), 9)
+        >>> rows.with_labels({"r2-0": "yes"}).table["label"].to_pylist()
+        [None, 'yes']
+        """
+        ids = self.table[ID].to_pylist()
+        for row in labels:
+            if row not in ids:
+                raise InputError(f"{row!r} is none of the rows to be labelled.", column=ID)
+        return self._with_texts(LABEL, [labels.get(row) for row in ids])
+
+    def _with_texts(self, name: str, texts: list[str | None]) -> ListedRows:
+        at = self.table.column_names.index(name)
+        column = pyarrow().array(texts, pyarrow().string())
+        return self._replace(table=self.table.set_column(at, name, column))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a CSV file, completely or not at all."""
+        write_rows(self.table, path)
+
+
+def audit(
+    model: Quantifier,
+    data: DataFiles,
+    n: int = 100,
+    *,
+    random_state: RandomState = 0,
+    labelled: str | None = None,
+) -> ListedRows:
+    """Choose rows of files to be labelled, in two passes over them.
+
+    Parameters
+    ----------
+    model : Quantifier
+        A reusable one.
+    data : DataFiles
+        Each pass has a progress of its own.
+    n, random_state
+        As in `poscount.audit`.
+    labelled : str, optional
+        An earlier file of the same model, rows and seed, whose labels are filled in.
+
+    Returns
+    -------
+    ListedRows
+        The column "label" is empty, or has earlier labels; `poscount.audit` describes the others.
+    """
+    seed = seed_of(random_state)
+    source = data.batches(model)
+    earlier = {}
+    if labelled is not None:
+        try:
+            earlier = earlier_labels(_read_labels(labelled), model, seed)
+        except InputError as error:
+            raise error.at(file=labelled) from error
+    drawn = draw(model, source, n, seed)
+    table = label_table(drawn, model, n, seed, earlier)
+    return ListedRows(table.to_native(), drawn.prevalence.n_unlabeled)
+
+
+def settle(model: Quantifier, data: DataFiles, labelled: str | ListedRows) -> Settlement:
+    """Turn labels of rows of files into a prevalence.
+
+    Parameters
+    ----------
+    model : Quantifier
+        The one that the rows were drawn with.
+    data : DataFiles
+        The files that they were drawn from.
+    labelled : str or ListedRows
+        A CSV or Excel file with labels, or what `audit` returned, with labels.
+    """
+    source = data.batches(model)
+    if isinstance(labelled, str):
+        name, frame = labelled, _read_labels(labelled)
+    else:
+        name, frame = None, as_frame_with_names(labelled.table)
+    try:
+        table = read_label_table(frame, model)
+    except InputError as error:
+        raise error.at(file=name) from error
+    # Errors in here are about the rows, and name their file.
+    drawn = draw(model, source, table.size, table.seed)
+    try:
+        return settle_sample(drawn, table)
+    except InputError as error:
+        raise error.at(file=name) from error
+
+
+def likely_positives(
+    model: Quantifier, data: DataFiles, top: int = 200, *, by: Sequence[str] = ()
+) -> ListedRows:
+    """List the rows of files that are most likely positive, as `poscount.likely_positives` does."""
+    table = likely_rows(model, data.batches(model, by), top, by)
+    return ListedRows(table.to_native(), len(table))
+
+
+def write_rows(table: Any, path: str | os.PathLike[str]) -> None:
+    """Write the rows of a table to a CSV file, completely or not at all."""
+    if not os.fspath(path).lower().endswith(".csv"):
+        raise InputError(
+            "rows are written as CSV; give the file a name that ends in .csv.", file=os.fspath(path)
+        )
+    text = io.StringIO(newline="")
+    writer = csv_writer(text)
+    writer.writerow(table.column_names)
+    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        writer.writerow([_plain(value) for value in row])
+    write_whole(path, text.getvalue().encode())
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON and CSV have it: whole numbers without a fraction, dates as text."""
+    if isinstance(value, float):
+        if value != value:
+            return None
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
+
+
+def _read_labels(path: str) -> Any:
+    # Everything as text, because a spreadsheet may have changed the type of a column.
+    return as_frame_with_names(read_table(path, numeric=()))

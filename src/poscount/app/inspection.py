@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import zipfile
-import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from poscount.data.grouping import periods, times_in_text
+from poscount.data.grouping import periods
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress, pyarrow
+from poscount.files.derived_columns import distinct_cells, distinct_times
 from poscount.files.excel import calamine
-from poscount.files.features import (
-    ColumnDescription,
-    describe_column,
-    is_number,
-    is_text,
-    share_missing,
-)
-from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
-from poscount.files.reading import EXCEL_SUFFIXES, read_batches
-from poscount.files.streams import unpacked
+from poscount.files.features import describe_column, is_number, is_text, share_missing
+from poscount.files.read_options import DEFAULT_OPTIONS, SUFFIXES, ColumnDescription, ReadOptions
+from poscount.files.reading import read_batches
+from poscount.files.streams import is_packed
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import infer, without_marks
 
@@ -33,9 +27,7 @@ _COLUMNS_SHOWN = 50
 _LONGEST_SHOWN = 60
 # A longer text is not the name of a group.
 _LONGEST_VALUE = 200
-_CHUNK = 1 << 20
 _PERIODS = ("day", "week", "month", "year", "hour")
-_ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?$"
 
 
 class FileLimits(NamedTuple):
@@ -117,12 +109,19 @@ def inspect_file(
     ('2026-01-12', '0', '620')
     """
     typed = path.endswith(".parquet")
-    (_check_footer if typed else _check_unpacked)(path, limits)
+    _check_announced(path, limits)
+    packed = not typed and is_packed(path)
     columns: dict[str, _Column] = {}
     preview: list[tuple[str | None, ...]] = []
-    n_rows = 0
+    n_rows, n_bytes = 0, 0
     for batch in read_batches(path, read_options=read_options, progress=progress):
-        limits.check(path, rows=n_rows + batch.num_rows, columns=batch.num_columns)
+        n_bytes += batch.nbytes if packed else 0
+        limits.check(
+            path,
+            rows=n_rows + batch.num_rows,
+            columns=batch.num_columns,
+            unpacked_bytes=n_bytes,
+        )
         if len(preview) < _ROWS_SHOWN:
             preview += _shown(batch, _ROWS_SHOWN - len(preview))
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
@@ -302,8 +301,7 @@ class DateGroups:
     def _times(self, values: Any, first_row: int) -> np.ndarray:
         types, kind = pyarrow().types, values.type
         if is_text(kind):
-            times = self._iso_times(values.cast(pyarrow().string()))
-            return self._times_in_text(values.to_pylist(), first_row) if times is None else times
+            return self._times_in_text(values, first_row)
         if types.is_date(kind):
             self._groups.pop("hour", None)
         elif not types.is_timestamp(kind):
@@ -312,32 +310,19 @@ class DateGroups:
             return np.empty(0, "datetime64[s]")
         return values.cast(pyarrow().timestamp("s"), safe=False).to_numpy(zero_copy_only=False)
 
-    def _iso_times(self, values: Any) -> np.ndarray | None:
-        """Read dates that all have the usual form, which pyarrow does much faster."""
-        compute = pyarrow().compute
-        # Of nothing but missing values this is null.
-        if compute.all(compute.match_substring_regex(values, _ISO)).as_py() is False:
-            return None
-        try:
-            times = values.cast(pyarrow().timestamp("us")).to_numpy(zero_copy_only=False)
-        except pyarrow().ArrowInvalid:
-            return None  # the slow way says which date is not in the calendar
-        if compute.all(compute.match_substring(values, ":")).as_py() is False:
-            self._groups.pop("hour", None)
-        return times
-
-    def _times_in_text(self, cells: list[str | None], first_row: int) -> np.ndarray:
-        if "hour" in self._groups:
+    def _times_in_text(self, values: Any, first_row: int) -> np.ndarray:
+        encoded = distinct_cells(values)
+        for period in ("hour", "day") if "hour" in self._groups else ("day",):
             try:
-                return times_in_text(cells, self.column, "hour", self.day_first)
-            except InputError:
-                del self._groups["hour"]
-        try:
-            return times_in_text(cells, self.column, "day", self.day_first)
-        except InputError as error:
-            self.problem = error.at(first_row=first_row)
-            self._groups.clear()
-            return np.empty(0, "datetime64[s]")
+                times = distinct_times(encoded, self.column, period, self.day_first)
+            except InputError as error:
+                self._groups.pop("hour", None)
+                self.problem = error.at(first_row=first_row)
+            else:
+                self.problem = None
+                return np.append(times, np.datetime64("NaT")) if values.null_count else times
+        self._groups.clear()
+        return np.empty(0, "datetime64[s]")
 
 
 def _infinite(column: Any, name: str) -> InputError | None:
@@ -355,31 +340,17 @@ def sheet_names(path: str) -> list[str]:
     return list(calamine().CalamineWorkbook.from_path(path).sheet_names)
 
 
-def _check_unpacked(path: str, limits: FileLimits) -> None:
-    """Refuse a small file that unpacks to a huge one, without keeping what comes out."""
-    if path.lower().endswith(EXCEL_SUFFIXES):
-        # A workbook says itself how large its parts are; older ones are not packed.
+def _check_announced(path: str, limits: FileLimits) -> None:
+    """Refuse a workbook or a Parquet file that says itself that it is too large."""
+    pa = pyarrow()
+    if path.endswith(SUFFIXES["Excel"]):
+        # Older ones are not packed.
         with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as parts:
             limits.check(path, unpacked_bytes=sum(part.file_size for part in parts.infolist()))
-        return
-    n_bytes = 0
-    with unpacked(path) as (stream, file):
-        if stream is file:
-            return
+    elif path.endswith(".parquet"):
         try:
-            while chunk := stream.read(_CHUNK):
-                n_bytes += len(chunk)
-                limits.check(path, unpacked_bytes=n_bytes)
-        except (EOFError, zipfile.BadZipFile, zlib.error, OSError):
+            about = pa.parquet.read_metadata(path)
+        except (pa.ArrowException, OSError):
             return  # reading it says what is wrong
-
-
-def _check_footer(path: str, limits: FileLimits) -> None:
-    """Refuse a Parquet file that says itself that it is too large."""
-    pa = pyarrow()
-    try:
-        about = pa.parquet.read_metadata(path)
-    except (pa.ArrowException, OSError):
-        return  # reading it says what is wrong
-    n_bytes = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-    limits.check(path, rows=about.num_rows, columns=about.num_columns, unpacked_bytes=n_bytes)
+        n_bytes = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        limits.check(path, rows=about.num_rows, columns=about.num_columns, unpacked_bytes=n_bytes)

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from poscount.storage.writer import csv_writer, write_whole
+from poscount.errors import InputError
+from poscount.storage.writer import check_output, csv_writer, is_standard_output, write_whole
 
 if TYPE_CHECKING:
     from poscount.change import Trend
@@ -18,24 +19,9 @@ if TYPE_CHECKING:
 TARGET = "target"
 # Columns of the result, whose names a grouping column cannot have.
 RESERVED = (
-    "prevalence",
-    "interval",
-    "low",
-    "high",
-    "level",
-    "count",
-    "n_labeled",
-    "n_unlabeled",
-    "label_frequency",
-    "joint_prior",
-    "method",
-    "verdict",
-    "warnings",
-    "seed",
-    "kinds",
-    "total_weight",
-    "effective_rows",
-    "negatives",
+    *("prevalence", "interval", "low", "high", "level", "count", "n_labeled", "n_unlabeled"),
+    *("label_frequency", "joint_prior", "method", "verdict", "warnings", "seed", "kinds"),
+    *("total_weight", "effective_rows", "negatives"),
 )
 
 # How text begins that spreadsheets take for a formula, or skip to find one; the last four are the
@@ -201,3 +187,31 @@ def save_picture(figure: Any, *paths: str | os.PathLike[str], dpi: int) -> None:
     for path in paths:
         write_whole(path, picture(figure, picture_format(path), dpi))
     pyplot().close(figure)
+
+
+# Names of outputs, checked before the work for them begins
+
+
+def check_picture(path: str | None, inputs: Iterable[str | None] = ()) -> None:
+    """Refuse a name for a picture, also for an extension that names no format."""
+    if path is not None:
+        from poscount.plotting.display import picture_format
+
+        picture_format(path)
+        check_output(path, inputs)
+
+
+def check_result(
+    path: str | None, inputs: Iterable[str | None] = (), formats: Sequence[str] = ("csv", "json")
+) -> None:
+    """Refuse a name for a result, also for an extension that is none of its formats.
+
+    ``-`` is standard output, in any format.
+    """
+    if path is None or is_standard_output(path):
+        return
+    check_output(path, inputs)
+    if os.path.splitext(path)[1].lower()[1:] not in formats:
+        *others, last = (f".{each}" for each in formats)
+        use = f"{', '.join(others)} or {last}" if others else last
+        raise InputError(f"its extension names no format of this result; use {use}.", file=path)

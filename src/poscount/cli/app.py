@@ -8,38 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from poscount import __version__, registry
-from poscount.app.outputs import check_output, check_picture, check_result
-from poscount.app.results import draw
+from poscount.app.results import check_picture, check_result, draw
 from poscount.cli import audit, trend
-from poscount.cli.calibrate import calibrate
+from poscount.cli import options as opt
 from poscount.cli.options import (
-    Bootstrap,
-    By,
-    ByFile,
-    Calibration,
-    Confidence,
-    Data,
-    Engine,
-    EngineOption,
-    Exclude,
-    Features,
-    Format,
-    Method,
-    ModelFile,
-    Negatives,
-    Output,
-    OutputFormat,
-    Plot,
-    Positives,
-    PositivesOfTargets,
-    RandomState,
-    Scorer,
-    Subclasses,
-    TargetColumn,
-    Targets,
-    TextFormat,
-    Trust,
-    Weights,
     data_files,
     grouping,
     kinds,
@@ -62,6 +34,7 @@ from poscount.cli.stopping import ordinary_signals
 from poscount.cli.words import echo
 from poscount.errors import join_names
 from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
+from poscount.storage.writer import check_output
 
 app = typer.Typer(
     name="poscount",
@@ -109,19 +82,19 @@ def demo(
 @app.command()
 @with_reading_options
 def fit(
-    positives: PositivesOfTargets,
+    positives: opt.PositivesOfTargets,
     output: Annotated[str, typer.Option("-o", "--output", help="Model file to write.")],
-    targets: Targets = None,
-    target_column: TargetColumn = None,
-    negatives: Negatives = None,
-    method: Method = registry.DEFAULT_METHOD,
-    scorer: Scorer = None,
-    features: Features = None,
-    exclude: Exclude = None,
-    confidence: Confidence = None,
-    calibration: Calibration = None,
-    subclasses: Subclasses = None,
-    random_state: RandomState = 0,
+    targets: opt.Targets = None,
+    target_column: opt.TargetColumn = None,
+    negatives: opt.Negatives = None,
+    method: opt.Method = registry.DEFAULT_METHOD,
+    scorer: opt.Scorer = None,
+    features: opt.Features = None,
+    exclude: opt.Exclude = None,
+    confidence: opt.Confidence = None,
+    calibration: opt.Calibration = None,
+    subclasses: opt.Subclasses = None,
+    random_state: opt.RandomState = 0,
     *,
     read_options: ReadOptions,
 ) -> None:
@@ -160,16 +133,16 @@ def fit(
 @app.command()
 @with_reading_options
 def quantify(
-    model: ModelFile,
-    data: Data,
-    by: By = None,
-    by_file: ByFile = False,
-    weights: Weights = None,
-    engine: EngineOption = Engine.auto,
-    output_format: OutputFormat = Format.table,
-    output: Output = None,
-    plot: Plot = None,
-    trust: Trust = None,
+    model: opt.ModelFile,
+    data: opt.Data,
+    by: opt.By = None,
+    by_file: opt.ByFile = False,
+    weights: opt.Weights = None,
+    engine: opt.EngineOption = opt.Engine.auto,
+    output_format: opt.OutputFormat = opt.Format.table,
+    output: opt.Output = None,
+    plot: opt.Plot = None,
+    trust: opt.Trust = None,
     *,
     read_options: ReadOptions,
 ) -> None:
@@ -187,25 +160,25 @@ def quantify(
 @app.command()
 @with_reading_options
 def estimate(
-    positives: Positives,
-    data: Data,
-    target_column: TargetColumn = None,
-    negatives: Negatives = None,
-    method: Method = registry.DEFAULT_METHOD,
-    scorer: Scorer = None,
-    features: Features = None,
-    exclude: Exclude = None,
-    by: By = None,
-    by_file: ByFile = False,
-    weights: Weights = None,
-    confidence: Confidence = None,
-    calibration: Calibration = None,
-    subclasses: Subclasses = None,
-    bootstrap: Bootstrap = None,
-    random_state: RandomState = 0,
-    output_format: OutputFormat = Format.table,
-    output: Output = None,
-    plot: Plot = None,
+    positives: opt.Positives,
+    data: opt.Data,
+    target_column: opt.TargetColumn = None,
+    negatives: opt.Negatives = None,
+    method: opt.Method = registry.DEFAULT_METHOD,
+    scorer: opt.Scorer = None,
+    features: opt.Features = None,
+    exclude: opt.Exclude = None,
+    by: opt.By = None,
+    by_file: opt.ByFile = False,
+    weights: opt.Weights = None,
+    confidence: opt.Confidence = None,
+    calibration: opt.Calibration = None,
+    subclasses: opt.Subclasses = None,
+    bootstrap: opt.Bootstrap = None,
+    random_state: opt.RandomState = 0,
+    output_format: opt.OutputFormat = opt.Format.table,
+    output: opt.Output = None,
+    plot: opt.Plot = None,
     *,
     read_options: ReadOptions,
 ) -> None:
@@ -247,11 +220,11 @@ def estimate(
 @app.command()
 @with_reading_options
 def count(
-    model: ModelFile,
-    data: Data,
+    model: opt.ModelFile,
+    data: opt.Data,
     output: Annotated[str, typer.Option("-o", "--output", help="Counts file to write.")],
-    weights: Weights = None,
-    trust: Trust = None,
+    weights: opt.Weights = None,
+    trust: opt.Trust = None,
     *,
     read_options: ReadOptions,
 ) -> None:
@@ -311,7 +284,7 @@ def serve(
 ) -> None:
     """Serve a page that counts the files dropped on it; nothing leaves this machine."""
     try:
-        from poscount.web.limits import MEGABYTE, Limits
+        from poscount.web.schemas import MEGABYTE, Limits
         from poscount.web.server import serve as run
     except ImportError as error:
         raise ImportError(f'The page needs {error.name}: pip install "poscount[web]".') from error
@@ -348,8 +321,8 @@ def plan(
         typer.Option(help="Number of unlabeled rows, if it is fixed.", show_default=False),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
-    output_format: OutputFormat = Format.table,
-    output: Output = None,
+    output_format: opt.OutputFormat = opt.Format.table,
+    output: opt.Output = None,
 ) -> None:
     """Find how many positives and unlabeled rows are needed for a wanted error."""
     from poscount.theory import plan as find_plan
@@ -368,8 +341,8 @@ def plan(
 @app.command()
 @with_reading_options
 def diagnose(
-    model: ModelFile,
-    data: Data,
+    model: opt.ModelFile,
+    data: opt.Data,
     positives: Annotated[
         str | None,
         typer.Option(help="The file that the model was fitted on.", show_default=False),
@@ -382,8 +355,8 @@ def diagnose(
         ),
     ] = None,
     output_format: Annotated[
-        TextFormat, typer.Option("--format", help="How to print the findings.")
-    ] = TextFormat.text,
+        opt.TextFormat, typer.Option("--format", help="How to print the findings.")
+    ] = opt.TextFormat.text,
     output: Annotated[
         str | None,
         typer.Option(
@@ -393,7 +366,7 @@ def diagnose(
             show_default=False,
         ),
     ] = None,
-    trust: Trust = None,
+    trust: opt.Trust = None,
     *,
     read_options: ReadOptions,
 ) -> None:
@@ -412,20 +385,57 @@ def diagnose(
 
 @app.command()
 def show(
-    model: ModelFile,
-    trust: Trust = None,
+    model: opt.ModelFile,
+    trust: opt.Trust = None,
     output_format: Annotated[
-        TextFormat, typer.Option("--format", help="How to print it.")
-    ] = TextFormat.text,
-    output: Output = None,
+        opt.TextFormat, typer.Option("--format", help="How to print it.")
+    ] = opt.TextFormat.text,
+    output: opt.Output = None,
 ) -> None:
     """Say what a model file holds: the method, its positives, and what became of each column."""
     check_result(output, [model])
     emit_model(load_model(model, trust), model, output_format, output)
 
 
+@app.command()
+def calibrate(
+    tables: Annotated[
+        list[str], typer.Argument(help="Labelled tables (CSV, also gz) of your field.")
+    ],
+    output: Annotated[str, typer.Option("-o", "--output", help="Calibration file to write.")],
+    label: Annotated[str, typer.Option(help="Column of the tables that is the class.")] = "class",
+    method: Annotated[
+        opt.Calibrated, typer.Option(help="What to calibrate.", case_sensitive=False)
+    ] = opt.Calibrated.rcq,
+    tasks: Annotated[int, typer.Option(help="Tasks to draw from the tables.", min=100)] = 4_000,
+    bank: Annotated[
+        str, typer.Option(help="Folder for the tasks; what is there already is kept.")
+    ] = "poscount-bank",
+    n_jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = -1,
+    random_state: opt.RandomState = 0,
+) -> None:
+    """Learn from data whose truth is known how far RCQ or TRCQ is from it."""
+    from poscount.training.train import make_calibration, plan_of_tables
+
+    check_output(output, tables)
+    made = make_calibration(
+        output,
+        method.value,
+        plan_of_tables(tables, label, tasks),
+        folder=bank,
+        seed=random_state,
+        n_jobs=n_jobs,
+        verbose=5 if sys.stderr.isatty() else 0,
+    )
+    coverage = ", ".join(f"{100 * float(k):g} %: {v:.3f}" for k, v in made["coverage"].items())
+    tell_written(
+        output,
+        f"{output}: learned from {made['n_tasks']:,} tasks. On sources that were left out, "
+        f"intervals hold with frequency {coverage}; mean error {made['mean_absolute_error']:.3f}.",
+    )
+
+
 app.command()(trend.trend)
 app.command()(audit.audit)
 app.command()(audit.settle)
 app.command()(audit.rows)
-app.command()(calibrate)

@@ -11,25 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from poscount.app.outputs import check_output, check_result
-from poscount.cli.options import (
-    By,
-    Data,
-    Format,
-    ModelFile,
-    Output,
-    OutputFormat,
-    RandomState,
-    Trust,
-    data_files,
-    grouping,
-    load_model,
-    with_reading_options,
-)
+from poscount.app.results import check_result
+from poscount.cli import options as opt
+from poscount.cli.options import data_files, grouping, load_model, with_reading_options
 from poscount.cli.output import emit, tell_written
 from poscount.cli.tables import print_table
 from poscount.cli.words import echo
 from poscount.files.read_options import ReadOptions
+from poscount.storage.writer import check_output
 
 if TYPE_CHECKING:
     from poscount.results.prevalence import Prevalence
@@ -37,8 +26,8 @@ if TYPE_CHECKING:
 
 @with_reading_options
 def audit(
-    model: ModelFile,
-    data: Data,
+    model: opt.ModelFile,
+    data: opt.Data,
     output: Annotated[str, typer.Option("-o", "--output", help="CSV file to write.")],
     n: Annotated[int, typer.Option("-n", "--n", help="Number of rows to label.")] = 100,
     labelled: Annotated[
@@ -47,13 +36,13 @@ def audit(
             help="An earlier file of this command, whose labels are filled in.", show_default=False
         ),
     ] = None,
-    random_state: RandomState = 0,
-    trust: Trust = None,
+    random_state: opt.RandomState = 0,
+    trust: opt.Trust = None,
     *,
     read_options: ReadOptions,
 ) -> None:
     """Choose rows to be labelled by hand; `poscount settle` makes a prevalence of the labels."""
-    from poscount.app.rows import audit as choose_rows
+    from poscount.app.follow_ups import audit as choose_rows
 
     files = data_files(data, read_options)
     check_output(output, [model, *files.files, labelled])
@@ -71,8 +60,8 @@ def audit(
 
 @with_reading_options
 def settle(
-    model: ModelFile,
-    data: Data,
+    model: opt.ModelFile,
+    data: opt.Data,
     labels: Annotated[
         str, typer.Argument(help="File of `poscount audit` with labels: CSV or Excel.")
     ],
@@ -91,15 +80,15 @@ def settle(
         str | None,
         typer.Option(help="Write rows labelled as negative to this CSV file.", show_default=False),
     ] = None,
-    output_format: OutputFormat = Format.table,
-    output: Output = None,
-    trust: Trust = None,
+    output_format: opt.OutputFormat = opt.Format.table,
+    output: opt.Output = None,
+    trust: opt.Trust = None,
     *,
     read_options: ReadOptions,
 ) -> None:
     """Make a prevalence of labels, and say whether they contradict the model."""
-    from poscount.app.rows import settle as settle_files
-    from poscount.app.rows import write_rows
+    from poscount.app.follow_ups import settle as settle_files
+    from poscount.app.follow_ups import write_rows
 
     files = data_files(data, read_options)
     inputs = [model, *files.files, labels]
@@ -119,17 +108,17 @@ def settle(
 
 @with_reading_options
 def rows(
-    model: ModelFile,
-    data: Data,
+    model: opt.ModelFile,
+    data: opt.Data,
     output: Annotated[str, typer.Option("-o", "--output", help="CSV file to write.")],
     top: Annotated[int, typer.Option(help="How many rows, of each group if there are any.")] = 200,
-    by: By = None,
-    trust: Trust = None,
+    by: opt.By = None,
+    trust: opt.Trust = None,
     *,
     read_options: ReadOptions,
 ) -> None:
     """List the rows that are most likely positive, with their probability."""
-    from poscount.app.rows import likely_positives
+    from poscount.app.follow_ups import likely_positives
 
     files = data_files(data, read_options)
     check_output(output, [model, *files.files])

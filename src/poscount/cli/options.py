@@ -42,20 +42,24 @@ class Engine(StrEnum):
     spark = "spark"
 
 
+class Calibrated(StrEnum):
+    """What has a calibration, as it is called in calibration files."""
+
+    rcq = "RCQ"
+    trcq = "TRCQ"
+    rcq_kinds = "RCQ-kinds"
+    rcq_groups = "RCQ-groups"
+    rcq_other = "RCQ-other"
+
+
 ModelFile = Annotated[str, typer.Argument(help="Model file written by `poscount fit`.")]
-Positives = Annotated[
-    str,
-    typer.Argument(
-        help="Labelled positives: CSV, JSON lines (both also gz, zst, zip), Excel, Parquet, Arrow; "
-        "- for stdin."
-    ),
-]
+_POSITIVES = (
+    "Labelled positives: CSV, JSON lines (both also gz, zst, zip), Excel, Parquet, Arrow; - for "
+    "stdin."
+)
+Positives = Annotated[str, typer.Argument(help=_POSITIVES)]
 PositivesOfTargets = Annotated[
-    list[str],
-    typer.Argument(
-        help="Labelled positives: CSV, JSON lines (both also gz, zst, zip), Excel, Parquet, Arrow; "
-        "- for stdin. With --targets a file for each target."
-    ),
+    list[str], typer.Argument(help=f"{_POSITIVES} With --targets a file for each target.")
 ]
 Data = Annotated[
     list[str],

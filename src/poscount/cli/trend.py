@@ -7,22 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from poscount.app.outputs import check_picture, check_result
-from poscount.cli.options import (
-    Data,
-    Engine,
-    EngineOption,
-    Format,
-    ModelFile,
-    Output,
-    OutputFormat,
-    Plot,
-    Trust,
-    Weights,
-    data_files,
-    load_model,
-    with_reading_options,
-)
+from poscount.app.results import check_picture, check_result
+from poscount.cli import options as opt
+from poscount.cli.options import data_files, load_model, with_reading_options
 from poscount.cli.output import emit
 from poscount.cli.tables import print_table
 from poscount.cli.words import echo
@@ -31,8 +18,8 @@ from poscount.files.read_options import ReadOptions
 
 @with_reading_options
 def trend(
-    model: ModelFile,
-    data: Data,
+    model: opt.ModelFile,
+    data: opt.Data,
     by: Annotated[
         str,
         typer.Option(
@@ -52,12 +39,12 @@ def trend(
     smooth: Annotated[
         bool, typer.Option("--smooth", help="Let small groups borrow strength from the others.")
     ] = False,
-    weights: Weights = None,
-    engine: EngineOption = Engine.auto,
-    output_format: OutputFormat = Format.table,
-    output: Output = None,
-    plot: Plot = None,
-    trust: Trust = None,
+    weights: opt.Weights = None,
+    engine: opt.EngineOption = opt.Engine.auto,
+    output_format: opt.OutputFormat = opt.Format.table,
+    output: opt.Output = None,
+    plot: opt.Plot = None,
+    trust: opt.Trust = None,
     *,
     read_options: ReadOptions,
 ) -> None:
@@ -74,7 +61,7 @@ def trend(
         draw_trend(found, plot)
     show = functools.partial(_print_trend, found)
     emit(show, found.to_dict(), found.records(), output_format, output)
-    if output_format == Format.csv:
+    if output_format == opt.Format.csv:
         for note in found.notes:
             echo(note, err=True)
 

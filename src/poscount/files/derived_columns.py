@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
+
 from poscount.data.grouping import GroupColumn, group_column, periods, times_in_text
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
@@ -66,21 +68,38 @@ def with_periods(
 
 def _periods_in_text(column: Any, group: GroupColumn, day_first: bool | None) -> Any:
     pa = pyarrow()
-    if pa.types.is_dictionary(column.type):
+    encoded = distinct_cells(column)
+    times = distinct_times(encoded, group.column, str(group.period), day_first)
+    return pa.array(periods(times, str(group.period)), pa.string()).take(encoded.indices)
+
+
+def distinct_cells(column: Any) -> Any:
+    """A column of text as a dictionary, which has each different cell once."""
+    if pyarrow().types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    encoded = column.dictionary_encode()
+    return column.dictionary_encode()
+
+
+def distinct_times(encoded: Any, column: str, period: str, day_first: bool | None) -> np.ndarray:
+    """The times in the different cells of a column.
+
+    Raises
+    ------
+    InputError
+        A cell is no date or, if the `period` is an hour, has no time; with the first such row.
+    """
+    pa = pyarrow()
     cells = encoded.dictionary
     shortest = pa.compute.min(pa.compute.utf8_length(cells)).as_py() or 0
-    period = str(group.period)
     try:
         if period == "hour" and shortest <= len("2026-02-09"):
             raise pa.ArrowInvalid("there may be no time of day")
         # The form of ISO needs no Python for each cell.
-        times = cells.cast(pa.timestamp("us")).to_numpy(zero_copy_only=False)
+        return cells.cast(pa.timestamp("us")).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         try:
-            times = times_in_text(cells.to_pylist(), group.column, period, day_first)
+            return times_in_text(cells.to_pylist(), column, period, day_first)
         except InputError as error:
-            row = 0 if error.row is None else pa.compute.index(column, cells[error.row]).as_py()
-            raise error.at(first_row=row - (error.row or 0)) from error
-    return pa.array(periods(times, period), pa.string()).take(encoded.indices)
+            cell = error.row or 0
+            row = pa.compute.index(encoded.indices, pa.scalar(cell, pa.int32())).as_py()
+            raise error.at(first_row=row - cell) from error

@@ -1,4 +1,7 @@
-"""How files are written whose cells have no types: CSV, JSON lines and, in part, Excel."""
+"""How files are written whose cells have no types, and what a column of a file holds.
+
+Only records, which need no library: the page's server has them, too.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,15 @@ from typing import Any, NamedTuple
 from poscount.errors import InputError
 
 _THOUSANDS = (",", ".", " ", "'", "_")
+_PACKED = ("", ".gz", ".zst", ".zip")
+# How the names of files end, by their format.
+SUFFIXES = {
+    "CSV": tuple(kind + end for end in _PACKED for kind in (".csv", ".tsv", ".txt")),
+    "JSON lines": tuple(kind + end for end in _PACKED for kind in (".jsonl", ".ndjson")),
+    "Excel": (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"),
+    "Parquet": (".parquet",),
+    "Arrow": (".arrow", ".feather", ".ipc"),
+}
 
 
 class ReadOptions(NamedTuple):
@@ -113,3 +125,48 @@ def read_options(
     """
     signs = (na,) if isinstance(na, str) else tuple(na)
     return ReadOptions(units=tuple((units or {}).items()), na=signs, **others)
+
+
+class ColumnDescription(NamedTuple):
+    """What a column of a file holds, and whether to use it.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"number", "category", "date", "identifier", "free text", "other"}
+        Numbers and categories (words, yes and no, true and false) are features. Dates,
+        identifiers, free text (text that differs in nearly every row) and types such as lists
+        ("other") are none by default. A column of numbers that are written as text is a "number"
+        with a `problem`.
+    missing : float
+        Share of the rows in which the value is missing, from 0 to 1.
+    why_not_used : str or None
+        Why the column is no feature by default, as in "holds dates or times such as '2026-01-12'":
+        the column's name goes before it, and a full stop behind. None if it is a feature.
+    problem : InputError or None
+        For numbers that are written as text (decimal commas, thousands marks, units, signs for
+        missing values, slips): which cell, and the option that reads it, if one does. Without
+        solving it the column cannot be used.
+    numeric : bool
+        Whether all of its values are numbers. This and the rest are known of a file that was
+        inspected (`poscount.app.inspection`).
+    distinct : int or None
+        How many different values it has; None if they are too many, or too long, to make groups.
+    values : tuple of str
+        A few of them.
+    periods : tuple of (str, int)
+        Of dates: periods of time, and how many groups each makes, as far as they are not too many.
+    no_periods : InputError or None
+        Why dates make no such groups.
+    """
+
+    name: str
+    kind: str
+    missing: float
+    why_not_used: str | None = None
+    problem: InputError | None = None
+    numeric: bool = False
+    distinct: int | None = None
+    values: tuple[str, ...] = ()
+    periods: tuple[tuple[str, int], ...] = ()
+    no_periods: InputError | None = None

@@ -20,7 +20,7 @@ from poscount.files.excel import excel_batches
 from poscount.files.features import chosen_columns, is_text
 from poscount.files.json_lines import json_batches
 from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
-from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
+from poscount.files.read_options import DEFAULT_OPTIONS, SUFFIXES, ReadOptions
 from poscount.files.remote import check_url, is_url, matching_urls, without_query
 from poscount.files.streams import archive_member, source_name
 from poscount.files.text_cells import look_at_text
@@ -29,18 +29,9 @@ from poscount.files.text_numbers import infer, numbers, without_signs, words
 # Makes the batches of a piece of a file, in any thread.
 Part = Callable[[], list[Any]]
 
-_PACKED = ("", ".gz", ".zst", ".zip")
-EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
-_SUFFIXES = {
-    "CSV": tuple(kind + end for end in _PACKED for kind in (".csv", ".tsv", ".txt")),
-    "JSON lines": tuple(kind + end for end in _PACKED for kind in (".jsonl", ".ndjson")),
-    "Excel": EXCEL_SUFFIXES,
-    "Parquet": (".parquet",),
-    "Arrow": (".arrow", ".feather", ".ipc"),
-}
 # In these files the text of a cell says what it is.
 _UNTYPED = ("CSV", "JSON lines", "Excel")
-_ALL_SUFFIXES = (*chain.from_iterable(_SUFFIXES.values()), ".zip")
+_ALL_SUFFIXES = (*chain.from_iterable(SUFFIXES.values()), ".zip")
 # What is told of them; .gz, .zst and .zip may follow the first five.
 _TOLD_SUFFIXES = ", ".join(suffix for suffix in _ALL_SUFFIXES if suffix.count(".") == 1)
 
@@ -391,7 +382,7 @@ def _format_of(path: str) -> str:
         return "CSV"
     _check_file(path)
     name = without_query(path).lower()
-    for file_format, suffixes in _SUFFIXES.items():
+    for file_format, suffixes in SUFFIXES.items():
         if name.endswith(suffixes):
             if _is_pipe(path) and file_format != "CSV":
                 raise InputError(
@@ -405,7 +396,7 @@ def _format_of(path: str) -> str:
     if name.endswith(".zip"):
         inside = archive_member(path)
         for file_format in ("CSV", "JSON lines"):
-            if inside.lower().endswith(_SUFFIXES[file_format]):
+            if inside.lower().endswith(SUFFIXES[file_format]):
                 return file_format
     raise InputError(
         f"{f'in the archive, the extension of {inside!r}' if inside else 'its extension'} is not "

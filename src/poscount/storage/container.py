@@ -13,6 +13,7 @@ import io
 import json
 import os
 import stat
+import struct
 import zipfile
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from poscount.errors import FileError, InputError
-from poscount.storage.archives import open_archive, read_array, stored
 from poscount.storage.writer import write_whole
 
 VERSION = 1
@@ -31,6 +31,8 @@ MOST_MEMBERS = 64
 # Of the description, which takes twenty times its size in memory while it is read. A model of
 # 400,000 columns has 20 MB.
 LARGEST_META, MOST_LISTS = 24 * 2**20, 2 * 10**6
+# Of the record that ends every archive, and the most bytes of a member in its list.
+_END, _MARK, _LONGEST_ENTRY = struct.Struct("<4s4H2LH"), b"PK\x05\x06", 500
 
 
 def digest(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
@@ -111,24 +113,19 @@ def _pack(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
 
 def _read_regular(path: str | os.PathLike[str], kind: str) -> bytes:
     """Content of a file, not of a device or a pipe, which may have no end or no beginning."""
-
-    def regular(name: str, flags: int) -> int:
-        # Without waiting, because opening a pipe would wait for somebody who writes to it.
-        handle = os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
-        found = os.fstat(handle)
-        problem = ""
-        if not stat.S_ISREG(found.st_mode):
-            problem = f"this is a directory, a device or a pipe, not a {kind} file."
-        elif found.st_size > LARGEST_FILE:
-            problem = f"this file has {found.st_size / 2**30:.1f} GB, more than any {kind} file."
-        if problem:
-            os.close(handle)
-            raise FileError(problem, file=str(path))
-        return handle
-
-    with open(path, "rb", opener=regular) as file:
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise FileError(
+            f"this is a directory, a device or a pipe, not a {kind} file.", file=str(path)
+        )
+    if found.st_size > LARGEST_FILE:
+        raise FileError(
+            f"this file has {found.st_size / 2**30:.1f} GB, more than any {kind} file.",
+            file=str(path),
+        )
+    with open(path, "rb") as file:
         # As much as it has now, because reading up to a limit takes the memory of the limit.
-        return file.read(os.fstat(file.fileno()).st_size)
+        return file.read(found.st_size)
 
 
 def _unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -163,3 +160,73 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"its description holds {name}")
+
+
+# Zip archives that nobody has vouched for: what is in them, before anything of it is unpacked
+
+
+def open_archive(content: bytes, most_members: int) -> zipfile.ZipFile:
+    """Open an archive whose members have names of their own and are not too many.
+
+    Parameters
+    ----------
+    content : bytes
+    most_members : int
+        Known from the end of the archive before its list of members is read.
+
+    Raises
+    ------
+    ValueError
+        There are more members; two have one name; or they have more bytes than the archive, as in
+        archives whose members overlap.
+    """
+    place = content.rfind(_MARK, -_END.size - 0xFFFF)
+    if place < 0 or place + _END.size > len(content):
+        raise ValueError("it is not a zip archive")
+    n_members, n_bytes = _END.unpack_from(content, place)[4:6]
+    if n_members > most_members or n_bytes > most_members * _LONGEST_ENTRY:
+        raise ValueError(f"it has {n_members} members, and at most {most_members} belong there")
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    entries = archive.infolist()
+    if len({entry.filename for entry in entries}) < len(entries):
+        raise ValueError("two of its members have the same name")
+    if sum(entry.compress_size for entry in entries) > len(content):
+        raise ValueError("its members overlap")
+    return archive
+
+
+def stored(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """Content of a member that is not compressed, and so is no larger than the archive."""
+    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+        raise ValueError(f"its member {entry.filename!r} is compressed")
+    return archive.read(entry)
+
+
+def read_array(content: bytes) -> np.ndarray:
+    """Array from the content of an npy file, which must have the size that its header claims.
+
+    Not ``np.load``, which allocates what the header claims.
+    """
+    start, shape, fortran, dtype = _header(content)
+    data = content[start:]
+    if fortran or len(data) != dtype.itemsize * int(np.prod(shape, dtype=object)):
+        raise ValueError("an array in it does not have the size it claims")
+    return np.frombuffer(data, dtype=dtype).reshape(shape).copy()
+
+
+def claimed_bytes(start: bytes) -> int:
+    """Size of the array that begins like this, as its header claims it."""
+    _, shape, _, dtype = _header(start)
+    return dtype.itemsize * int(np.prod(shape, dtype=object))
+
+
+def _header(content: bytes) -> tuple[int, tuple[int, ...], bool, np.dtype]:
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("an array in it has an unknown layout")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject:
+        raise ValueError("an array in it holds pickled objects, which are never loaded")
+    if min(shape, default=0) < 0:
+        raise ValueError("an array in it has an unknown layout")
+    return stream.tell(), shape, fortran, dtype

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from poscount.errors import FileError
-from poscount.storage.archives import claimed_bytes, open_archive, stored
+from poscount.storage.container import claimed_bytes, open_archive, stored
 from poscount.storage.schema import check_estimator, fields_of
 
 # A forest of a thousand trees has a few thousand arrays.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +18,15 @@ import numpy as np
 Size = str | int | None
 
 
-class Field(Protocol):
+class Field:
     """What a value may be."""
 
     def check(self, value: Any, sizes: Sizes) -> None:
         """Raise ValueError, whose message goes on after the name of the attribute."""
+        self._check(value, sizes)
+
+    def _check(self, value: Any, sizes: Sizes) -> None:
+        raise NotImplementedError
 
 
 class Sizes(dict[str, int]):
@@ -49,7 +53,7 @@ class Sizes(dict[str, int]):
 
 
 @dataclass(frozen=True)
-class Array:
+class Array(Field):
     """An array of one dtype.
 
     Parameters
@@ -79,8 +83,7 @@ class Array:
     missing: bool = False
     ascending: bool = False
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check dtype, shape, limits and order."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         if type(value) is not np.ndarray or value.dtype.name != self.dtype:
             raise ValueError(f"is not an array of {self.dtype}")
         if value.ndim != len(self.shape):
@@ -104,7 +107,7 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(Field):
     """A whole number.
 
     Parameters
@@ -118,8 +121,7 @@ class Whole:
     most: int = 2**53
     size: str | None = None
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check type and limits."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         if type(value) is not int:
             raise ValueError("is not a whole number")
         _require_between(value, value, self.least, self.most)
@@ -128,31 +130,29 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Field):
     """A finite number between two limits."""
 
     least: float | None = None
     most: float | None = None
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check type, finiteness and limits."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         if type(value) not in (int, float) or not np.isfinite(value):
             raise ValueError("is not a finite number")
         _require_between(value, value, self.least, self.most)
 
 
 @dataclass(frozen=True)
-class Flag:
+class Flag(Field):
     """True or false."""
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check the type."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         if type(value) is not bool:
             raise ValueError("is neither true nor false")
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Field):
     """Text that can be written to a file; `among` limits it to some words.
 
     Names of columns and categories come from tables and may hold any characters, which are escaped
@@ -161,8 +161,7 @@ class Text:
 
     among: tuple[str, ...] = ()
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check the type, and that there are no halves of characters."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         if type(value) is not str:
             raise ValueError("is not text")
         if self.among and value not in self.among:
@@ -175,17 +174,16 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Digest:
+class Digest(Field):
     """SHA-256 as 64 hexadecimal digits."""
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check the digits."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         if type(value) is not str or len(value) != 64 or set(value) - set("0123456789abcdef"):
             raise ValueError("is not a SHA-256 digest")
 
 
 @dataclass(frozen=True)
-class ListOf:
+class ListOf(Field):
     """A list, or an array of objects, whose items are all of one kind.
 
     Parameters
@@ -204,8 +202,7 @@ class ListOf:
     distinct: bool = False
     array: bool = False
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check the type, the number of items, and every item."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         if self.array:
             if type(value) is not np.ndarray or value.dtype != object or value.ndim != 1:
                 raise ValueError("is not an array of objects")
@@ -222,7 +219,7 @@ class ListOf:
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(Field):
     """A fitted estimator of poscount that is part of another; it has been checked by itself.
 
     Parameters
@@ -236,8 +233,7 @@ class Part:
     def __init__(self, *names: str) -> None:
         object.__setattr__(self, "names", names)
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check the class."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         ours = type(value).__module__.startswith("poscount.") and hasattr(type(value), "LEARNED")
         right = type(value).__name__ in self.names if self.names else hasattr(value, "n_labeled_")
         if not ours or not right or not is_fitted(value):
@@ -245,36 +241,33 @@ class Part:
 
 
 @dataclass(frozen=True)
-class OrNone:
+class OrNone(Field):
     """A value, or None."""
 
     field: Field
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check the value if there is one."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         if value is not None:
             self.field.check(value, sizes)
 
 
 @dataclass(frozen=True)
-class MayLack:
+class MayLack(Field):
     """An attribute that only some objects have."""
 
     field: Field
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check the value."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         self.field.check(value, sizes)
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Field):
     """A dictionary with certain names."""
 
     fields: Mapping[str, Field]
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check the names, and every value."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         if type(value) is not dict:
             raise ValueError("is not a record")
         try:
@@ -284,11 +277,10 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Scorer:
+class Scorer(Field):
     """A fitted scorer, of poscount or of another library, that gives rows scores."""
 
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check that it can score."""
+    def _check(self, value: Any, sizes: Sizes) -> None:
         methods = ("score_samples", "decision_function")
         if isinstance(value, type) or not any(
             callable(getattr(value, name, None)) for name in methods

@@ -18,13 +18,13 @@ from starlette.exceptions import HTTPException
 
 from poscount import __version__, registry
 from poscount.web import schemas
-from poscount.web.guard import Guard, Hosts
-from poscount.web.limits import Limits
+from poscount.web.column_match import match_columns
+from poscount.web.guard import Guard, Hosts, refusal_response
+from poscount.web.jobs import Job
 from poscount.web.refusals import RefusedError
-from poscount.web.responses import job_info, refusal_response, session_info
-from poscount.web.server_directory import ServerDirectory
+from poscount.web.schemas import Limits
 from poscount.web.service import Service
-from poscount.web.sessions import Estimate, Session
+from poscount.web.sessions import Estimate, ServerDirectory, Session
 
 _STATIC = Path(__file__).with_name("static")
 _STATUSES = (400, 403, 404, 405, 409, 413, 414, 415, 422, 431, 503, 507)
@@ -128,6 +128,40 @@ _FILE = f"{_SESSION}/files/{{file}}"
 _ESTIMATE = f"{_SESSION}/estimates/{{estimate}}"
 
 
+def _about(session: Session, service: Service) -> schemas.SessionInfo:
+    return schemas.SessionInfo(
+        session=session.id,
+        example=session.example,
+        files=[
+            schemas.FileInfo.model_validate(
+                {**vars(upload), "columns": [column.name for column in upload.columns]}
+            )
+            for upload in session.uploads.values()
+        ],
+        columns=match_columns(session.positives, session.unlabeled, service.limits.groups),
+        estimate=session.last.id if session.last else None,
+    )
+
+
+def _job_info(name: str, job: Job, estimate: Estimate) -> schemas.JobInfo:
+    """Describe a job of an estimate: the estimate itself, or what follows it."""
+    downloads: list[str] = []
+    if job.state == "done":
+        downloads = [file for file in schemas.Download if (estimate.directory / file).exists()]
+    return schemas.JobInfo(
+        id=name,
+        state=job.state,
+        step=job.step,
+        fraction=job.fraction,
+        position=job.position,
+        seconds=round(job.seconds, 2),
+        error=schemas.Refusal(**job.error.to_dict()) if job.error else None,
+        downloads=downloads,
+        # As the worker made it: nobody checks it again.
+        result=job.result,
+    )
+
+
 @_API.get("/info")
 async def info(service: AService) -> schemas.Info:
     """Give the version and the limits of the server."""
@@ -144,13 +178,13 @@ async def list_methods(service: AService) -> schemas.Methods:
 @_API.post("/sessions", status_code=201)
 async def open_session(service: AService) -> schemas.SessionInfo:
     """Begin a session."""
-    return session_info(service.sessions.open(), service.limits)
+    return _about(service.sessions.open(), service)
 
 
 @_API.get(_SESSION)
 async def see_session(service: AService, session: ASession) -> schemas.SessionInfo:
     """List the files of a session, how their columns match, and its last estimate."""
-    return session_info(session, service.limits)
+    return _about(session, service)
 
 
 @_API.delete(_SESSION, status_code=204)
@@ -169,7 +203,7 @@ async def leave_session(session: ASession) -> None:
 async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
     """Replace all files by the embedded example: nine nights of a mosquito trap."""
     await service.add_example(session)
-    return session_info(session, service.limits)
+    return _about(session, service)
 
 
 def _upload_form() -> dict[str, Any]:
@@ -187,7 +221,7 @@ def _upload_form() -> dict[str, Any]:
 async def add_file(service: AService, session: ASession, request: Request) -> schemas.SessionInfo:
     """Send a file. It is read at once, and refused if it cannot be used."""
     await service.add_file(session, request)
-    return session_info(session, service.limits)
+    return _about(session, service)
 
 
 @_API.get(f"{_SESSION}/reading")
@@ -203,7 +237,7 @@ async def see_reading(session: ASession) -> list[schemas.FileProgress]:
 async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
     """Delete a file."""
     await service.remove_file(session, session.upload(file))
-    return session_info(session, service.limits)
+    return _about(session, service)
 
 
 @_API.get(_FILE, response_class=FileResponse)
@@ -219,7 +253,7 @@ async def change_settings(
 ) -> schemas.SessionInfo:
     """Read a file again with other settings: the fields of the form that it came with."""
     await service.change_settings(session, session.upload(file), settings)
-    return session_info(session, service.limits)
+    return _about(session, service)
 
 
 @_API.post(f"{_SESSION}/estimates", status_code=202)
@@ -228,13 +262,13 @@ async def start_estimate(
 ) -> schemas.JobInfo:
     """Queue an estimate for all unlabeled files of the session; poll it until it is done."""
     estimate = await service.start_estimate(session, wanted)
-    return job_info(estimate.id, estimate.job, estimate)
+    return _job_info(estimate.id, estimate.job, estimate)
 
 
 @_API.get(_ESTIMATE)
 async def see_estimate(estimate: AnEstimate) -> schemas.JobInfo:
     """Get the state of an estimate and, when it is done, the answer."""
-    return job_info(estimate.id, estimate.job, estimate)
+    return _job_info(estimate.id, estimate.job, estimate)
 
 
 @_API.delete(_ESTIMATE, status_code=204)
@@ -256,7 +290,7 @@ async def start_follow_up(
     service: AService, session: ASession, estimate: AnEstimate, wanted: schemas.FollowUpRequest
 ) -> schemas.JobInfo:
     """Queue further work on an estimate that is done; any change of the session stops it."""
-    return job_info(wanted.kind, service.start_follow_up(session, estimate, wanted), estimate)
+    return _job_info(wanted.kind, service.start_follow_up(session, estimate, wanted), estimate)
 
 
 @_API.get(f"{_ESTIMATE}/follow-ups/{{kind}}")
@@ -264,7 +298,7 @@ async def see_follow_up(estimate: AnEstimate, kind: str) -> schemas.JobInfo:
     """Get the state of such work and, when it is done, its result."""
     if kind not in estimate.follow_ups:
         raise RefusedError(404, "This has not been requested yet.")
-    return job_info(kind, estimate.follow_ups[kind], estimate)
+    return _job_info(kind, estimate.follow_ups[kind], estimate)
 
 
 @_API.get(f"{_ESTIMATE}/{{download}}", response_class=FileResponse)

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from poscount.app.results import RESERVED
-from poscount.errors import ask_about_similar, join_names
-from poscount.web.schemas import ColumnMatch, Grouping
-from poscount.web.uploads import FileColumn, Upload
+from poscount.errors import InputError, ask_about_similar, join_names
+from poscount.files.read_options import ColumnDescription
+from poscount.web.refusals import fixes_of, refusal_of
+from poscount.web.schemas import ColumnMatch, Fix, Grouping
+from poscount.web.tasks import Upload
 
 _LONGEST_VALUE = 30
 MOST_TARGETS = 20
@@ -52,7 +54,10 @@ def match_columns(
         use = _Use(False, f"is missing in {positives.label}" if positives else None)
         if positives and column:
             lacking = [(file, columns) for file, columns in files if name not in columns]
-            use = _lacking(column, lacking, known) if lacking else _use(positives, column, having)
+            if lacking:
+                use = _lacking(positives, column, lacking, known)
+            else:
+                use = _use(positives, column, having)
             if column.missing == 1:
                 use = use._replace(why_not="has no values")
             if column.kind not in ("number", "category") and not lacking:
@@ -61,8 +66,10 @@ def match_columns(
         groupings = []
         if len(having) == len(files) and not is_taken(name, by_file=len(files) > 1):
             groupings = _groupings(name, others, most_groups)
-        no_periods = next((other.no_periods for other in others if other.no_periods), None)
-        fixes = [fix for each in (column, *others) if each for fix in each.fixes]
+        no_periods = next(
+            (_said(file, other.no_periods) for file, other in having if other.no_periods), None
+        )
+        described = [(positives, column)] if positives and column else []
         match = ColumnMatch(
             name=name,
             kind=shown.kind,
@@ -76,7 +83,7 @@ def match_columns(
             why_not=use.why_not,
             problem=use.problem,
             no_periods=no_periods,
-            fixes=fixes[:1] if use.problem or no_periods else [],  # type: ignore[arg-type]
+            fixes=_fixes([*described, *having])[:1] if use.problem or no_periods else [],
         )
         matches.append(match)
     return matches
@@ -104,16 +111,16 @@ def too_many_groups(by: Sequence[str], most_groups: int) -> str:
     )
 
 
-def _by_name(file: Upload) -> dict[str, FileColumn]:
+def _by_name(file: Upload) -> dict[str, ColumnDescription]:
     return {column.name: column for column in file.columns}
 
 
 def _use(
-    positives: Upload, column: FileColumn, having: Sequence[tuple[Upload, FileColumn]]
+    positives: Upload, column: ColumnDescription, having: Sequence[tuple[Upload, ColumnDescription]]
 ) -> _Use:
     """Say whether a column can be used by what it holds, here and in the other files."""
     if column.problem or column.kind in ("date", "other"):
-        return _Use(False, column.why_not_used, column.problem)
+        return _Use(False, column.why_not_used, _said(positives, column.problem))
     for file, other in having:
         if column.kind == "category":
             # Booleans are numbers to pyarrow, and a column without values could be anything.
@@ -126,21 +133,37 @@ def _use(
                 )
                 return _Use(True, column.why_not_used, problem)
         elif column.numeric and other.problem is not None:
-            return _Use(False, column.why_not_used, other.problem)
+            return _Use(False, column.why_not_used, _said(file, other.problem))
     return _Use(True, column.why_not_used)
 
 
-def _example(column: FileColumn) -> str:
+def _said(file: Upload, error: InputError | None) -> str | None:
+    return refusal_of(error, [file]).message if error else None
+
+
+def _fixes(described: Sequence[tuple[Upload, ColumnDescription]]) -> list[Fix]:
+    """The buttons for what is wrong with a column in any of the files."""
+    return [
+        Fix(**fix, role=file.role)
+        for file, column in described
+        for error in (column.problem, column.no_periods)
+        if error
+        for fix in fixes_of(error)
+    ]
+
+
+def _example(column: ColumnDescription) -> str:
     return repr(column.values[0][:_LONGEST_VALUE])
 
 
 def _lacking(
-    column: FileColumn,
-    files: Sequence[tuple[Upload, dict[str, FileColumn]]],
-    known: dict[str, FileColumn],
+    positives: Upload,
+    column: ColumnDescription,
+    files: Sequence[tuple[Upload, dict[str, ColumnDescription]]],
+    known: dict[str, ColumnDescription],
 ) -> _Use:
     """Name the files that lack a column, and ask whether it has another name in one of them."""
-    problem = column.problem
+    problem = _said(positives, column.problem)
     for file, columns in files:
         # A name that the positives have, too, is not another name of this column.
         others = [other for other in columns if other not in known]
@@ -150,21 +173,21 @@ def _lacking(
     return _Use(False, f"is missing in {join_names(file.label for file, _ in files)}", problem)
 
 
-def _targets(column: FileColumn) -> int | None:
+def _targets(column: ColumnDescription) -> int | None:
     """Number of targets that a column of the positives can name."""
     if column.kind != "category" or column.missing or column.distinct is None:
         return None
     return column.distinct if 2 <= column.distinct <= MOST_TARGETS else None
 
 
-def _missing(having: Sequence[tuple[Upload, FileColumn]]) -> float | None:
+def _missing(having: Sequence[tuple[Upload, ColumnDescription]]) -> float | None:
     if not having:
         return None
     n_rows = sum(file.rows for file, _ in having)
     return sum(column.missing * file.rows for file, column in having) / max(n_rows, 1)
 
 
-def _groupings(name: str, columns: Sequence[FileColumn], most_groups: int) -> list[Grouping]:
+def _groupings(name: str, columns: Sequence[ColumnDescription], most_groups: int) -> list[Grouping]:
     """Offer groups by value and by period; the files count as if all had different ones."""
     if not columns:
         return []
@@ -175,8 +198,8 @@ def _groupings(name: str, columns: Sequence[FileColumn], most_groups: int) -> li
     n_groups = sum(counts) + any(column.missing > 0 for column in columns)
     if len(counts) == len(columns) and n_groups <= most:
         groupings.append(Grouping(by=name, period=None, groups=n_groups))
-    for period in columns[0].periods:
-        n_groups = sum(column.periods.get(period, most_groups + 1) for column in columns)
+    for period, _ in columns[0].periods:
+        n_groups = sum(dict(column.periods).get(period, most_groups + 1) for column in columns)
         if n_groups <= most_groups:
             groupings.append(Grouping(by=f"{period}({name})", period=period, groups=n_groups))
     return groupings

@@ -16,11 +16,10 @@ from urllib.parse import urlsplit
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError, size
-from poscount.web.responses import refusal_response
+from poscount.web.schemas import Limits
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _URL_BYTES = 4_000
@@ -157,6 +156,15 @@ class Guard:
         if declared.isdecimal() and int(declared) > most:
             raise RefusedError(413, _too_large(most))
         return most
+
+
+def refusal_response(refusal: RefusedError) -> Response:
+    """Describe a refusal."""
+    headers = {"retry-after": "60"} if refusal.status == 503 else {}
+    if refusal.status == 413:
+        # The server does not wait for the rest of the request.
+        headers["connection"] = "close"
+    return JSONResponse(refusal.to_dict(), refusal.status, headers=headers)
 
 
 def _check_origin(request: Request) -> None:

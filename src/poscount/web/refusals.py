@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
-from poscount.web.uploads import Upload
+from poscount.web.tasks import Upload
 
 
 class RefusedError(Exception):

@@ -1,17 +1,59 @@
-"""The JSON that goes in and out, as the OpenAPI description shows it."""
+"""The JSON that goes in and out, as the OpenAPI description shows it, and its limits."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from poscount.files.read_options import ReadOptions
-from poscount.web.limits import Limits
 
+MEGABYTE = 1_000_000
 Name = Annotated[str, Field(max_length=1000)]
 Role = Literal["positives", "unlabeled", "reference"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is beyond these limits is refused with a sentence.
+
+    Attributes
+    ----------
+    upload_bytes, unpacked_bytes : int
+        Size of a file as it is sent, and after decompression.
+    json_bytes : int
+        Size of the body of a request without a file.
+    files, rows, columns : int
+        Files in a session; rows and columns in a file.
+    groups : int
+        Groups in a result.
+    seconds, memory_bytes : int
+        Time and memory of a job.
+    workers : int
+        Jobs that run at the same time.
+    sessions : int
+        Sessions at the same time.
+    idle_seconds, leave_seconds : float
+        A session that nobody uses for this long is deleted with all its files; the second holds
+        once its page was closed.
+    """
+
+    upload_bytes: int = 200 * MEGABYTE
+    unpacked_bytes: int = 2_000 * MEGABYTE
+    json_bytes: int = MEGABYTE
+    files: int = 50
+    rows: int = 5_000_000
+    columns: int = 1_000
+    groups: int = 1_000
+    seconds: int = 300
+    memory_bytes: int = 2_000 * MEGABYTE
+    workers: int = max(2, os.cpu_count() or 2)
+    sessions: int = 50
+    idle_seconds: float = 3600.0
+    leave_seconds: float = 60.0
 
 
 class _Request(BaseModel):

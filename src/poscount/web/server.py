@@ -16,8 +16,8 @@ from fastapi import FastAPI
 from poscount.errors import InputError
 from poscount.web.app import make_app
 from poscount.web.guard import LOOPBACK, Hosts
-from poscount.web.limits import Limits
-from poscount.web.server_directory import ServerDirectory
+from poscount.web.schemas import Limits
+from poscount.web.sessions import ServerDirectory
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,200}")
 

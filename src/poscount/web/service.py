@@ -17,25 +17,21 @@ from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect, Request
 
 from poscount import registry
-from poscount.files.read_options import ReadOptions
+from poscount.errors import InputError
+from poscount.files.read_options import ColumnDescription, ReadOptions
 from poscount.web import schemas
 from poscount.web.column_match import is_taken, match_columns, too_many_groups, why_no_group
 from poscount.web.jobs import Job, JobQueue
-from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError, size
-from poscount.web.server_directory import ServerDirectory
-from poscount.web.sessions import Estimate, Session, Sessions
+from poscount.web.sessions import Estimate, ServerDirectory, Session, Sessions
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
     EXAMPLE,
+    KNOWN_SUFFIXES,
     EstimateTask,
     FollowUpTask,
     InspectTask,
     LibraryTask,
-)
-from poscount.web.uploads import (
-    KNOWN_SUFFIXES,
-    FileColumn,
     Upload,
     known_suffix,
     shown_name,
@@ -54,7 +50,7 @@ _SWEEP_SECONDS = 15.0
 class Service:
     """Sessions, and the queue of what is done for them."""
 
-    def __init__(self, limits: Limits, home: ServerDirectory) -> None:
+    def __init__(self, limits: schemas.Limits, home: ServerDirectory) -> None:
         self.limits = limits
         self.sessions = Sessions(limits, home)
         self.jobs = JobQueue(limits.workers, limits.seconds, limits.memory_bytes)
@@ -147,7 +143,7 @@ class Service:
         finally:
             session.reading.pop(upload.name, None)
             _check_open(session)
-        columns = tuple(FileColumn(**column) for column in content["columns"])
+        columns = tuple(described(column) for column in content["columns"])
         return replace(upload, rows=content["rows"], columns=columns, preview=content["preview"])
 
     async def change_settings(
@@ -345,6 +341,14 @@ def _copy(content: IO[bytes], path: str) -> tuple[int, str]:
             digest.update(chunk)
             n_bytes += file.write(chunk)
     return n_bytes, digest.hexdigest()
+
+
+def described(column: dict[str, Any]) -> ColumnDescription:
+    """Give the description of a column back what JSON has not: its errors."""
+    wrong = {name: column[name] for name in ("problem", "no_periods") if column[name] is not None}
+    return ColumnDescription(
+        **{**column, **{name: InputError(**error) for name, error in wrong.items()}}
+    )
 
 
 def _common_format(uploads: Sequence[Upload]) -> ReadOptions:

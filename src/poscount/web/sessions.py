@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from poscount.web.jobs import Job
-from poscount.web.limits import Limits
 from poscount.web.refusals import RefusedError
-from poscount.web.server_directory import ServerDirectory
-from poscount.web.tasks import EstimateTask
-from poscount.web.uploads import Upload
+from poscount.web.schemas import Limits
+from poscount.web.tasks import EstimateTask, Upload
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+PREFIX = "poscount-serve-"
+# The path of a socket can have 104 to 108 bytes, and multiprocessing adds 33 to this one.
+_LONGEST_PATH = 70
 _ESTIMATES_KEPT = 5
 
 
@@ -128,6 +136,56 @@ class Session:
         """Delete an estimate that has ended."""
         shutil.rmtree(estimate.directory, ignore_errors=True)
         self.estimates.pop(estimate.id, None)
+
+
+class ServerDirectory:
+    """A private directory of this process, for everything that its clients send.
+
+    A running server has locked it. The system gives up the lock when the process ends, however it
+    ends, so that the next server can tell what nobody needs any more.
+    """
+
+    def __init__(self) -> None:
+        for old in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+            if (lock := _lock(old)) is not None:
+                if os.fstat(lock).st_uid == os.getuid():
+                    shutil.rmtree(old, ignore_errors=True)
+                os.close(lock)
+        # Readable by nobody else: mkdtemp gives it mode 0700.
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        while (lock := _lock(self.path)) is None and fcntl is not None:
+            # Another server took it for an old one before it was locked.
+            self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = lock
+
+    def keep_temporary_files(self) -> None:
+        """Have everything temporary of this process, and of processes it starts, kept in here."""
+        os.environ["TMPDIR"] = str(self.path)
+        if len(str(self.path)) <= _LONGEST_PATH:
+            tempfile.tempdir = str(self.path)
+
+    def remove(self) -> None:
+        """Delete the directory with everything in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+
+
+def _lock(directory: Path) -> int | None:
+    """Lock a directory until this is closed; None if another server has, and on Windows."""
+    if fcntl is None:
+        return None
+    try:
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.stat(directory)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 class Sessions:

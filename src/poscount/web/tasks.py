@@ -1,4 +1,4 @@
-"""What the server asks of its workers: one type for each kind of work, all of plain values.
+"""Files that somebody has sent, and what the server asks its workers to do with them.
 
 Tasks are pickled on their way to a worker. The server imports this module, so it imports nothing
 heavy.
@@ -6,15 +6,17 @@ heavy.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from poscount import registry
-from poscount.files.read_options import ReadOptions
-from poscount.web.limits import Limits
-from poscount.web.schemas import EstimateRequest, FollowUpRequest
-from poscount.web.uploads import Upload
+from poscount.files.read_options import SUFFIXES, ColumnDescription, ReadOptions
+from poscount.web.schemas import EstimateRequest, FollowUpRequest, Limits
+
+_SUFFIXES = (*(each for kind in SUFFIXES if kind != "Arrow" for each in SUFFIXES[kind]), ".zip")
+KNOWN_SUFFIXES = ", ".join(suffix for suffix in _SUFFIXES if suffix.count(".") == 1)
 
 # The page does not offer these: their time grows faster than the number of rows, or is seconds even
 # for a small sample.
@@ -30,6 +32,99 @@ EXAMPLE = {"positives.csv": "positives", "trap.csv.gz": "unlabeled"}
 
 # Told what is being done and, if that is known, which part of it is done.
 ReportStep = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file of a session.
+
+    Attributes
+    ----------
+    id : str
+    name : str
+        What the client calls it.
+    role : str
+        "positives", "unlabeled" or "reference".
+    path : str
+    read_options : ReadOptions
+        How it is written.
+    settings : dict
+        The same in the words of the form that it came with.
+    size : int
+    sha256 : str
+    rows, columns, preview
+        What the inspection found.
+    """
+
+    id: str
+    name: str
+    role: str
+    path: str
+    read_options: ReadOptions
+    settings: dict[str, str] = field(default_factory=dict)
+    size: int = 0
+    sha256: str = ""
+    rows: int = 0
+    columns: tuple[ColumnDescription, ...] = ()
+    preview: list[list[str | None]] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """What it is called beside other files, which may be other sheets of the same workbook."""
+        sheet = self.read_options.sheet
+        return self.name if sheet is None else f"{self.name} (sheet {sheet})"
+
+    @property
+    def default_features(self) -> tuple[str, ...] | None:
+        """The columns that the command line would use, or None if it would ask."""
+        for column in self.columns:
+            if column.problem or column.kind not in ("number", "category", "date"):
+                return None
+        return tuple(column.name for column in self.columns if column.why_not_used is None)
+
+    def heeds(self, setting: str) -> bool:
+        """Tell whether a setting means anything for a file of this kind."""
+        workbook = self.path.endswith(SUFFIXES["Excel"])
+        parquet = self.path.endswith(".parquet")
+        if setting in ("delimiter", "encoding"):
+            return not workbook and not parquet
+        if setting == "sheet":
+            return workbook
+        # The rest is about what is in the cells; those of Parquet have types, but may have signs.
+        return not parquet or setting in ("na", "day_first")
+
+
+def known_suffix(name: str) -> str | None:
+    """Give the extension of a name, if files with it can be read."""
+    # The longest: what is packed ends like what is in it, and more.
+    return max((each for each in _SUFFIXES if name.lower().endswith(each)), key=len, default=None)
+
+
+def shown_name(name: str) -> str:
+    r"""Reduce a name to its last part, without anything that cannot be printed.
+
+    Examples
+    --------
+    >>> shown_name("../../etc/passwd.csv"), shown_name(r"C:\data\trap.csv")
+    ('passwd.csv', 'trap.csv')
+    """
+    last = re.split(r"[/\\]", name)[-1]
+    return "".join(c for c in last if c.isprintable())[-150:].strip() or "unnamed"
+
+
+def untaken_name(name: str, suffix: str, taken: set[str]) -> str:
+    """Number a name that is taken.
+
+    Examples
+    --------
+    >>> untaken_name("a.csv", ".csv", {"a.csv", "a (2).csv"})
+    'a (3).csv'
+    """
+    stem, number, candidate = name[: -len(suffix)], 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{stem} ({number}){name[-len(suffix) :]}"
+    return candidate
 
 
 @dataclass(frozen=True)

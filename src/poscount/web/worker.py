@@ -20,9 +20,8 @@ import pyarrow.parquet  # noqa: F401
 from poscount import registry
 from poscount.app.data_files import DataFiles
 from poscount.app.fitting import fewest_positives, has_interval, is_reusable
-from poscount.app.follow_ups import compare, diagnose, trend
+from poscount.app.follow_ups import ListedRows, audit, compare, diagnose, settle, trend
 from poscount.app.inspection import FileLimits, inspect_file, sheet_names
-from poscount.app.rows import ListedRows, audit, settle
 from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.web import reproduction_code, schemas
@@ -125,17 +124,10 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
         # Python has encodings that are not meant for files, such as idna, with errors of their own.
         sentence = f"it cannot be read with the encoding {file.read_options.encoding!r}."
         raise InputError(sentence, file=file.path, option="encoding") from error
-    columns = []
-    for column in found.columns:
-        wrong = {
-            name: refusal_of(problem, [file])
-            for name in ("problem", "no_periods")
-            if (problem := getattr(column, name)) is not None
-        }
-        fixes = [{**fix, "role": file.role} for each in wrong.values() for fix in each.fixes]
-        sentences = {name: refusal.message for name, refusal in wrong.items()}
-        periods = dict(column.periods)
-        columns.append({**column._asdict(), "periods": periods, "fixes": fixes, **sentences})
+    columns = [
+        {name: vars(value) if isinstance(value, InputError) else value for name, value in about}
+        for about in (column._asdict().items() for column in found.columns)
+    ]
     return {"rows": found.rows, "columns": columns, "preview": found.preview}
 
 
