@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -159,15 +160,20 @@ def test_a_write_protected_file_and_directory_stay_as_they_are(tmp_path, monkeyp
         write_whole(tmp_path / "folder" / "x", b"new")
 
 
-def test_what_a_killed_write_has_left_is_removed_a_day_later(tmp_path):
+def test_the_next_write_removes_what_a_killed_one_has_left(tmp_path):
+    code = (
+        "import sys, time\nfrom poscount.storage.writer import replacing\n"
+        "with replacing(sys.argv[1]) as file:\n"
+        "  file.write_bytes(b'half'); print(flush=True); time.sleep(60)"
+    )
     for target in ("x", "y"):
-        with replacing(tmp_path / target) as file:
-            left = file.with_name(f"{file.name[:-4]}left")
-            left.write_bytes(b"half")
-        # Somebody may still be writing to it.
-        write_whole(tmp_path / target, b"next")
-        assert left.exists()
-        os.utime(left, (time.time() - 25 * 60 * 60,) * 2)
+        command = [sys.executable, "-c", code, str(tmp_path / target)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+            writer.stdout.readline()
+            # Whoever is still writing is left alone.
+            write_whole(tmp_path / target, b"meanwhile")
+            assert left_over(tmp_path)
+            writer.send_signal(signal.SIGKILL)
     assert len(left_over(tmp_path)) == 2
     write_whole(tmp_path / "x", b"next")
     assert len(left_over(tmp_path)) == 1

@@ -21,6 +21,11 @@ from typing import IO, Any
 
 from poscount.errors import InputError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 AnyPath = str | os.PathLike[str]
 
 PREFIX = ".poscount-writing-"
@@ -70,8 +75,8 @@ def write_whole(path: AnyPath, content: bytes) -> None:
 def replacing(path: AnyPath, suffix: str = "") -> Iterator[Path]:
     """Yield an empty temporary file that replaces `path` unless the block raises an error.
 
-    A process that is killed leaves its temporary file behind; whoever writes to the same target a
-    day later removes it.
+    A process that is killed leaves its temporary file behind; the next one that writes to the
+    same target removes it.
 
     Parameters
     ----------
@@ -83,27 +88,30 @@ def replacing(path: AnyPath, suffix: str = "") -> Iterator[Path]:
     target = _target(path)
     with _told_of(path):
         _remove_abandoned(target)
-        name = f"{target.parent / _prefix(target)}{secrets.token_hex(8)}{suffix}"
-        file = open(name, "xb")  # noqa: SIM115 (closed below, before it gets its name)
+        handle, name = _temporary(target, suffix)
     try:
-        with file:
-            try:
-                yield Path(name)
-            except OSError as error:
-                # Errors of other files that the block uses are its own affair.
-                if error.filename in (None, name):
-                    raise _failed(path, error) from error
-                raise
-            with _told_of(path):
-                _take_permissions(file.fileno(), target)
-                # Otherwise, after a power failure, the new name may have the content of no file.
-                os.fsync(file.fileno())
+        try:
+            yield Path(name)
+        except OSError as error:
+            # Errors of other files that the block uses are its own affair.
+            if error.filename in (None, name):
+                raise _failed(path, error) from error
+            raise
         with _told_of(path):
+            _take_permissions(handle, target)
+            # Otherwise, after a power failure, the new name may have the content of no file.
+            os.fsync(handle)
+            if fcntl is None:
+                os.close(handle)
+                handle = -1
             os.replace(name, target)
     except BaseException:
         with suppress(OSError):
             os.unlink(name)
         raise
+    finally:
+        if handle >= 0:
+            os.close(handle)
 
 
 class _UnixLines:
@@ -194,18 +202,61 @@ def _target(path: AnyPath) -> Path:
     return target
 
 
+def _temporary(target: Path, suffix: str) -> tuple[int, str]:
+    """Create a temporary file beside a target, with a lock that lasts as long as this process."""
+    while True:
+        # Of a fixed length, because the name of the target may be as long as names can be.
+        name = f"{target.parent / _prefix(target)}{secrets.token_hex(4)}{suffix}"
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        if _lock(handle, without_locks=True) and os.fstat(handle).st_nlink:
+            return handle, name
+        # Another process took it for abandoned before it was locked.
+        os.close(handle)
+
+
 def _prefix(target: Path) -> str:
-    # Of a fixed length, because the name of the target may be as long as names can be.
     return f"{PREFIX}{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}-"
 
 
 def _remove_abandoned(target: Path) -> None:
     """Remove what processes that were killed have left of earlier attempts to write a file."""
-    for path in target.parent.glob(f"{_prefix(target)}*"):
+    prefix = _prefix(target)
+    with os.scandir(target.parent) as entries:
+        names = [entry.path for entry in entries if entry.name.startswith(prefix)]
+    for name in names:
         # Another process may be removing it, or may have finished.
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _DAY:
-                path.unlink()
+            _remove_if_abandoned(name)
+
+
+def _remove_if_abandoned(name: str) -> None:
+    if fcntl is None:
+        if _is_old(name):
+            os.unlink(name)
+        return
+    handle = os.open(name, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        if _lock(handle, without_locks=_is_old(name)):
+            os.unlink(name)
+    finally:
+        os.close(handle)
+
+
+def _is_old(name: str) -> bool:
+    return time.time() - os.stat(name).st_mtime > _DAY
+
+
+def _lock(handle: int, *, without_locks: bool) -> bool:
+    """Try to lock a file; the system gives up a lock when its process ends, however it ends."""
+    if fcntl is None:
+        return without_locks
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # some network file systems have no locks
+        return without_locks
+    return True
 
 
 def _take_permissions(handle: int, target: Path) -> None:
@@ -214,7 +265,7 @@ def _take_permissions(handle: int, target: Path) -> None:
         old = os.stat(target)
     except FileNotFoundError:
         return
-    if hasattr(os, "fchown"):  # Windows has not
+    if fcntl is not None:
         with suppress(PermissionError):
             os.fchown(handle, old.st_uid, old.st_gid)
         os.fchmod(handle, old.st_mode & 0o777)
