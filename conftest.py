@@ -44,6 +44,23 @@ collect_ignore = [
     ),
 ]
 
+# The files that take longest. They come first, so that no process waits for another in the end.
+LONGEST = (
+    "test_docs.py",
+    "test_browser.py",
+    "test_spark.py",
+    "test_examples.py",
+    "test_documentation.py",
+    "test_determinism.py",
+    "test_tree_search.py",
+    "test_cli.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--core``."""

@@ -14,7 +14,7 @@ import contextlib
 import functools
 import itertools
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -704,7 +704,11 @@ PARTS = (
 )
 
 
-def cases() -> Answers:
-    """Names and answers of all cases."""
-    for part in PARTS:
+# A fifth of the cases, in a tenth of the time.
+QUICK = (every_method_on_arrays, tables_of_every_kind, groups_of_rows, counts_added, formulas)
+
+
+def cases(parts: Iterable[Callable[[], Answers]] = PARTS) -> Answers:
+    """Names and answers of the cases."""
+    for part in parts:
         yield from part()

@@ -1,8 +1,9 @@
 """The answers of everything that must stay, to compare one version with another.
 
-``python benchmarks/answers.py write FILE`` writes them, ``compare FILE`` compares those of this
-version bit for bit and prints what differs; ``--tolerance 1e-9`` is for another machine, whose
-linear algebra may differ in the last bits. Sentences are not compared, only codes and numbers.
+``python -m benchmarks.regression.answers write FILE`` writes them, ``compare FILE`` compares those
+of this version bit for bit and prints what differs; ``--tolerance 1e-9`` is for another machine,
+whose linear algebra may differ in the last bits. Sentences are not compared, only codes and
+numbers.
 The cases are in ``answer_cases.py``, their rows in ``answer_tables.py``; what they call of poscount
 is in ``answer_calls.py``, which follows when a call gets another name.
 """
@@ -16,7 +17,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from benchmarks.regression.answer_cases import cases
+from benchmarks.regression.answer_cases import PARTS, Answers, cases
 from poscount import Prevalence
 
 # Keys of `details`, codes and other single words that have changed since the file of answers was
@@ -53,12 +54,12 @@ HASH = ": hash"
 VERSION = "scikit-learn: version"
 
 
-def answers() -> dict[str, Any]:
+def answers(parts: Iterable[Callable[[], Answers]] = PARTS) -> dict[str, Any]:
     """Everything that is compared, by a name of its own."""
     found: dict[str, Any] = {VERSION: sklearn.__version__}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, answer in cases():
+        for name, answer in cases(parts):
             if name in found:
                 raise ValueError(f"There are two answers named {name!r}.")
             found[name] = plain(answer)
