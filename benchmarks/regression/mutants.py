@@ -117,10 +117,8 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         no_caches = shutil.ignore_patterns("__pycache__")
-        for part in (PACKAGE, "tests", "research", "benchmarks"):
+        for part in (PACKAGE, "tests", "research", "benchmarks", "docs"):
             shutil.copytree(ROOT / part, folder / part, ignore=no_caches)
-        (folder / "docs").mkdir()
-        shutil.copy(ROOT / "docs" / "diagnostics.md", folder / "docs")  # a test compares with it
         for part in ("conftest.py", "pyproject.toml"):
             shutil.copy(ROOT / part, folder)
         # Compiled once for all runs, which write nothing: a changed file must not leave a trace.
