@@ -173,7 +173,10 @@ def test_repeated_positives(rng):
     once = RCQ(random_state=0).fit(pd.DataFrame(learned[::10], columns=NAMES))
     rows = sample_of(rng)
     found = answer(model, rows)
-    assert cautions(found)["repeated-positives"].value == pytest.approx(0.9)
+    caution = cautions(found)["repeated-positives"]
+    assert caution.value == pytest.approx(0.9)
+    assert caution.sentence.startswith("90 % of the positives are exact copies of others.")
+    assert "learned from 40 positives" in caution.sentence
     expected = answer(once, rows)
     assert (float(found), found.interval) == (float(expected), expected.interval)
     assert (model.part_.n_positives_in_, model.n_labeled_, found.n_labeled) == (400, 40, 40)
@@ -337,6 +340,18 @@ def test_columns_without_scale():
 def test_limits_of_other_units(rows, severity):
     caution = warning_of(OTHER_UNITS, evidence({(1, 1): rows}))
     assert (caution and caution.severity) == severity
+
+
+def test_the_report_tells_the_column_with_the_fewest_rows_in_range():
+    other = evidence({(1, 1): [300, 0, 0, 0], (2, 0): [100, 0, 0, 0]})
+    assert OTHER_UNITS.in_report.look(other).statistic.tolist() == [0.7]
+    # Without a column that has a scale, nothing is outside.
+    columns = columns_of(4)._replace(judged=np.zeros(4, bool))
+    counted = np.full((1, 4, 2, 4), 1000.0)
+    below = np.zeros((1, 4, 4))
+    nothing = ColumnEvidence(columns, counted, np.zeros((1, 4)), below, np.array([1000]))
+    no_scale = Evidence(1, n_labeled=300, feature_names=list("abcd"), columns=nothing)
+    assert OTHER_UNITS.in_report.look(no_scale).statistic.tolist() == [1.0]
 
 
 def test_most_columns_in_other_places_may_be_negatives():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import zipfile
+import zlib
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from poscount.files.excel import calamine
 from poscount.files.features import describe_column, is_number, is_text, share_missing
 from poscount.files.read_options import DEFAULT_OPTIONS, SUFFIXES, ColumnDescription, ReadOptions
 from poscount.files.reading import read_batches
-from poscount.files.streams import is_packed
+from poscount.files.streams import unpacked
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import infer, without_marks
 
@@ -27,6 +29,7 @@ _COLUMNS_SHOWN = 50
 _LONGEST_SHOWN = 60
 # A longer text is not the name of a group.
 _LONGEST_VALUE = 200
+_CHUNK = 1 << 20
 _PERIODS = ("day", "week", "month", "year", "hour")
 
 
@@ -109,19 +112,12 @@ def inspect_file(
     ('2026-01-12', '0', '620')
     """
     typed = path.endswith(".parquet")
-    _check_announced(path, limits)
-    packed = not typed and is_packed(path)
+    _check_size(path, limits)
     columns: dict[str, _Column] = {}
     preview: list[tuple[str | None, ...]] = []
-    n_rows, n_bytes = 0, 0
+    n_rows = 0
     for batch in read_batches(path, read_options=read_options, progress=progress):
-        n_bytes += batch.nbytes if packed else 0
-        limits.check(
-            path,
-            rows=n_rows + batch.num_rows,
-            columns=batch.num_columns,
-            unpacked_bytes=n_bytes,
-        )
+        limits.check(path, rows=n_rows + batch.num_rows, columns=batch.num_columns)
         if len(preview) < _ROWS_SHOWN:
             preview += _shown(batch, _ROWS_SHOWN - len(preview))
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
@@ -148,7 +144,7 @@ def _shown(batch: Any, n_rows: int) -> list[tuple[str | None, ...]]:
     return list(zip(*columns, strict=True))
 
 
-class _Column:
+class _Column(ABC):
     """What is known of a column after some batches."""
 
     def __init__(self, name: str, most_groups: int, read_options: ReadOptions, typed: bool) -> None:
@@ -170,8 +166,8 @@ class _Column:
         longest = max(map(len, self.values), default=0)
         self.many = len(self.values) > self.most_groups or longest > _LONGEST_VALUE
 
-    def description(self) -> ColumnDescription:
-        raise NotImplementedError
+    @abstractmethod
+    def description(self) -> ColumnDescription: ...
 
     def _described(self, column: Any, numeric: bool) -> ColumnDescription:
         return describe_column(column, self.name, self.read_options)._replace(
@@ -340,8 +336,8 @@ def sheet_names(path: str) -> list[str]:
     return list(calamine().CalamineWorkbook.from_path(path).sheet_names)
 
 
-def _check_announced(path: str, limits: FileLimits) -> None:
-    """Refuse a workbook or a Parquet file that says itself that it is too large."""
+def _check_size(path: str, limits: FileLimits) -> None:
+    """Refuse a file that says itself that it is too large, or that unpacks to a huge one."""
     pa = pyarrow()
     if path.endswith(SUFFIXES["Excel"]):
         # Older ones are not packed.
@@ -354,3 +350,15 @@ def _check_announced(path: str, limits: FileLimits) -> None:
             return  # reading it says what is wrong
         n_bytes = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
         limits.check(path, rows=about.num_rows, columns=about.num_columns, unpacked_bytes=n_bytes)
+    else:
+        # Counted without keeping what comes out.
+        n_bytes = 0
+        with unpacked(path) as (stream, file):
+            if stream is file:
+                return
+            try:
+                while chunk := stream.read(_CHUNK):
+                    n_bytes += len(chunk)
+                    limits.check(path, unpacked_bytes=n_bytes)
+            except (EOFError, zipfile.BadZipFile, zlib.error, OSError):
+                return  # reading it says what is wrong

@@ -19,9 +19,24 @@ if TYPE_CHECKING:
 TARGET = "target"
 # Columns of the result, whose names a grouping column cannot have.
 RESERVED = (
-    *("prevalence", "interval", "low", "high", "level", "count", "n_labeled", "n_unlabeled"),
-    *("label_frequency", "joint_prior", "method", "verdict", "warnings", "seed", "kinds"),
-    *("total_weight", "effective_rows", "negatives"),
+    "prevalence",
+    "interval",
+    "low",
+    "high",
+    "level",
+    "count",
+    "n_labeled",
+    "n_unlabeled",
+    "label_frequency",
+    "joint_prior",
+    "method",
+    "verdict",
+    "warnings",
+    "seed",
+    "kinds",
+    "total_weight",
+    "effective_rows",
+    "negatives",
 )
 
 # How text begins that spreadsheets take for a formula, or skip to find one; the last four are the

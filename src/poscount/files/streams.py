@@ -60,12 +60,6 @@ def opened(path: str) -> Any:
     return open(path, "rb")
 
 
-def is_packed(path: str) -> bool:
-    """Tell by its first bytes whether a file is compressed."""
-    with opened(path) as file:
-        return file.read(4).startswith((_GZIP, _ZSTD, *_ZIP))
-
-
 @contextlib.contextmanager
 def unpacked(path: str) -> Iterator[tuple[Any, Any]]:
     """Open a file, and give a stream of its bytes after decompression, and the file itself.

@@ -15,9 +15,32 @@ from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "None")
 # What people write; these cells are asked about.
 _PERHAPS_MISSING = {
-    *("-", "--", "---", "?", "??", ".", "..", "...", "*"),
-    *("na", "n.a", "n.a.", "nd", "n.d", "n.d.", "missing", "unknown", "nil", "empty", "blank"),
-    *("#value!", "#div/0!", "#ref!", "#num!", "#null!", "#name?"),
+    "-",
+    "--",
+    "---",
+    "?",
+    "??",
+    ".",
+    "..",
+    "...",
+    "*",
+    "na",
+    "n.a",
+    "n.a.",
+    "nd",
+    "n.d",
+    "n.d.",
+    "missing",
+    "unknown",
+    "nil",
+    "empty",
+    "blank",
+    "#value!",
+    "#div/0!",
+    "#ref!",
+    "#num!",
+    "#null!",
+    "#name?",
 }
 _YES_OR_NO = {"yes", "no", "y", "n", "true", "false", "t", "f"}
 # Between thousands: spaces of several widths, apostrophes, underscores.
@@ -53,8 +76,14 @@ _SLIPS = 0.25
 
 # What a column of each kind holds, and what to say about one of its cells.
 _KINDS = {
-    "decimal": ("decimal {mark}s, as in", " unless the {mark} is the decimal mark."),
-    "thousands": ("thousands marks, as in", ": it has thousands marks."),
+    "decimal": (
+        "decimal {mark}s, as in",
+        " unless the {mark} is the decimal mark.",
+    ),
+    "thousands": (
+        "thousands marks, as in",
+        ": it has thousands marks.",
+    ),
     "decimal or thousands": (
         "decimal {mark}s or thousands marks, as in",
         ": the {mark} is either a thousands mark (then it is {digits}) or the decimal mark.",
@@ -63,24 +92,42 @@ _KINDS = {
         "decimal {mark}s and thousands marks, as in",
         ": it has a decimal {mark} and thousands marks.",
     ),
-    "unit": ("units, as in", ": it has the unit {first}."),
+    "unit": (
+        "units, as in",
+        ": it has the unit {first}.",
+    ),
     "units": (
         "numbers with different units, as in",
         ": the column has the units {marks}; write all numbers in one unit.",
     ),
-    "sign": ("numbers with signs, as in", ": it has the sign {first}; write the number alone."),
-    "yes or no": ("answers such as", "; write 1 for yes and 0 for no."),
+    "sign": (
+        "numbers with signs, as in",
+        ": it has the sign {first}; write the number alone.",
+    ),
+    "yes or no": (
+        "answers such as",
+        "; write 1 for yes and 0 for no.",
+    ),
     "missing": (
         "signs for missing values, such as",
         ", but it may mean that the value is missing.",
     ),
-    "slip": ("numbers, but also", "; correct it or remove the row."),
-    "numbers": ("numbers stored as text, such as", " but text; store the column as numbers."),
+    "slip": (
+        "numbers, but also",
+        "; correct it or remove the row.",
+    ),
+    "numbers": (
+        "numbers stored as text, such as",
+        " but text; store the column as numbers.",
+    ),
     "date": (
         "dates or times such as",
         " but looks like a date or a time; correct it or remove the row.",
     ),
-    "words": ("words such as", "; correct it or remove the row."),
+    "words": (
+        "words such as",
+        "; correct it or remove the row.",
+    ),
 }
 
 

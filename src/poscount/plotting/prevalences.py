@@ -6,6 +6,7 @@ import datetime
 import importlib
 import math
 import textwrap
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Self
 
@@ -23,7 +24,7 @@ MANY = 40
 _MOST_VERDICT, _LINE = 400, 78
 
 
-class ByGroupDisplay(Display):
+class ByGroupDisplay(Display, ABC):
     """Answers by group, from a fitted model or as they are."""
 
     title: ClassVar[str]
@@ -66,9 +67,9 @@ class ByGroupDisplay(Display):
         )
 
     @classmethod
+    @abstractmethod
     def from_predictions(cls, answers: Any, labels: Sequence[Label], **options: Any) -> Self:
         """Draw answers."""
-        raise NotImplementedError
 
 
 class PrevalenceDisplay(ByGroupDisplay):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,15 +18,11 @@ import numpy as np
 Size = str | int | None
 
 
-class Field:
+class Field(Protocol):
     """What a value may be."""
 
     def check(self, value: Any, sizes: Sizes) -> None:
         """Raise ValueError, whose message goes on after the name of the attribute."""
-        self._check(value, sizes)
-
-    def _check(self, value: Any, sizes: Sizes) -> None:
-        raise NotImplementedError
 
 
 class Sizes(dict[str, int]):
@@ -53,7 +49,7 @@ class Sizes(dict[str, int]):
 
 
 @dataclass(frozen=True)
-class Array(Field):
+class Array:
     """An array of one dtype.
 
     Parameters
@@ -83,7 +79,8 @@ class Array(Field):
     missing: bool = False
     ascending: bool = False
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check dtype, shape, limits and order."""
         if type(value) is not np.ndarray or value.dtype.name != self.dtype:
             raise ValueError(f"is not an array of {self.dtype}")
         if value.ndim != len(self.shape):
@@ -107,7 +104,7 @@ class Array(Field):
 
 
 @dataclass(frozen=True)
-class Whole(Field):
+class Whole:
     """A whole number.
 
     Parameters
@@ -121,7 +118,8 @@ class Whole(Field):
     most: int = 2**53
     size: str | None = None
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check type and limits."""
         if type(value) is not int:
             raise ValueError("is not a whole number")
         _require_between(value, value, self.least, self.most)
@@ -130,29 +128,31 @@ class Whole(Field):
 
 
 @dataclass(frozen=True)
-class Number(Field):
+class Number:
     """A finite number between two limits."""
 
     least: float | None = None
     most: float | None = None
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check type, finiteness and limits."""
         if type(value) not in (int, float) or not np.isfinite(value):
             raise ValueError("is not a finite number")
         _require_between(value, value, self.least, self.most)
 
 
 @dataclass(frozen=True)
-class Flag(Field):
+class Flag:
     """True or false."""
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check the type."""
         if type(value) is not bool:
             raise ValueError("is neither true nor false")
 
 
 @dataclass(frozen=True)
-class Text(Field):
+class Text:
     """Text that can be written to a file; `among` limits it to some words.
 
     Names of columns and categories come from tables and may hold any characters, which are escaped
@@ -161,7 +161,8 @@ class Text(Field):
 
     among: tuple[str, ...] = ()
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check the type, and that there are no halves of characters."""
         if type(value) is not str:
             raise ValueError("is not text")
         if self.among and value not in self.among:
@@ -174,16 +175,17 @@ class Text(Field):
 
 
 @dataclass(frozen=True)
-class Digest(Field):
+class Digest:
     """SHA-256 as 64 hexadecimal digits."""
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check the digits."""
         if type(value) is not str or len(value) != 64 or set(value) - set("0123456789abcdef"):
             raise ValueError("is not a SHA-256 digest")
 
 
 @dataclass(frozen=True)
-class ListOf(Field):
+class ListOf:
     """A list, or an array of objects, whose items are all of one kind.
 
     Parameters
@@ -202,7 +204,8 @@ class ListOf(Field):
     distinct: bool = False
     array: bool = False
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check the type, the number of items, and every item."""
         if self.array:
             if type(value) is not np.ndarray or value.dtype != object or value.ndim != 1:
                 raise ValueError("is not an array of objects")
@@ -219,7 +222,7 @@ class ListOf(Field):
 
 
 @dataclass(frozen=True)
-class Part(Field):
+class Part:
     """A fitted estimator of poscount that is part of another; it has been checked by itself.
 
     Parameters
@@ -233,7 +236,8 @@ class Part(Field):
     def __init__(self, *names: str) -> None:
         object.__setattr__(self, "names", names)
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check the class."""
         ours = type(value).__module__.startswith("poscount.") and hasattr(type(value), "LEARNED")
         right = type(value).__name__ in self.names if self.names else hasattr(value, "n_labeled_")
         if not ours or not right or not is_fitted(value):
@@ -241,33 +245,36 @@ class Part(Field):
 
 
 @dataclass(frozen=True)
-class OrNone(Field):
+class OrNone:
     """A value, or None."""
 
     field: Field
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check the value if there is one."""
         if value is not None:
             self.field.check(value, sizes)
 
 
 @dataclass(frozen=True)
-class MayLack(Field):
+class MayLack:
     """An attribute that only some objects have."""
 
     field: Field
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check the value."""
         self.field.check(value, sizes)
 
 
 @dataclass(frozen=True)
-class Record(Field):
+class Record:
     """A dictionary with certain names."""
 
     fields: Mapping[str, Field]
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check the names, and every value."""
         if type(value) is not dict:
             raise ValueError("is not a record")
         try:
@@ -277,10 +284,11 @@ class Record(Field):
 
 
 @dataclass(frozen=True)
-class Scorer(Field):
+class Scorer:
     """A fitted scorer, of poscount or of another library, that gives rows scores."""
 
-    def _check(self, value: Any, sizes: Sizes) -> None:
+    def check(self, value: Any, sizes: Sizes) -> None:
+        """Check that it can score."""
         methods = ("score_samples", "decision_function")
         if isinstance(value, type) or not any(
             callable(getattr(value, name, None)) for name in methods
