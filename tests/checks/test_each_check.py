@@ -9,6 +9,7 @@ from poscount.checks import ColumnEvidence, Evidence, PositiveColumns
 from poscount.checks.columns import ENDS, has_a_scale, largest_shares
 from poscount.checks.columns_fit import EXCHANGED_COLUMNS, ONLY_COLUMNS_FIT, SHIFTED_COLUMNS
 from poscount.checks.copies import MOST_COPIES, REPEATED_POSITIVES
+from poscount.checks.few_positives import covariance_bias
 from poscount.checks.missing_code import ADDED_ZEROS, MISSING_CODE
 from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
 from poscount.checks.other_units import OTHER_UNITS
@@ -354,6 +355,12 @@ def test_the_report_tells_the_column_with_the_fewest_rows_in_range():
     assert OTHER_UNITS.in_report.look(no_scale).statistic.tolist() == [1.0]
 
 
+def test_a_code_in_one_column_hides_no_other_units_in_another():
+    both = evidence({(1, 1): [300, 300, 201, 0], (2, 0): [50, 50, 50, 50]})
+    assert warning_of(OTHER_UNITS, both).reason == "column b may be in other units"
+    assert warning_of(MISSING_CODE, both) is not None
+
+
 def test_most_columns_in_other_places_may_be_negatives():
     everywhere = {(j, 1): [990, 0, 0, 0] for j in range(4)}
     assert warning_of(OTHER_UNITS, evidence(everywhere)).severity == "note"
@@ -398,6 +405,23 @@ def test_zeros_in_three_of_four_columns():
     assert warning_of(ADDED_ZEROS, evidence(zeros=[0, 50, 50, 50])) is not None
     assert warning_of(ADDED_ZEROS, evidence(zeros=[0, 0, 50, 50])) is None
     assert warning_of(ADDED_ZEROS, evidence(zeros=[50, 50, 50], names="abc")) is None
+
+
+def test_zeros_are_added_to_each_sample_by_itself():
+    zeros = np.array([[0, 50, 50, 50], [0, 0, 50, 50]])
+    below = np.tile(1000 * np.array([0.2, 0.4, 0.6, 0.8]), (2, 4, 1))
+    columns = ColumnEvidence(
+        columns_of(), np.zeros((2, 4, 2, 4)), zeros, below, np.array([1000, 1000])
+    )
+    both = Evidence(2, n_labeled=300, feature_names=list("abcd"), columns=columns)
+    assert (ADDED_ZEROS.look(both).severity > 0).tolist() == [True, False]
+
+
+def test_the_covariance_is_learned_without_the_largest_of_ten_folds():
+    without, n, d = 49, 55, 5
+    too_far = (without / (without - d - 2)) / (n / (n - d - 2))
+    expected = 0.8 * np.sqrt(d / 2) * np.log(too_far)
+    assert covariance_bias(d, n) == pytest.approx(expected, rel=1e-12)
 
 
 def shares(*at_first_cut):

@@ -354,6 +354,10 @@ def test_a_word_that_was_renamed(rcq, positives, sample):
     assert found.severity == "doubt"
     share = positives["ward"].to_pylist().count("north") / N_LABELED
     assert f"hardly a row has the word of {100 * share:.0f} % of the positives" in found.sentence
+    # A word that is there, if only in rows unlike the positives, has not vanished.
+    far = sample.set_column(1, sample.column_names[1], pa.array(np.full(N_ROWS, 1e6)))
+    answer = rcq.quantify(far)
+    assert "hardly a row" not in " ".join(warning.sentence for warning in answer.warnings)
     # The negatives' own word is no reason for doubt: both words of the positives are still there.
     assert codes(rcq.quantify(sample))["unseen-words"].severity == "note"
 
