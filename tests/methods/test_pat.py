@@ -122,7 +122,14 @@ def test_single_quantile(q, positives, sample):
 
 @pytest.mark.parametrize(
     ("q", "expected"),
-    [((0.3, 0.33), [0.3, 0.31, 0.32, 0.33]), ((0.1, 0.9), np.arange(10, 91) / 100)],
+    [
+        ((0.3, 0.33), [0.3, 0.31, 0.32, 0.33]),
+        ((0.1, 0.9), np.arange(10, 91) / 100),
+        # A range has both of its ends, however short it is.
+        ((0.25, 0.254), [0.25, 0.254]),
+        ((0.25, 0.266), [0.25, 0.258, 0.266]),
+        ((0.5, 0.5), [0.5]),
+    ],
 )
 def test_range_of_quantiles(q, expected):
     np.testing.assert_allclose(_quantiles(q), expected)

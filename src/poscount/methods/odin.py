@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from poscount.data.rows import Rows
+from poscount.methods.intervals import Resampler, half_width
 from poscount.methods.score_quantifier import ScoreQuantifier
 from poscount.scorers import own_if_tied
 from poscount.seeds import stream
@@ -119,11 +120,19 @@ class ODIn(ScoreQuantifier):
             overflows.append(np.maximum(0, inside - outside).sum())
         return float(np.mean(overflows) + 3 * np.std(overflows))
 
-    def _concentration(self) -> np.ndarray:
+    def _interval(
+        self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         # There are n - 1 gaps between n positives, and one more on either side.
-        inner = (self.n_labeled_ - 1) * self.shares_
-        inner[[0, -1]] = 1
-        return inner
+        concentration = (self.n_labeled_ - 1) * self.shares_
+        concentration[[0, -1]] = 1
+        generator = stream(self.seed_, "interval")
+        resampler = Resampler(self._rule, concentration, self.confidence, generator)
+        ends = np.array([resampler.interval(row) for row in cells]).reshape(-1, 2)
+        # Resampling an empty cell shows no spread.
+        least = half_width(values, self.n_labeled_, n_rows, self.confidence)
+        low, high = np.minimum(values - least, ends[:, 0]), np.maximum(values + least, ends[:, 1])
+        return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         outside = cells / cells.sum(axis=-1, keepdims=True)
