@@ -39,7 +39,8 @@ class PAT(ScoreQuantifier):
         Any scikit-learn or PyOD detector or pipeline; `Mahalanobis()` if None.
     q : float or (float, float), default=(0.25, 0.75)
         A range of quantiles with both of its ends, in steps of 0.01 (about that, if its length is
-        no multiple of it), or a single quantile.
+        no multiple of it), or a single quantile. With 0, the threshold is the lowest score of a
+        positive, and nothing is scaled up: for classes that the score separates.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
@@ -76,7 +77,7 @@ class PAT(ScoreQuantifier):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **ScoreQuantifier._parameter_constraints,
-        "q": [constraints.Interval(Real, 0, 1, closed="neither"), tuple, list],
+        "q": [constraints.Interval(Real, 0, 1, closed="left"), tuple, list],
     }
 
     LEARNED: ClassVar[Mapping[str, Field]] = {"quantiles_": Array("float64", ("edges",))}
@@ -135,9 +136,9 @@ def tail_ratios(cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
 def _quantiles(q: float | tuple[float, float]) -> np.ndarray:
     if not isinstance(q, tuple | list):
         return np.array([q])
-    if len(q) != 2 or not all(isinstance(x, Real) for x in q) or not 0 < q[0] <= q[1] < 1:
+    if len(q) != 2 or not all(isinstance(x, Real) for x in q) or not 0 <= q[0] <= q[1] < 1:
         raise ValueError(
-            f"q is one quantile or a range (low, high) with 0 < low <= high < 1, got {q}."
+            f"q is one quantile or a range (low, high) with 0 <= low <= high < 1, got {q}."
         )
     low, high = q
     # However short the range is, it has two ends.
