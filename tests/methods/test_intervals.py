@@ -118,6 +118,26 @@ def test_a_known_threshold_gives_wilson_s_interval():
     assert found == pytest.approx((expected.low / 0.25, expected.high / 0.25), rel=1e-6)
 
 
+@pytest.mark.parametrize("n_positive", [200, 600, 1200])
+def test_it_is_that_of_redrawn_counts(n_positive):
+    # Counts from the multinomial and shares from the Dirichlet distribution, as ODIn has them; the
+    # ends of 20,000 draws are stable to a percent, and v is that of the mean: .80 for .75.
+    shares = np.diff(DEFAULT, prepend=0.0, append=1.0)
+    cells = (n_positive * shares).round().astype(int)
+    cells[0] += 2000 - cells.sum()
+    n_labeled, level = 500, 0.999
+
+    def rule(cells, shares):
+        above = np.cumsum(cells[..., :0:-1], axis=-1) / cells.sum(axis=-1, keepdims=True)
+        return np.median(above / np.cumsum(shares[..., :0:-1], axis=-1), axis=-1)
+
+    generator = np.random.default_rng(0)
+    resampler = Resampler(rule, (n_labeled + 1) * shares, level, generator)
+    low, high = resampler.interval(cells)
+    found = pat_interval(float(rule(cells, shares)), DEFAULT, n_labeled, 2000, level)
+    assert found[1] - found[0] == pytest.approx(high - low, rel=0.1)
+
+
 @pytest.mark.parametrize("parameters", [{}, {"q": 0.9}])
 def test_the_number_of_groups_does_not_matter(parameters, positives, sample):
     model = PAT(**parameters, random_state=0).fit(positives)
@@ -160,9 +180,31 @@ def test_any_counts_have_an_interval_around_the_answer(kind, data, positives_mod
     answer = model.estimate(Counts(counted, sum(cells), model.hash_))
     low, high = answer.interval.low, answer.interval.high
     assert 0 <= low <= answer <= high <= 1
-    # Chance never does less than this to an answer.
-    least = closed_form(answer, model.n_labeled_, sum(cells), 0.95)
-    assert high - low >= min(1, answer + least) - answer - 1e-12
+    CHECKS_OF_ENDS[kind](model, float(answer), low, high, sum(cells))
+
+
+def ends_solve_the_equation(model, p, low, high, n):
+    """At each end chance does as much as the estimate is away from it, with the default's v."""
+    odds = [q / 100 / (1 - q / 100) for q in range(25, 76)]
+    v = np.mean([min(one, other) for one in odds for other in odds])
+
+    def by_chance(x):
+        return norm.ppf(0.975) * np.sqrt(v * (x**2 / model.n_labeled_ + x / n) + x * (1 - x) / n)
+
+    assert p - low == pytest.approx(by_chance(low), abs=1e-9)
+    if high < 1:
+        assert high - p == pytest.approx(by_chance(high), abs=1e-9)
+    else:
+        assert 1 - p <= by_chance(1.0) + 1e-9
+
+
+def closed_form_is_a_floor(model, p, low, high, n):
+    floor = closed_form(p, model.n_labeled_, n, 0.95)
+    assert low <= max(0, p - floor) + 1e-12
+    assert high >= min(1, p + floor) - 1e-12
+
+
+CHECKS_OF_ENDS = {PAT: ends_solve_the_equation, ODIn: closed_form_is_a_floor}
 
 
 @pytest.fixture(scope="module")

@@ -90,9 +90,10 @@ def pat_interval(
     for q = .25, ..., .75. No quantile is known better than to one of the positives, so that
     q / (1 - q) is at least 1 / n_L.
 
-    The last term is what chance does to the number of positives in a sample. Hence the interval
-    also holds for the population that the sample was drawn from; for the sample itself it is
-    cautious.
+    The interval is for the share of positives in the sample, as those of all methods are. The last
+    term is what chance does to the number of positives in a sample: it is what redrawn counts have
+    as well, the interval is cautious if nothing but chance is at work, and so it also holds for the
+    population that the sample was drawn from.
 
     Parameters
     ----------
