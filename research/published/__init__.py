@@ -28,6 +28,7 @@ STAND_INS = {"vowels-network": "B"}
 # Their numbers of negative sub-classes: with fewer, a run of Experiment #3 is unfinished.
 N_NEGATIVES = {"A": 9, "C": 1, "L": 25, "P": 9, "R": 1, "W": 1, "vowels-network": 8}
 
+
 class Published(NamedTuple):
     """One cell of the paper's tables, in points; with a standard deviation if it has one."""
 

@@ -138,8 +138,11 @@ def test_intervals_and_seconds(path):
     (times,) = frames.seconds(evaluations).to_dict("records")
     assert times == {"dataset": "A", "method": "pat", "fit": 0.5, "quantify": 11 * 0.25}
     theirs = paper_comparison.compare_seconds(frames.seconds(evaluations)).set_index("part")
-    assert theirs["published"].to_dict() == {"quantify": 0.67, "fit and quantify": 1.03}
-    assert theirs["seconds"].to_dict() == {"quantify": 2.75, "fit and quantify": 3.25}
+    # What the paper trains anew for each of the eleven samples can be used again.
+    trained = {"fit for each sample and quantify": 1.03, "fit once and quantify": 1.03}
+    assert theirs["published"].to_dict() == {"quantify": 0.67} | trained
+    trained = {"fit for each sample and quantify": 11 * 0.75, "fit once and quantify": 3.25}
+    assert theirs["seconds"].to_dict() == {"quantify": 2.75} | trained
 
 
 def frame_of(rows, columns="abc"):
