@@ -29,6 +29,16 @@ STAND_INS = {"vowels-network": "B"}
 N_NEGATIVES = {"A": 9, "C": 1, "L": 25, "P": 9, "R": 1, "W": 1, "vowels-network": 8}
 
 
+# The p-values that the paper states: table, two columns, p of Wilcoxon's rank-sum test.
+STATED_TESTS = (
+    ("1", "ExTIcE", "BFT_M", 1.0),
+    ("1", "PAT_M", "ExTIcE", 0.2),
+    ("3b", "PAT_M", "ExTIcE", 0.03),
+    ("3a", "TIcE", "RanFocE", 0.36),
+    ("3c", "TIcE", "RanFocE", 0.41),
+)
+
+
 class Published(NamedTuple):
     """One cell of the paper's tables, in points; with a standard deviation if it has one."""
 
@@ -126,6 +136,23 @@ def average_ranks(
     errors = [[cells.get((experiment, d, c), none).mae for c in columns] for d in letters]
     ranks = rankdata(np.array(errors).reshape(len(datasets), len(columns)), axis=1).mean(axis=0)
     return dict(zip(columns, ranks.tolist(), strict=True))
+
+
+def errors(experiment: str, columns: Sequence[str]) -> dict[str, list[float]]:
+    """Published errors of some columns by data set, where all of them have a number.
+
+    Examples
+    --------
+    >>> errors("1", ["TIcE", "PAT_M"])["W"]
+    [8.56, 2.23]
+    """
+    letters = dict.fromkeys(letter for e, letter, _ in tables() if e == experiment)
+    cells = {letter: [tables().get((experiment, letter, c)) for c in columns] for letter in letters}
+    return {
+        letter: [cell.mae for cell in row if cell is not None]
+        for letter, row in cells.items()
+        if letter != "rank" and None not in row
+    }
 
 
 def explanation(experiment: str, dataset: str, method: str) -> str | None:

@@ -252,6 +252,32 @@ def test_the_paper_s_numbers_agree_with_the_paper(path):
     assert agreed.ranks["ours"].to_list() == agreed.ranks["published"].to_list()
 
 
+def test_the_tests_that_the_paper_states():
+    names = {"PAT_M": "pat", "ExTIcE": "extice", "BFT_M": "bft", "TIcE": "tice"}
+    names["RanFocE"] = "ranfoce"
+    rows = [
+        (table, letter, names[column], cell.mae)
+        for (table, letter, column), cell in published.tables().items()
+        if column in names and letter in published.DATASETS
+    ]
+    compared = pd.DataFrame(rows, columns=["table", "dataset", "method", "mae"])
+    found = paper_comparison.compare_tests(compared).set_index(["table", "first"])
+    assert len(found) == len(published.STATED_TESTS)
+    # Three of the five are what the paper states.
+    assert found.at[("1", "ExTIcE"), "paper_sum"] == pytest.approx(1, abs=0.005)
+    assert found.at[("3b", "PAT_M"), "paper_sum"] == pytest.approx(0.03, abs=0.005)
+    assert found.at[("3a", "TIcE"), "paper_sum"] == pytest.approx(0.36, abs=0.005)
+    # Two are not. The ranks against PAT sum up to 2: so little have 3 of 1,024 patterns of signs.
+    assert found.at[("1", "PAT_M"), "paper_sum"] == pytest.approx(0.023, abs=0.0005)
+    assert found.at[("1", "PAT_M"), "paper_signed"] == pytest.approx(6 / 1024, abs=1e-9)
+    assert found.at[("3c", "TIcE"), "paper_sum"] == pytest.approx(0.13, abs=0.005)
+    # The paper's cells in our place.
+    for test in ("sum", "signed"):
+        assert found[f"ours_{test}"].to_list() == found[f"shared_{test}"].to_list()
+    few = compared[compared["method"] == "pat"]
+    assert paper_comparison.compare_tests(few).empty
+
+
 def test_a_stand_in_is_beside_the_data_set_it_stands_in_for(path):
     names = {"pat": "PAT_M", "tice": "TIcE", "extice": "ExTIcE"}
     cells = {method: published.tables()["1", "B", column].mae for method, column in names.items()}
