@@ -15,6 +15,7 @@ import datetime
 import gzip
 import json
 import math
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +34,9 @@ from poscount import Prevalence
 RENAMED: dict[str, str] = {"unchecked": "skipped"}
 # Keys of what is said in sentences, which are not compared.
 SENTENCES = ("advice",)
-# How the names of answers begin that may differ from the file, and by how much.
+# What may differ from the file, and by how much: regular expressions for the beginnings of an
+# answer's name and of the keys to what differs in it.
+_OF_INTERVALS = "(interval|low|high|warnings|wide-interval|findings)"
 MAY_DIFFER: dict[str, float] = {
     # The effective number of rows is rounded to six digits; a count moved by 3.5e-5 at most.
     "weighted: kinds": 1e-4,
@@ -48,6 +51,16 @@ MAY_DIFFER: dict[str, float] = {
     "audit draw: kinds": math.inf,
     "audit draw: pat": math.inf,
     "audit draw: rcq": math.inf,
+    # The centres of the held-out fold are left out, as the authors did.
+    "PE as published": math.inf,
+    # Folds are drawn anew for every prevalence.
+    "experiment ": math.inf,
+    # Intervals of PAT, alone and as a part, are in closed form, and so are the numbers of the
+    # warning that they are wide, which a few samples have gained or lost.
+    rf"(.*: (pat|minimum)\b|PAT with|minimum of three).* {_OF_INTERVALS}": math.inf,
+    # Distances are taken by differences, and have other last digits.
+    r".*: (en|pe|penl1)\b": 1e-9,
+    "EN on its rows": 1e-9,
 }
 HASH = ": hash"
 # The version of scikit-learn is an answer, too: those of its estimators hold for that version.
@@ -102,18 +115,20 @@ def plain(value: Any) -> Any:
 
 def differences(old: dict[str, Any], new: dict[str, Any], tolerance: float) -> Iterator[str]:
     """Say where the answers of two versions differ."""
-    left_out = tuple(name for name, most in MAY_DIFFER.items() if math.isinf(most))
-    if old[VERSION] != new[VERSION]:
-        left_out += ("scikit-learn: ",)
+    left_out = "scikit-learn: " if old[VERSION] != new[VERSION] else VERSION
     for name in sorted({*old, *new}):
         if name.startswith(left_out):
             continue
         if name not in old or name not in new:
-            yield f"{name}: only in the {'old' if name in old else 'new'}"
+            if not math.isinf(_may_differ(name)):
+                yield f"{name}: only in the {'old' if name in old else 'new'}"
         elif not name.endswith(HASH):
-            allowed = [most for start, most in MAY_DIFFER.items() if name.startswith(start)]
-            yield from _differences(old[name], new[name], max([tolerance, *allowed]), name)
+            yield from _differences(old[name], new[name], tolerance, name)
     yield from _mixed_up_hashes(old, new)
+
+
+def _may_differ(place: str) -> float:
+    return max((most for start, most in MAY_DIFFER.items() if re.match(start, place)), default=0.0)
 
 
 def _differences(old: Any, new: Any, tolerance: float, place: str) -> Iterator[str]:
@@ -127,8 +142,10 @@ def _differences(old: Any, new: Any, tolerance: float, place: str) -> Iterator[s
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for i, pair in enumerate(zip(old, new, strict=True)):
             yield from _differences(*pair, tolerance, f"{place} {i}")
-    elif _renamed(old) != new and not (tolerance and _near(old, new, tolerance)):
-        yield f"{place}: {old} became {new}"
+    elif _renamed(old) != new:
+        allowed = max(tolerance, _may_differ(place))
+        if not math.isinf(allowed) and not (allowed and _near(old, new, allowed)):
+            yield f"{place}: {old} became {new}"
 
 
 def _renamed(value: Any) -> Any:
@@ -187,9 +204,8 @@ def main() -> None:
         return
     different = list(differences(read(options.file), found, options.tolerance))
     print(*different, f"{len(found)} answers compared, {len(different)} differences", sep="\n")
-    may_differ = sum(name.startswith(tuple(MAY_DIFFER)) for name in found)
-    if may_differ:
-        print(f"{may_differ} answers may differ, some of them by any amount")
+    if MAY_DIFFER:
+        print(f"without the {len(MAY_DIFFER)} known changes that MAY_DIFFER lists")
     sys.exit(bool(different))
 
 

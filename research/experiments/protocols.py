@@ -69,7 +69,7 @@ PROTOCOLS = {
 
 
 class Place(NamedTuple):
-    """A place in an experiment: one set of positives with its eleven samples."""
+    """A place in an experiment: a repetition and a fold, with eleven samples."""
 
     experiment: str
     dataset: str
@@ -123,8 +123,40 @@ def _protocol(experiment: str) -> Protocol:
     return PROTOCOLS[experiment]
 
 
+def evaluations(dataset: DataSet, place: Place, seed: int) -> Iterator[tuple[np.ndarray, Sample]]:
+    """Draw the eleven evaluations of one place as the paper does.
+
+    The folds are drawn anew for every prevalence, so that each has positives of its own, and the
+    errors of one repetition are less alike than if all prevalences shared the folds.
+
+    Parameters
+    ----------
+    dataset : DataSet
+    place : Place
+    seed : int
+
+    Yields
+    ------
+    positives : ndarray
+        Rows to learn from.
+    sample : Sample
+        Prevalences 0, 0.1, ..., 1.
+
+    Raises
+    ------
+    InputError
+        If the data set has too few rows of some kind for the experiment.
+    """
+    for point in range(N_POINTS):
+        pools = _Pools.of(dataset, place, seed, point)
+        yield dataset.features[pools.labeled], pools.sample(dataset, point)
+
+
 def draw(dataset: DataSet, place: Place, seed: int) -> tuple[np.ndarray, Iterator[Sample]]:
-    """Draw the positives to learn from and the eleven samples of one place.
+    """Draw positives to learn from and eleven samples of one place, which share their folds.
+
+    The paper's experiments draw folds anew for every prevalence (`evaluations`); this is for
+    questions in which one model is to answer for several samples.
 
     Parameters
     ----------
@@ -144,17 +176,19 @@ def draw(dataset: DataSet, place: Place, seed: int) -> tuple[np.ndarray, Iterato
         If the data set has too few rows of some kind for the experiment.
     """
     pools = _Pools.of(dataset, place, seed)
-    return dataset.features[pools.labeled], pools.samples(dataset)
+    samples = (pools.sample(dataset, point) for point in range(N_POINTS))
+    return dataset.features[pools.labeled], samples
 
 
 def check(dataset: DataSet, place: Place, seed: int) -> None:
     """Raise an `InputError` if a place cannot be drawn; it names the number that is too small."""
-    _Pools.of(dataset, place, seed)
+    for point in range(N_POINTS):
+        _Pools.of(dataset, place, seed, point)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2 * N_POINTS)
 def _folds(dataset: DataSet, negative: str | None, stem: str, seed: int) -> list[np.ndarray]:
-    """Row numbers of the folds of one repetition, which its places share."""
+    """Row numbers of the folds of one repetition and prevalence, which its places share."""
     used = np.arange(len(dataset.labels))
     if negative is not None:
         used = used[dataset.is_positive | (dataset.labels == negative)]
@@ -172,9 +206,12 @@ class _Pools(NamedTuple):
     negatives: np.ndarray
 
     @classmethod
-    def of(cls, dataset: DataSet, place: Place, seed: int) -> _Pools:
+    def of(cls, dataset: DataSet, place: Place, seed: int, point: int | None = None) -> _Pools:
+        """Pools of the folds of one prevalence, or of the folds that all prevalences share."""
         protocol = _protocol(place.experiment)
         stem = f"{protocol.samples_of}/{place.dataset}/{place.negative}/{place.repetition}"
+        if point is not None:
+            stem = f"{stem}/{point}"
         negative = place.negative if protocol.by_negative else None
         folds = _folds(dataset, negative, stem, seed)
         fold = folds[place.fold]
@@ -203,18 +240,17 @@ class _Pools(NamedTuple):
                     f"{(~dataset.is_positive).sum()} negatives in all)."
                 )
 
-    def samples(self, dataset: DataSet) -> Iterator[Sample]:
+    def sample(self, dataset: DataSet, point: int) -> Sample:
         size = min(len(self.positives), len(self.negatives), self.protocol.max_rows)
-        for point in range(N_POINTS):
-            generator = stream(self.seed, f"{self.stem}/{point}")
-            n_positives = point * size // (N_POINTS - 1)
-            if self.protocol.vary_negatives:
-                n_positives, negatives = self._varied(dataset, n_positives, size, generator)
-            else:
-                negatives = generator.choice(self.negatives, size - n_positives, replace=False)
-            positives = generator.choice(self.positives, n_positives, replace=False)
-            drawn = generator.permutation(np.concatenate([positives, negatives]))
-            yield Sample(point, n_positives / len(drawn), dataset.features[drawn])
+        generator = stream(self.seed, f"{self.stem}/{point}")
+        n_positives = point * size // (N_POINTS - 1)
+        if self.protocol.vary_negatives:
+            n_positives, negatives = self._varied(dataset, n_positives, size, generator)
+        else:
+            negatives = generator.choice(self.negatives, size - n_positives, replace=False)
+        positives = generator.choice(self.positives, n_positives, replace=False)
+        drawn = generator.permutation(np.concatenate([positives, negatives]))
+        return Sample(point, n_positives / len(drawn), dataset.features[drawn])
 
     def _varied(
         self, dataset: DataSet, n_positives: int, size: int, generator: np.random.Generator

@@ -1,6 +1,7 @@
 """Run what a results file lacks, on all cores.
 
-A unit of work is one model at one place: it is fitted once and asked for all samples there.
+A unit of work is one model at one place: it is fitted for each sample there, because each has its
+own positives.
 """
 
 from __future__ import annotations
@@ -121,27 +122,28 @@ class Unit(NamedTuple):
 
 def evaluate(dataset: DataSet, unit: Unit, seed: int) -> list[Evaluation]:
     """Evaluate a unit: a row for each sample and method; a failure is a row with its message."""
-    positives, samples = protocols.draw(dataset, unit.place, seed)
     name = "/".join(map(str, unit.place[1:]))
     # A seed of its own, so that results do not depend on the order of the work.
     model_seed = int(stream(seed, f"{name}/{unit.model}").integers(2**32))
     model = methods.make(unit.model, model_seed, dataset.key)
     ask = model.quantify if hasattr(model, "quantify") else model.classify_and_count
+    rows: list[Evaluation] = []
     with warnings.catch_warnings():
         # Our own warnings are part of the answers; these are other libraries'.
         warnings.simplefilter("ignore")
-        start = time.process_time()
-        try:
-            model.fit(positives)
-        except Exception as error:
-            return [row for s in samples for row in _failed(unit, s, len(positives), error)]
-        fit_seconds = time.process_time() - start
-        rows: list[Evaluation] = []
-        for sample in samples:
+        for positives, sample in protocols.evaluations(dataset, unit.place, seed):
             if unit.place.experiment == "4" and not rows:
-                # The first call loads compiled code, which is not part of the time.
-                with suppress(Exception):  # the second call fails as well, and is recorded
+                # The first calls load compiled code, which is not part of the time.
+                with suppress(Exception):  # the second ones fail as well, and are recorded
+                    model.fit(positives)
                     ask(sample.rows)
+            start = time.process_time()
+            try:
+                model.fit(positives)
+            except Exception as error:
+                rows += _failed(unit, sample, len(positives), error)
+                continue
+            fit_seconds = time.process_time() - start
             start = time.process_time()
             try:
                 answer = ask(sample.rows)

@@ -18,7 +18,8 @@ from poscount.storage.writer import check_output, is_standard_output
 from research.datasets import DataSet
 from research.experiments.protocols import N_POINTS, Place
 
-FORMAT = "poscount experiments 1"
+# 2: folds are drawn anew for every prevalence, and results of shared folds must not be among them.
+FORMAT = "poscount experiments 2"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 _TABLES = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -28,8 +28,15 @@ STAND_INS = {"vowels-network": "B"}
 # Their numbers of negative sub-classes: with fewer, a run of Experiment #3 is unfinished.
 N_NEGATIVES = {"A": 9, "C": 1, "L": 25, "P": 9, "R": 1, "W": 1, "vowels-network": 8}
 
-# For these the paper repeats the numbers of Experiment #1, so there is nothing to compare with.
-NOT_RUN = {"2": ("C", "R", "W")}
+
+# The p-values that the paper states: table, two columns, p of Wilcoxon's rank-sum test.
+STATED_TESTS = (
+    ("1", "ExTIcE", "BFT_M", 1.0),
+    ("1", "PAT_M", "ExTIcE", 0.2),
+    ("3b", "PAT_M", "ExTIcE", 0.03),
+    ("3a", "TIcE", "RanFocE", 0.36),
+    ("3c", "TIcE", "RanFocE", 0.41),
+)
 
 
 class Published(NamedTuple):
@@ -87,9 +94,23 @@ def comparable(experiment: str, dataset: str, column: str | None) -> Published |
     True
     """
     letter = name_in_paper(dataset)
-    if letter is None or letter in NOT_RUN.get(experiment, ()) or column is None:
+    if letter is None or column is None or repeats_experiment_1(experiment, letter, column):
         return None
     return tables().get((experiment, letter, column))
+
+
+def repeats_experiment_1(experiment: str, letter: str, column: str) -> bool:
+    """Whether a cell of #2 is that of #1 to the digit: then it is none of #2's smaller samples.
+
+    So it is for C, R and W, which have one negative sub-class; only BFT was run again there.
+
+    Examples
+    --------
+    >>> repeats_experiment_1("2", "W", "PAT_M"), repeats_experiment_1("2", "W", "BFT_M")
+    (True, False)
+    """
+    cell = tables().get((experiment, letter, column))
+    return experiment == "2" and cell is not None and cell == tables().get(("1", letter, column))
 
 
 def datasets_in_order(names: Iterable[str]) -> list[str]:
@@ -115,6 +136,23 @@ def average_ranks(
     errors = [[cells.get((experiment, d, c), none).mae for c in columns] for d in letters]
     ranks = rankdata(np.array(errors).reshape(len(datasets), len(columns)), axis=1).mean(axis=0)
     return dict(zip(columns, ranks.tolist(), strict=True))
+
+
+def errors(experiment: str, columns: Sequence[str]) -> dict[str, list[float]]:
+    """Published errors of some columns by data set, where all of them have a number.
+
+    Examples
+    --------
+    >>> errors("1", ["TIcE", "PAT_M"])["W"]
+    [8.56, 2.23]
+    """
+    letters = dict.fromkeys(letter for e, letter, _ in tables() if e == experiment)
+    cells = {letter: [tables().get((experiment, letter, c)) for c in columns] for letter in letters}
+    return {
+        letter: [cell.mae for cell in row if cell is not None]
+        for letter, row in cells.items()
+        if letter != "rank" and None not in row
+    }
 
 
 def explanation(experiment: str, dataset: str, method: str) -> str | None:

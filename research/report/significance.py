@@ -97,11 +97,26 @@ def wilcoxon_over_datasets(errors: pd.DataFrame) -> pd.DataFrame | None:
     return pd.DataFrame(p.to_numpy(), errors.columns, errors.columns)
 
 
+def two_tests(pairs: list[list[float]]) -> tuple[float, float]:
+    """P-values of Wilcoxon's rank-sum and signed-rank tests, uncorrected; NaN for a single pair.
+
+    Parameters
+    ----------
+    pairs : list of list of float
+        Errors of two methods on each data set.
+    """
+    if len(pairs) < 2:
+        return math.nan, math.nan
+    first, second = np.array(pairs).T
+    signed = stats.wilcoxon(first, second, zero_method=_ZEROS)
+    return float(stats.ranksums(first, second).pvalue), float(signed.pvalue)
+
+
 def wilcoxon_over_folds(evaluations: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """P-values of the signed-rank test over folds, with Holm's correction, and numbers of pairs.
 
-    An observation is the mean absolute error of one fold: one set of positives, with its samples
-    of all prevalences. Each pair of methods is compared on the folds that both have.
+    An observation is the mean absolute error of one fold of one repetition over all prevalences.
+    Each pair of methods is compared on the folds that both have.
 
     Parameters
     ----------

@@ -28,6 +28,41 @@ def numbers(rows):
 
 
 @pytest.mark.parametrize("experiment", ["1", "2", "3", "4"])
+def test_every_prevalence_and_repetition_has_folds_of_its_own(experiment):
+    dataset = made({"a": 400, "b": 300, "c": 500})
+    labeled = {}
+    for place in protocols.places(experiment, dataset, 2):
+        for positives, sample in protocols.evaluations(dataset, place, 0):
+            rows = numbers(sample.rows)
+            assert dataset.is_positive[numbers(positives)].all()
+            assert not set(rows) & set(numbers(positives))
+            assert dataset.is_positive[rows].mean() == sample.truth
+            assert 0 <= sample.point / 10 - sample.truth < 2 / len(rows)
+            at = labeled.setdefault((place.negative, place.repetition, sample.point), [])
+            at.append(tuple(sorted(numbers(positives))))
+    firsts = [folds[0] for folds in labeled.values()]
+    assert len(set(firsts)) == len(firsts)
+    for folds in labeled.values():
+        # The folds of one prevalence are disjoint, and together all positives.
+        together = [row for fold in folds for row in fold]
+        assert len(set(together)) == len(together)
+        assert experiment == "4" or len(together) == 400
+
+
+def test_evaluations_depend_on_the_seed_and_the_place_alone():
+    dataset = made({"a": 200, "b": 200})
+    places = list(protocols.places("1", dataset, 2))
+    forwards = {place: list(protocols.evaluations(dataset, place, 0)) for place in places}
+    backwards = {place: list(protocols.evaluations(dataset, place, 0)) for place in places[::-1]}
+    for place in places:
+        for one, other in zip(forwards[place], backwards[place], strict=True):
+            np.testing.assert_array_equal(one[0], other[0])
+            np.testing.assert_array_equal(one[1].rows, other[1].rows)
+    ((other, _), *_) = protocols.evaluations(dataset, places[0], 1)
+    assert not np.array_equal(other, forwards[places[0]][0][0])
+
+
+@pytest.mark.parametrize("experiment", ["1", "2", "3", "4"])
 def test_a_sample_has_the_truth_that_it_says(experiment):
     dataset = made({"a": 400, "b": 300, "c": 500})
     for place in protocols.places(experiment, dataset, 1):

@@ -29,9 +29,12 @@ def errors(method, letter, repetitions):
     dataset = load(letter)
     means = []
     for place in protocols.places("1", dataset, repetitions):
-        positives, samples = protocols.draw(dataset, place, 0)
-        model = registry.method(method)(random_state=place.repetition).fit(positives)
-        means.append(np.mean([100 * abs(model.quantify(s.rows) - s.truth) for s in samples]))
+        model = registry.method(method)(random_state=place.repetition)
+        answers = [
+            (model.fit(positives).quantify(sample.rows), sample.truth)
+            for positives, sample in protocols.evaluations(dataset, place, 0)
+        ]
+        means.append(np.mean([100 * abs(p - truth) for p, truth in answers]))
     return np.array(means)
 
 

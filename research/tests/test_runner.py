@@ -88,8 +88,7 @@ def test_methods_of_one_model_are_computed_once_and_agree_with_the_methods_alone
     assert finish(path, ["km1", "km2"])[0].total == 1
     dataset = load(SMALL)
     (place,) = protocols.places("4", dataset)
-    positives, samples = protocols.draw(dataset, place, 0)
-    for sample in list(samples)[::5]:
+    for positives, sample in list(protocols.evaluations(dataset, place, 0))[::5]:
         for name, quantifier in [("km1", KM1()), ("km2", KM2())]:
             (found,) = [row[8] for row in results(path) if row[2:7:4] == (name, sample.point)]
             assert found == quantifier.fit(positives).quantify(sample.rows)

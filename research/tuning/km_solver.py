@@ -97,7 +97,7 @@ def main() -> None:
                 if truth not in TRUTHS:
                     continue
                 generator = np.random.default_rng(repetition)
-                rows = km._at_most(2000, task.positives, task.sample, generator)
+                rows = km._at_most(2000, task.positives, task.sample, generator, balanced=False)
                 ours = km.kernel_means(*rows, LAM_MAX)
                 mine = (ours.prevalence("KM1"), ours.prevalence("KM2"))
                 answers[truth].append((*mine, *by_interior_point(*rows)))

@@ -1,13 +1,14 @@
 import functools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 
 from poscount import PAT, Counts, ODIn
-from poscount.methods.intervals import Resampler, half_width
+from poscount.methods.intervals import Resampler, half_width, pat_interval
 
 N_LABELED, N_ROWS = 200, 300
 
@@ -66,9 +67,89 @@ def test_coverage_and_width(simulate, kind, n_positive, level, n_samples):
     assert np.mean((low <= p) & (p <= high)) >= least
     # And not because it says nothing: what counting alone leaves open, times two, is enough.
     alone = 2 * norm.ppf((1 + level) / 2) * np.sqrt(max(p, 1 / N_ROWS) / N_ROWS + p**2 / N_LABELED)
-    assert np.mean(high - low) < 1.5 * alone
+    # If no row is above the middle threshold, so many positives may still be below it.
+    below = -np.log((1 - level) / 2) / 0.5 / N_ROWS
+    assert np.mean(high - low) < max(1.5 * alone, below)
     assert (low >= 0).all()
     assert (high <= 1).all()
+
+
+DEFAULT = np.arange(25, 76) / 100
+
+
+def simulated_coverage(quantiles, n_positive, n_labeled, n_rows, of_population=False):
+    """How many of PAT's 95 % intervals hold if negatives score below all positives.
+
+    Only the order of scores matters, so that they may be uniform.
+    """
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(2000):
+        thresholds = np.quantile(rng.random(n_labeled), quantiles)
+        n = rng.binomial(n_rows, n_positive / n_rows) if of_population else n_positive
+        above = n - np.searchsorted(np.sort(rng.random(n)), thresholds, side="right")
+        p = np.median(np.minimum(1, above / n_rows / (1 - quantiles)))
+        low, high = pat_interval(p, quantiles, n_labeled, n_rows, 0.95)
+        held += low <= n_positive / n_rows <= high
+    return held / 2000
+
+
+@pytest.mark.parametrize("q", [DEFAULT, np.array([0.9]), np.array([0.5]), np.array([0.1])])
+@pytest.mark.parametrize(("n_labeled", "n_rows"), [(100, 400), (500, 1000)])
+@pytest.mark.parametrize("n_positive", [30, 60, 200])  # at q = .9, three rows or more are above
+def test_coverage_of_any_quantiles(q, n_labeled, n_rows, n_positive):
+    # Four standard errors of 2,000 trials are .02.
+    assert simulated_coverage(q, n_positive, n_labeled, n_rows) > 0.93
+    of_population = simulated_coverage(q, n_positive, n_labeled, n_rows, of_population=True)
+    assert 0.925 < of_population < 0.975
+
+
+@pytest.mark.parametrize("q", [0.9, 0.5, 0.25])
+def test_no_row_above_the_threshold_bounds_the_prevalence_from_above(q):
+    # None of n rows is above with probability (1 - x (1 - q))^n, about exp(-n x (1 - q)).
+    low, high = pat_interval(0.0, np.array([q]), 10**9, 10**6, 0.95)
+    assert low == 0
+    assert 10**6 * high == pytest.approx(-np.log(0.025) / (1 - q), rel=0.05)
+
+
+def test_a_known_threshold_gives_wilson_s_interval():
+    found = pat_interval(0.4, np.array([0.75]), 10**12, 300, 0.95)
+    expected = binomtest(30, 300).proportion_ci(0.95, method="wilson")
+    assert found == pytest.approx((expected.low / 0.25, expected.high / 0.25), rel=1e-6)
+
+
+@pytest.mark.parametrize("n_positive", [200, 600, 1200])
+def test_it_is_that_of_redrawn_counts(n_positive):
+    # Counts from the multinomial and shares from the Dirichlet distribution, as ODIn has them; the
+    # ends of 20,000 draws are stable to a percent, and v is that of the mean: .80 for .75.
+    shares = np.diff(DEFAULT, prepend=0.0, append=1.0)
+    cells = (n_positive * shares).round().astype(int)
+    cells[0] += 2000 - cells.sum()
+    n_labeled, level = 500, 0.999
+
+    def rule(cells, shares):
+        above = np.cumsum(cells[..., :0:-1], axis=-1) / cells.sum(axis=-1, keepdims=True)
+        return np.median(above / np.cumsum(shares[..., :0:-1], axis=-1), axis=-1)
+
+    generator = np.random.default_rng(0)
+    resampler = Resampler(rule, (n_labeled + 1) * shares, level, generator)
+    low, high = resampler.interval(cells)
+    found = pat_interval(float(rule(cells, shares)), DEFAULT, n_labeled, 2000, level)
+    assert found[1] - found[0] == pytest.approx(high - low, rel=0.1)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"q": 0.9}])
+def test_the_number_of_groups_does_not_matter(parameters, positives, sample):
+    model = PAT(**parameters, random_state=0).fit(positives)
+    names = [f"x{i}" for i in range(sample.shape[1])]
+    frame = pd.DataFrame(np.repeat(sample[None, :40], 1001, axis=0).reshape(-1, 3), columns=names)
+    frame["group"] = np.repeat(np.arange(1001), 40)
+    fitted = PAT(**parameters, random_state=0).fit(pd.DataFrame(positives, columns=names))
+    alone = model.quantify(sample[:40]).interval
+    for n_groups in (1, 1000, 1001):
+        table = fitted.quantify_by(frame[frame["group"] < n_groups], "group")
+        assert set(table["low"]) == {alone.low}
+        assert set(table["high"]) == {alone.high}
 
 
 # Forms
@@ -99,10 +180,31 @@ def test_any_counts_have_an_interval_around_the_answer(kind, data, positives_mod
     answer = model.estimate(Counts(counted, sum(cells), model.hash_))
     low, high = answer.interval.low, answer.interval.high
     assert 0 <= low <= answer <= high <= 1
-    # The closed form is a floor.
-    floor = closed_form(answer, model.n_labeled_, sum(cells), 0.95)
-    assert low <= max(0, answer - floor) + 1e-12
-    assert high >= min(1, answer + floor) - 1e-12
+    CHECKS_OF_ENDS[kind](model, float(answer), low, high, sum(cells))
+
+
+def ends_solve_the_equation(model, p, low, high, n):
+    """At each end chance does as much as the estimate is away from it, with the default's v."""
+    odds = [q / 100 / (1 - q / 100) for q in range(25, 76)]
+    v = np.mean([min(one, other) for one in odds for other in odds])
+
+    def by_chance(x):
+        return norm.ppf(0.975) * np.sqrt(v * (x**2 / model.n_labeled_ + x / n) + x * (1 - x) / n)
+
+    assert p - low == pytest.approx(by_chance(low), abs=1e-9)
+    if high < 1:
+        assert high - p == pytest.approx(by_chance(high), abs=1e-9)
+    else:
+        assert 1 - p <= by_chance(1.0) + 1e-9
+
+
+def closed_form_is_a_floor(model, p, low, high, n):
+    floor = closed_form(p, model.n_labeled_, n, 0.95)
+    assert low <= max(0, p - floor) + 1e-12
+    assert high >= min(1, p + floor) - 1e-12
+
+
+CHECKS_OF_ENDS = {PAT: ends_solve_the_equation, ODIn: closed_form_is_a_floor}
 
 
 @pytest.fixture(scope="module")

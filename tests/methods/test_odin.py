@@ -46,15 +46,15 @@ def plain_odin(inside, outside, limit):
     return s - overflow(s, inside, outside)
 
 
-def plain_limit(training_scores, edges, rng):
-    """Mean + 3 standard deviations of the overflow between random thirds."""
-    third = len(training_scores) // 3
+def plain_overflows(training_scores, edges, rng, n_parts):
+    """Overflows between two random parts, thirds or halves, of the training scores."""
+    n = len(training_scores) // n_parts
     overflows = []
     for _ in range(100):
         drawn = rng.permutation(training_scores)
-        shares = [bin_shares(part, edges) for part in (drawn[:third], drawn[third : 2 * third])]
+        shares = [bin_shares(part, edges) for part in (drawn[:n], drawn[n : 2 * n])]
         overflows.append(overflow(1, *shares))
-    return np.mean(overflows) + 3 * np.std(overflows)
+    return overflows
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +83,20 @@ def test_agrees_with_the_plain_one(model, training_scores, n_positive, seed, dra
 def test_the_limit_is_that_of_random_thirds(model, training_scores):
     edges = [np.percentile(training_scores, q) for q in range(0, 101, 10)]
     rng = np.random.default_rng(0)
-    others = [plain_limit(training_scores, edges, rng) for _ in range(8)]
+    draws = [plain_overflows(training_scores, edges, rng, 3) for _ in range(8)]
+    others = [np.mean(each) + 3 * np.std(each) for each in draws]
     # Another 100 draws: the same limit, up to the scatter of such limits.
     assert abs(model.limit_ - np.mean(others)) < 4 * np.std(others, ddof=1)
+
+
+def test_the_limit_of_the_text_is_the_mean_of_random_halves(positives, training_scores):
+    edges = [np.percentile(training_scores, q) for q in range(0, 101, 10)]
+    rng = np.random.default_rng(0)
+    others = [np.mean(plain_overflows(training_scores, edges, rng, 2)) for _ in range(8)]
+    found = ODIn(limit="mean", random_state=0).fit(positives).limit_
+    assert abs(found - np.mean(others)) < 4 * np.std(others, ddof=1)
+    with pytest.raises(ValueError, match="limit"):
+        ODIn(limit="median").fit(positives)
 
 
 shares = hnp.arrays(np.float64, 12, elements=st.integers(0, 50).map(float)).filter(np.any)

@@ -120,16 +120,33 @@ def test_single_quantile(q, positives, sample):
     assert answer in answer.interval
 
 
+def test_quantile_zero_counts_the_rows_that_score_above_the_lowest_positive(positives, sample):
+    model = PAT(q=0, random_state=0).fit(positives)
+    scorer, training_scores = fit_scorer(None, Rows(positives, None, InputSupport()), seed=0)
+    share = np.mean(scorer.score_samples(sample) > training_scores.min())
+    answer = model.quantify(sample)
+    assert answer == pytest.approx(share)
+    assert answer.interval.low < share < answer.interval.high
+    assert len(PAT(q=(0, 0.1), random_state=0).fit(positives).edges_) == 11
+
+
 @pytest.mark.parametrize(
     ("q", "expected"),
-    [((0.3, 0.33), [0.3, 0.31, 0.32, 0.33]), ((0.1, 0.9), np.arange(10, 91) / 100)],
+    [
+        ((0.3, 0.33), [0.3, 0.31, 0.32, 0.33]),
+        ((0.1, 0.9), np.arange(10, 91) / 100),
+        # A range has both of its ends, however short it is.
+        ((0.25, 0.254), [0.25, 0.254]),
+        ((0.25, 0.266), [0.25, 0.258, 0.266]),
+        ((0.5, 0.5), [0.5]),
+    ],
 )
 def test_range_of_quantiles(q, expected):
     np.testing.assert_allclose(_quantiles(q), expected)
 
 
 @pytest.mark.parametrize(
-    "q", [0, 1, -0.1, 1.5, (0.7, 0.3), (0, 0.5), (0.5, 1), (0.5,), "0.5", None]
+    "q", [1, -0.1, 1.5, (0.7, 0.3), (-0.1, 0.5), (0.5, 1), (0.5,), "0.5", None]
 )
 def test_quantiles_that_make_no_sense(q, positives):
     with pytest.raises(ValueError, match=r"\bq\b|'q'"):

@@ -23,9 +23,10 @@ def estimate(positives, sample, generator, published=False):
     share = n_labeled / (n_labeled + n_unlabeled)
     n_folds = min(5, n_labeled, n_unlabeled)
     # The random choices of the fast version, in its order.
-    centres = gaussian.subsample(positives, 500, generator)
+    chosen = gaussian.subsample(np.arange(n_labeled), 500, generator)
     some = gaussian.subsample(np.vstack([positives, sample]), 1000, generator)
-    labeled_folds = gaussian.shuffled_folds(positives, n_folds, generator)
+    of_fold = gaussian.shuffled_folds(np.arange(n_labeled), n_folds, generator)
+    labeled_folds = [positives[fold] for fold in of_fold]
     sample_folds = gaussian.shuffled_folds(sample, n_folds, generator)
 
     distances = [
@@ -34,6 +35,10 @@ def estimate(positives, sample, generator, published=False):
     middle = np.median(distances)
     widths, penalties = np.linspace(1 / 5, 5, 10) * middle, np.logspace(-3, 1, 9)
     scores = np.zeros((10, 9))
+    centres = positives[chosen]
+    if published and n_folds > 1:
+        # The authors' centres were the training rows of the fold.
+        centres = positives[[row for row in chosen if row not in of_fold[-1]]]
     for i, width in enumerate(widths):
         labeled_basis = [basis(fold, centres, width) for fold in labeled_folds]
         sample_basis = [basis(fold, centres, width) for fold in sample_folds]
@@ -49,6 +54,7 @@ def estimate(positives, sample, generator, published=False):
                 a = np.linalg.solve(H + penalty * np.eye(len(h)), h)
                 scores[i, j] += 0.5 * a @ H_held @ a - a @ h_held
     i, j = np.unravel_index(np.argmin(scores), scores.shape)
+    centres = positives[chosen]
     H, h = moments(basis(positives, centres, widths[i]), basis(sample, centres, widths[i]), share)
     a = np.linalg.solve(H + penalties[j] * np.eye(len(h)), h)
     prior = min(1.0, max(share, 1 / (2 * a @ h - a @ H @ a)))

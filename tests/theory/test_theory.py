@@ -182,6 +182,11 @@ def test_a_vanishing_quantile_gives_a_vanishing_error(q):
     assert pat_error_mean(7, q=q) == pytest.approx(2 * q, abs=0)
 
 
+def test_without_a_quantile_all_positives_pass():
+    assert pat_error_mean(7, q=0) == pat_error_variance(7, q=0) == 0
+    assert pat_estimate_variance(7, 0.4, q=0) == 0
+
+
 def test_the_error_falls_with_the_square_root_of_the_rows():
     n = np.array([10**4, 10**5, 10**6])
     assert pat_error_mean(n) * np.sqrt(n) == pytest.approx(math.sqrt(2 / math.pi), rel=1e-4)
@@ -364,8 +369,8 @@ def test_the_cap_at_one_halves_the_error_of_positives_only():
         (lambda: pat_error_mean(2.5), "n_unlabeled must be a whole number of at least 1, not 2.5."),
         (lambda: pat_error_mean([5, math.inf]), "n_unlabeled must be a whole number"),
         (lambda: pat_error_mean(5, 1.2), "prevalence must be in [0, 1], not 1.2."),
-        (lambda: pat_error_mean(5, q=1), "q must be in (0, 1), not 1."),
-        (lambda: pat_error_variance(5, q=0), "q must be in (0, 1), not 0."),
+        (lambda: pat_error_mean(5, q=1), "q must be in [0, 1), not 1."),
+        (lambda: pat_error_variance(5, q=-1), "q must be in [0, 1), not -1."),
         (lambda: pat_estimate_variance(5, math.nan), "prevalence must be in [0, 1], not nan."),
         (lambda: classify_and_count(0.5, 1.1, 0), "tpr must be in [0, 1], not 1.1."),
         (lambda: classify_and_count_error(0.5, 1, [0, -0.1]), "fpr must be in [0, 1], not -0.1."),

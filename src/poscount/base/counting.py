@@ -126,12 +126,12 @@ class CountingQuantifier(Quantifier):
         if counts.weights is not None and counts.n == 0:
             raise InputError("No row has a weight above 0: at least one must count.")
         require_rows(counts.n, "These counts have")
-        return self._answers(counted, 1)[0]
+        return self._answers(counted)[0]
 
     def estimate_by(self, counts: GroupedCounts) -> list[Prevalence]:
         """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
         chunks = self._chunks(self._counted(counts))
-        return [answer for part in chunks for answer in self._answers(part, len(counts))]
+        return [answer for part in chunks for answer in self._answers(part)]
 
     def posterior(self, sample: Any) -> np.ndarray:
         """Probability that each row of a sample is positive.
@@ -223,10 +223,10 @@ class CountingQuantifier(Quantifier):
             )
         return Counted(cells, n_rows, weights)
 
-    def _answers(self, counted: Counted, n_groups: int) -> list[Any]:
-        """Answers for some of so many groups."""
+    def _answers(self, counted: Counted) -> list[Any]:
+        """Answers for some groups."""
         cells, n_rows = self._effective(counted)
-        return self._make_answers(self._estimate(cells, n_rows, n_groups), counted, n_rows)
+        return self._make_answers(self._estimate(cells, n_rows), counted, n_rows)
 
     def _make_answers(self, estimates: Any, counted: Counted, n_effective: np.ndarray) -> list[Any]:
         given, weights = counted.n_rows.tolist(), counted.weights
@@ -241,11 +241,11 @@ class CountingQuantifier(Quantifier):
             for i, (n, sums) in enumerate(zip(given, weights, strict=True))
         ]
 
-    def _columns(self, counted: Counted, n_groups: int) -> dict[str, Any]:
-        """The columns of a table with a line for each of some of so many groups."""
+    def _columns(self, counted: Counted) -> dict[str, Any]:
+        """The columns of a table with a line for each of some groups."""
         if counted.weights is not None:
-            return as_columns(self._answers(counted, n_groups))
-        estimates, n_rows = self._estimate(*counted[:2], n_groups), counted.n_rows
+            return as_columns(self._answers(counted))
+        estimates, n_rows = self._estimate(*counted[:2]), counted.n_rows
         return {
             "prevalence": estimates.value,
             "low": estimates.low,
@@ -266,7 +266,7 @@ class CountingQuantifier(Quantifier):
 
     def _quantify(self, rows: Rows) -> Prevalence:
         cells = self._count_rows(rows, None, 1)
-        return self._answers(Counted(cells, np.array([len(rows)])), 1)[0]
+        return self._answers(Counted(cells, np.array([len(rows)])))[0]
 
     # Groups
 
@@ -287,7 +287,7 @@ class CountingQuantifier(Quantifier):
         frame: Any,
         by: str | Sequence[str],
         weights: Any,
-        make: Callable[[Counted, int], T],
+        make: Callable[[Counted], T],
     ) -> tuple[nw.DataFrame, list[T]]:
         """Groups of a frame, and what `make` makes of the counts of some of them after the others.
 
@@ -297,7 +297,7 @@ class CountingQuantifier(Quantifier):
             groups, counts = BatchCounter(self, require_grouping(by), weights).count_groups(frame)
             require_rows(len(counts))
             chunks = self._chunks(Counted(counts.cells, counts.n, counts.weights))
-            return groups, [make(part, len(groups)) for part in chunks]
+            return groups, [make(part) for part in chunks]
         wrapped = as_frame_with_names(frame)
         groups, codes = group_codes(wrapped, require_grouping(by))
         require_rows(len(groups))
@@ -309,7 +309,7 @@ class CountingQuantifier(Quantifier):
         answers = Parallel(n_workers, backend="threading", pre_dispatch="n_jobs")
         try:
             with one_blas_thread():
-                return groups, answers(delayed(make)(part, len(groups)) for part in parts)
+                return groups, answers(delayed(make)(part) for part in parts)
         except InputError:
             # Rows that were put in the order of their groups do not know where they stood.
             for _ in rows.blocks():
@@ -401,8 +401,8 @@ class CountingQuantifier(Quantifier):
         """Rows in each of these cells, from counts of shape (n_groups, n_cells)."""
 
     @abstractmethod
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int) -> Estimates:
-        """Turn counts of shape (n_samples, n_cells) into estimates, for some of so many groups."""
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
+        """Turn counts of shape (n_samples, n_cells) into estimates."""
 
 
 class BatchCounter:

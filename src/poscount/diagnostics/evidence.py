@@ -123,7 +123,7 @@ def _answer(model: Quantifier, rows: Rows) -> tuple[Prevalence, np.ndarray | Non
     if not isinstance(model, CountingQuantifier):
         return model._quantify(rows), None
     cells = model._count_rows(rows, None, 1)
-    return model._answers(Counted(cells, np.array([len(rows)])), 1)[0], cells
+    return model._answers(Counted(cells, np.array([len(rows)])))[0], cells
 
 
 def _names(model: Quantifier) -> list[str]:

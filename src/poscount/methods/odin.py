@@ -8,13 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from poscount.base import constraints
 from poscount.data.rows import Rows
+from poscount.methods.intervals import Resampler, half_width
 from poscount.methods.score_quantifier import ScoreQuantifier
 from poscount.scorers import own_if_tied
 from poscount.seeds import stream
 from poscount.storage.schema import Array, Field, Number
 
 __all__ = ["ODIn"]
+
+# Into how many parts the training scores are split, two of which are compared, and how many
+# standard deviations are added to the mean.
+LIMITS = {"mean + 3 sd": (3, 3), "mean": (2, 0)}
 
 
 class ODIn(ScoreQuantifier):
@@ -39,6 +45,9 @@ class ODIn(ScoreQuantifier):
     ----------
     scorer : estimator, optional
         Any scikit-learn or PyOD detector or pipeline; `Mahalanobis()` if None.
+    limit : {"mean + 3 sd", "mean"}, default="mean + 3 sd"
+        How Lim comes from the overflows of positives themselves: as in the paper's experiments, or
+        as in its text, the mean of OA(1) between two random halves.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
@@ -60,8 +69,7 @@ class ODIn(ScoreQuantifier):
     References
     ----------
     D. dos Reis, M. de Souto, E. de Sousa, G. Batista, "Quantifying With Only Positive Training
-    Data". In the paper's text the limit is the mean; in its experiments, as in this class, it is
-    the mean plus three standard deviations.
+    Data".
 
     Examples
     --------
@@ -74,6 +82,11 @@ class ODIn(ScoreQuantifier):
     0.3
     """
 
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        **ScoreQuantifier._parameter_constraints,
+        "limit": [constraints.StrOptions(set(LIMITS))],
+    }
+
     LEARNED: ClassVar[Mapping[str, Field]] = {
         "edges_": Array("float64", (11,), infinite=True, ascending=True),
         # The mean of shares plus three standard deviations is at most .5 + .5 sqrt(10).
@@ -84,11 +97,13 @@ class ODIn(ScoreQuantifier):
         self,
         scorer: BaseEstimator | None = None,
         *,
+        limit: str = "mean + 3 sd",
         confidence: float = 0.95,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.scorer = scorer
+        self.limit = limit
         self.confidence = confidence
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -110,20 +125,29 @@ class ODIn(ScoreQuantifier):
 
     def _overflow_limit(self, training_scores: np.ndarray) -> float:
         generator = stream(self.seed_, "limit")
-        third = len(training_scores) // 3
+        n_parts, n_deviations = LIMITS[self.limit]
+        size = len(training_scores) // n_parts
         overflows = []
         for _ in range(100):
             drawn = generator.permutation(training_scores)
-            inside = self._histogram(drawn[:third]) / third
-            outside = self._histogram(drawn[third : 2 * third]) / third
+            inside = self._histogram(drawn[:size]) / size
+            outside = self._histogram(drawn[size : 2 * size]) / size
             overflows.append(np.maximum(0, inside - outside).sum())
-        return float(np.mean(overflows) + 3 * np.std(overflows))
+        return float(np.mean(overflows) + n_deviations * np.std(overflows))
 
-    def _concentration(self) -> np.ndarray:
+    def _interval(
+        self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         # There are n - 1 gaps between n positives, and one more on either side.
-        inner = (self.n_labeled_ - 1) * self.shares_
-        inner[[0, -1]] = 1
-        return inner
+        concentration = (self.n_labeled_ - 1) * self.shares_
+        concentration[[0, -1]] = 1
+        generator = stream(self.seed_, "interval")
+        resampler = Resampler(self._rule, concentration, self.confidence, generator)
+        ends = np.array([resampler.interval(row) for row in cells]).reshape(-1, 2)
+        # Resampling an empty cell shows no spread.
+        least = half_width(values, self.n_labeled_, n_rows, self.confidence)
+        low, high = np.minimum(values - least, ends[:, 0]), np.maximum(values + least, ends[:, 1])
+        return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         outside = cells / cells.sum(axis=-1, keepdims=True)

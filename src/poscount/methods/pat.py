@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from poscount.base import constraints
 from poscount.checks.overlap import core_excess
+from poscount.methods.intervals import pat_interval
 from poscount.methods.score_quantifier import ScoreQuantifier
 from poscount.storage.schema import Array, Field, require
 
@@ -37,13 +38,15 @@ class PAT(ScoreQuantifier):
     scorer : estimator, optional
         Any scikit-learn or PyOD detector or pipeline; `Mahalanobis()` if None.
     q : float or (float, float), default=(0.25, 0.75)
-        A range of quantiles in steps of 0.01, or a single quantile.
+        A range of quantiles with both of its ends, in steps of 0.01 (about that, if its length is
+        no multiple of it), or a single quantile. With 0, the threshold is the lowest score of a
+        positive, and nothing is scaled up: for classes that the score separates.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
-        Seed of the folds, of an unseeded scorer and of the interval.
+        Seed of the folds and of an unseeded scorer.
 
     Attributes
     ----------
@@ -69,12 +72,12 @@ class PAT(ScoreQuantifier):
     >>> positives = rng.normal(size=(500, 3))
     >>> sample = np.vstack([rng.normal(size=(300, 3)), rng.normal(size=(700, 3)) + 5])
     >>> PAT(random_state=0).fit(positives).quantify(sample)
-    Prevalence(0.275, 95% interval [0.231, 0.319], n=1000, PAT)
+    Prevalence(0.275, 95% interval [0.233, 0.325], n=1000, PAT)
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **ScoreQuantifier._parameter_constraints,
-        "q": [constraints.Interval(Real, 0, 1, closed="neither"), tuple, list],
+        "q": [constraints.Interval(Real, 0, 1, closed="left"), tuple, list],
     }
 
     LEARNED: ClassVar[Mapping[str, Field]] = {"quantiles_": Array("float64", ("edges",))}
@@ -104,8 +107,10 @@ class PAT(ScoreQuantifier):
         self.edges_ = np.quantile(training_scores, self.quantiles_)
         self.shares_ = np.diff(self.quantiles_, prepend=0.0, append=1.0)
 
-    def _concentration(self) -> np.ndarray:
-        return (self.n_labeled_ + 1) * self.shares_
+    def _interval(
+        self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return pat_interval(values, self.quantiles_, self.n_labeled_, n_rows, self.confidence)
 
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         return np.median(np.minimum(1.0, tail_ratios(cells, shares)), axis=-1)
@@ -131,9 +136,10 @@ def tail_ratios(cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
 def _quantiles(q: float | tuple[float, float]) -> np.ndarray:
     if not isinstance(q, tuple | list):
         return np.array([q])
-    if len(q) != 2 or not all(isinstance(x, Real) for x in q) or not 0 < q[0] <= q[1] < 1:
+    if len(q) != 2 or not all(isinstance(x, Real) for x in q) or not 0 <= q[0] <= q[1] < 1:
         raise ValueError(
-            f"q is one quantile or a range (low, high) with 0 < low <= high < 1, got {q}."
+            f"q is one quantile or a range (low, high) with 0 <= low <= high < 1, got {q}."
         )
     low, high = q
-    return np.linspace(low, high, round((high - low) * 100) + 1)
+    # However short the range is, it has two ends.
+    return np.linspace(low, high, max(round((high - low) * 100), int(low < high)) + 1)

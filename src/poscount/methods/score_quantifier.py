@@ -20,15 +20,12 @@ from poscount.counts.missing_counts import MissingCounts, add_to, count_missing,
 from poscount.data.rows import InputSupport, Rows
 from poscount.data.validation import input_support
 from poscount.errors import InputError
-from poscount.methods.intervals import Resampler, half_width
 from poscount.results.estimates import Estimates
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
-from poscount.seeds import stream
 from poscount.storage import container
 from poscount.storage.schema import Array, Field, Number, Scorer, require
 from poscount.threads import one_blas_thread
 
-MANY_GROUPS = 1000
 # The core of the positives is above this quantile of their scores.
 CORE_QUANTILE = 0.25
 
@@ -36,8 +33,8 @@ CORE_QUANTILE = 0.25
 class ScoreQuantifier(CountingQuantifier):
     """Counts rows between edges along one score.
 
-    A subclass places the edges (`_place_edges`), says how uncertain the positives' share of each
-    cell is (`_concentration`), and turns counts and shares into prevalences (`_rule`).
+    A subclass places the edges (`_place_edges`), turns counts and shares into prevalences
+    (`_rule`), and says how far chance may have moved them (`_interval`).
 
     Attributes
     ----------
@@ -182,18 +179,10 @@ class ScoreQuantifier(CountingQuantifier):
         name = type(self.scorer_).__name__
         raise InputError(f"The scorer {name} cannot score these rows: {problem}")
 
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int) -> Estimates:
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
         along_score = self._score_cells(cells)
         values, details = self._values_and_details(along_score)
-        margins = half_width(values, self.n_labeled_, n_rows, self.confidence)
-        low, high = values - margins, values + margins
-        if n_groups <= MANY_GROUPS:
-            generator = stream(self.seed_, "interval")
-            resampler = Resampler(self._rule, self._concentration(), self.confidence, generator)
-            ends = np.array([resampler.interval(row) for row in along_score]).reshape(-1, 2)
-            # The closed form is a lower limit, because resampling an empty cell shows no spread.
-            low, high = np.minimum(low, ends[:, 0]), np.maximum(high, ends[:, 1])
-        low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+        low, high = self._interval(values, along_score, n_rows)
         evidence = self._evidence(cells, n_rows).having(low=low, high=high, level=self.confidence)
         if "core_excess" in details:
             evidence = evidence.having(core_excess=details["core_excess"])
@@ -253,8 +242,10 @@ class ScoreQuantifier(CountingQuantifier):
         """Set `edges_` and `shares_`."""
 
     @abstractmethod
-    def _concentration(self) -> np.ndarray:
-        """Dirichlet parameters of the shares, given the number of positives."""
+    def _interval(
+        self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of the intervals of prevalences, from counts along the score and numbers of rows."""
 
     @abstractmethod
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -50,7 +50,7 @@ def pat_error_mean(
         ``prevalence * n_unlabeled``, and p is :math:`|U_+| / |U|`. A sample of positives only,
         the default, is the worst case.
     q : float or array-like, default=0.5
-        The quantile, in (0, 1).
+        The quantile, in [0, 1). With 0 all positives pass, and there is no error.
 
     Notes
     -----
@@ -129,7 +129,7 @@ def _pat_arguments(n_unlabeled: ArrayLike, prevalence: ArrayLike, q: ArrayLike) 
     """Rows and positives in the sample and the quantile, checked."""
     n = checked_counts("n_unlabeled", n_unlabeled)
     positives = np.rint(checked_shares("prevalence", prevalence) * n)
-    return n, positives, checked_shares("q", q, "()")
+    return n, positives, checked_shares("q", q, "[)")
 
 
 def pat_expected_error(

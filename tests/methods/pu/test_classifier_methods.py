@@ -220,6 +220,32 @@ def test_svm_is_that_of_scikit_learn(monkeypatch, shared):
     assert p.details["label_frequency"] == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("held_out", [True, False])
+def test_svm_far_from_the_origin(monkeypatch, shared, held_out):
+    if not shared:
+        monkeypatch.setattr(en, "MAX_SHARED_ROWS", 0)
+    # Rounded, so that adding 2^27, about 1e8, is exact: only the computation can lose digits.
+    positives, sample = (np.round(x * 2**20) / 2**20 for x in task(0.4, distance=1.5))
+    p = answer(EN, positives, sample, gamma=0.3, held_out=held_out)
+    far = answer(EN, positives + 2.0**27, sample + 2.0**27, gamma=0.3, held_out=held_out)
+    assert float(far) == pytest.approx(float(p), abs=1e-9)
+    p = answer(EN, positives, sample, held_out=held_out)
+    far = answer(EN, positives + 2.0**27, sample + 2.0**27, held_out=held_out)
+    assert float(far) == pytest.approx(float(p), abs=1e-6)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_svm_beside_a_huge_value(monkeypatch, shared):
+    if not shared:
+        monkeypatch.setattr(en, "MAX_SHARED_ROWS", 0)
+    positives, sample = task(0.4, distance=1.5)
+    p = answer(EN, positives, sample, gamma=0.3)
+    positives[0, 0] = 1e12
+    # One row of 300 has gone.
+    assert float(answer(EN, positives, sample, gamma=0.3)) == pytest.approx(float(p), abs=0.02)
+
+
 def test_gammas():
     positives, sample = task(0.4, distance=1.5)
     rows = np.vstack([positives, sample])

@@ -101,11 +101,23 @@ def test_dual_search_finds_the_maximum():
         assert (top - fall >= np.array(expected) - 1e-9).all()
 
 
-def test_squared_distances_far_from_the_origin():
+def test_squared_distances_far_from_the_origin_and_beside_a_huge_value():
     rng = np.random.default_rng(0)
     rows, centres = rng.normal(size=(30, 4)) + 1e6, rng.normal(size=(9, 4)) + 1e6
+    rows[3, 1] = centres[0, 0] = 1e12
     expected = ((rows[:, np.newaxis] - centres) ** 2).sum(axis=2)
     np.testing.assert_allclose(gaussian.squared_distances(rows, centres), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["pe", "pen-l1"])
+def test_a_huge_value_counts_as_one_row(name):
+    positives, sample = mixture(150, 450, 0.3)
+    plain = float(FORMS[name].fit(positives).quantify(sample))
+    for table in (positives, sample):
+        kept, table[0, 0] = table[0, 0], 1e12
+        # One row of 150 or 450 has gone, and the folds are drawn as before.
+        assert float(FORMS[name].fit(positives).quantify(sample)) == pytest.approx(plain, abs=0.02)
+        table[0, 0] = kept
 
 
 # Known answers

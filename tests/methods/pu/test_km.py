@@ -208,6 +208,22 @@ def test_draws_rows_beyond_the_limit_and_says_so():
     assert 0.3 < answers[0] < 0.6
 
 
+def test_the_authors_draw_from_all_rows_together():
+    positives, sample = mixture(0.5, 300, 2700, shift=6.0)
+    used = []
+    for seed in range(30):
+        model = KM1(max_rows=100, balanced=False, random_state=seed).fit(positives)
+        details = model.quantify(sample).details
+        assert details["n_labeled_used"] + details["n_unlabeled_used"] == 100
+        used.append(details["n_labeled_used"])
+    # A tenth of all rows are positives: hypergeometric, with a standard deviation of 2.95.
+    assert np.mean(used) == pytest.approx(10, abs=4 * 2.95 / np.sqrt(30))
+    assert 1.9 < np.std(used) < 4.2
+    # Nobody is left out, however rare.
+    lonely = KM1(max_rows=10, balanced=False, random_state=0).fit(positives[:1])
+    assert lonely.quantify(sample).details["n_labeled_used"] == 1
+
+
 @pytest.mark.parametrize(
     ("n_labeled", "n_sample", "used"),
     [(20, 5000, (20, 1980)), (5000, 1, (1999, 1)), (1500, 5000, (1000, 1000)), (5, 7, (5, 7))],

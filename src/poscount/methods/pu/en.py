@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from poscount.base import constraints
+from poscount.methods.pu.gaussian import squared_distances
 from poscount.methods.pu.transductive_quantifier import (
     ClassifierQuantifier,
     fresh_classifier,
@@ -180,9 +180,14 @@ class _SVM:
     def __init__(self, rows: np.ndarray, labeled: np.ndarray, gamma: float) -> None:
         self.labeled = labeled
         self.gamma = gamma
-        self.rows = rows
-        shared = len(rows) <= MAX_SHARED_ROWS
-        self.kernel = rbf_kernel(rows, gamma=gamma) if shared else None
+        # Around the middle, because libsvm expands squares, which far from the origin lose digits.
+        # The median and not the mean, which a single huge value would move away from the others.
+        self.rows = rows - np.median(rows, axis=0)
+        self.kernel = None
+        if len(rows) <= MAX_SHARED_ROWS:
+            self.kernel = squared_distances(rows, rows)
+            self.kernel *= -gamma
+            np.exp(self.kernel, out=self.kernel)
 
     def decide(self, train: np.ndarray, new: np.ndarray, *, swapped: bool = False) -> np.ndarray:
         """Decision values of the rows `new` by a machine of the rows `train`.

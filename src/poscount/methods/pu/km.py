@@ -166,6 +166,7 @@ class _KM(TransductiveQuantifier):
         **TransductiveQuantifier._parameter_constraints,
         "lam_max": [constraints.Interval(Real, 1, None, closed="neither")],
         "max_rows": [constraints.Interval(Integral, 2, None, closed="left")],
+        "balanced": ["boolean"],
         "slack": [constraints.Interval(Real, 0, None, closed="left")],
     }
 
@@ -174,18 +175,22 @@ class _KM(TransductiveQuantifier):
         *,
         lam_max: float = 100.0,
         max_rows: int = 2000,
+        balanced: bool = True,
         slack: float = 0.0,
         random_state: Any = None,
     ) -> None:
         self.lam_max = lam_max
         self.max_rows = max_rows
+        self.balanced = balanced
         self.slack = slack
         self.random_state = random_state
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimates:
-        positives, sample = _at_most(self.max_rows, positives, sample, generator)
+        positives, sample = _at_most(
+            self.max_rows, positives, sample, generator, balanced=self.balanced
+        )
         with one_blas_thread():
             found = kernel_means(positives, sample, self.lam_max, self.slack)
         method = type(self).__name__
@@ -204,16 +209,27 @@ class _KM(TransductiveQuantifier):
 
 
 def _at_most(
-    n_rows: int, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
+    n_rows: int,
+    positives: np.ndarray,
+    sample: np.ndarray,
+    generator: np.random.Generator,
+    *,
+    balanced: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw rows at random, up to half of them positives, or more if the sample is small."""
-    if len(positives) + len(sample) <= n_rows:
+    """Draw rows at random if there are more; see `balanced` of `KM1`."""
+    n_labeled, n_unlabeled = len(positives), len(sample)
+    if n_labeled + n_unlabeled <= n_rows:
         return positives, sample
-    n_positives = min(len(positives), max(n_rows // 2, n_rows - len(sample)))
-    n_sample = min(len(sample), n_rows - n_positives)
+    if balanced:
+        n_positives = min(n_labeled, max(n_rows // 2, n_rows - n_unlabeled))
+    else:
+        # So many are among the first rows of all, shuffled; at least one of either side is needed.
+        n_positives = int(generator.hypergeometric(n_labeled, n_unlabeled, n_rows))
+        n_positives = min(max(n_positives, 1), n_rows - 1)
+    n_sample = min(n_unlabeled, n_rows - n_positives)
     return (
-        positives[generator.permutation(len(positives))[:n_positives]],
-        sample[generator.permutation(len(sample))[:n_sample]],
+        positives[generator.permutation(n_labeled)[:n_positives]],
+        sample[generator.permutation(n_unlabeled)[:n_sample]],
     )
 
 
@@ -251,9 +267,12 @@ class KM1(_KM):
         prevalences comes from the choice of the kernel and not from this limit.
     max_rows : int, default=2000
         Largest number of rows of L and U together to use, because the work grows with their cube
-        and the memory with their square. From more rows, so many are drawn at random, up to half of
-        them positives. (The authors drew from L and U together, which leaves few positives if the
-        sample is large.) `details` says how many were used.
+        and the memory with their square. From more rows, so many are drawn at random; `details`
+        says how many were used.
+    balanced : bool, default=True
+        Whether up to half of the rows drawn are positives, or more if the sample is small. False
+        draws from L and U together, as the authors did, which leaves few positives if the sample is
+        large.
     slack : float, default=0
         The value to use for d(1), which is exactly 0. An inexact solver gives a larger value, which
         lowers KM2's threshold; the one behind the published results gave about 0.00017.
@@ -307,7 +326,7 @@ class KM2(_KM):
 
     Parameters
     ----------
-    lam_max, max_rows, slack, random_state
+    lam_max, max_rows, balanced, slack, random_state
         As in `KM1`.
 
     Notes

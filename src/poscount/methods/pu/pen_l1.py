@@ -54,9 +54,8 @@ class PenL1(TransductiveQuantifier):
     The centres are rows of the sample. If no row of the sample looks like a positive, no centre is
     near the positives, and nothing contradicts a large prevalence: without any positives in the
     sample, the prevalence is overestimated by 19 to 42 points on average on five of six of the
-    paper's data sets, and a sample far from all positives gives 1. Do not use this method if the
-    prevalence may be 0. On handwritten letters q and g (63 features) its average error was 42
-    points (``docs/reproduction``: the tables of Experiment #1 and of the bias by prevalence).
+    paper's data sets (``docs/reproduction``: the bias by prevalence in Experiment #1), and a sample
+    far from all positives gives 1. Do not use this method if the prevalence may be 0.
 
     Degenerate samples: a sample identical to the positives gives 1, or nearly; so does one whose
     rows are all equal, whether they are like the positives or not. With fewer rows than folds,

@@ -226,7 +226,7 @@ class MultiRCQ(RegionQuantifier):
         return self._as_table(groups[each.tolist()], columns_of(answers))
 
     def _estimate(  # type: ignore[override]
-        self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int
+        self, cells: np.ndarray, n_rows: np.ndarray
     ) -> list[Estimates]:
         return target_estimates(
             self.groups_,

@@ -163,7 +163,7 @@ class RCQWithNegatives(PositivesQuantifier):
     def _counters(self) -> Sequence[RegionPart | TargetRegions]:
         return [self.part_, self.groups_]
 
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int) -> Estimates:
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
         of_part, of_groups = self._split(cells)
         alone = estimate_part(self.part_.view(of_part, n_rows), self.calibration_, self.confidence)
         joint, *negatives = target_estimates(

@@ -114,6 +114,6 @@ class RCQ(PositivesQuantifier):
     def _counters(self) -> Sequence[RegionPart]:
         return [self.part_]
 
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int) -> Estimates:
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
         view = self.part_.view(cells, n_rows)
         return estimate_part(view, self.calibration_, self.confidence)

@@ -222,7 +222,7 @@ class SubclassRCQ(PositivesQuantifier):
     def _counters(self) -> Sequence[RegionPart]:
         return [self.part_, *self.subclass_parts_]
 
-    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int) -> Estimates:
+    def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
         views = self._views(cells, n_rows)
         as_one = estimate_part(views[0], self.calibration_, self.confidence)
         if not self.subclass_parts_:
