@@ -63,12 +63,12 @@ def count_different(
 ) -> None:
     """Add rows that differ from all positives to the first count of `out`.
 
-    `starts` and `weights` are as in `count_missing`.
+    `starts` is as in `count_missing`; rows of one group may have weights, too.
     """
     if different is None:
         return
     if starts is None:
-        out[0] += np.count_nonzero(different)
+        out[0] += np.count_nonzero(different) if weights is None else weights[different].sum()
     else:
         add_to(out, starts[different], None if weights is None else weights[different])
 
