@@ -116,7 +116,8 @@ class Columns(BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
-    >>> table = pd.DataFrame({"size": [1.0, None] * 10, "site": ["north", "south"] * 10})
+    >>> sizes, sites = [1.0, None, 2.0, None], ["north", "south"]
+    >>> table = pd.DataFrame({"size": sizes * 5, "site": sites * 10})
     >>> from poscount import RCQ
     >>> for column in RCQ(random_state=0).fit(table).columns_:
     ...     print(column)
