@@ -39,6 +39,7 @@ METHODS = dict(_declared_methods())
 _PARTS = (
     "poscount.calibration.calibration:Calibration",
     "poscount.data.columns:Columns",
+    "poscount.data.constants:Constants",
     "poscount.data.projection:Projection",
     "poscount.methods.bootstrap:Bootstrap",
     "poscount.methods.regions.negatives:RCQWithNegatives",

@@ -364,7 +364,13 @@ def test_redundant_columns_change_nothing(kind, add, positives, sample):
     plain = kind(random_state=0).fit(positives).quantify(sample)
     answer = kind(random_state=0).fit(add(positives)).quantify(add(sample))
     (caution,) = set(answer.warnings) - set(plain.warnings)
-    assert_same_answer(answer, plain.replace(warnings=(*plain.warnings, caution)))
+    interval = plain.interval
+    if add is constant:
+        # None of n positives has another value, so that 1 - .05^(1/n) of all of them may have one.
+        interval = interval._replace(high=interval.high / 0.05 ** (1 / len(positives)))
+    assert_same_answer(
+        answer, plain.replace(warnings=(*plain.warnings, caution), interval=interval)
+    )
     assert caution.code == "singular-covariance"
     assert caution.value == 1
     assert ("constant: x1" in caution.sentence) == (add is constant)
@@ -374,8 +380,17 @@ def test_constant_column_is_named(make_frame, positives, sample):
     columns = dict(zip("abc", positives.T, strict=True))
     model = PAT(random_state=0).fit(make_frame({**columns, "trap": np.ones(len(positives))}))
     frame = make_frame({**dict(zip("abc", sample.T, strict=True)), "trap": np.arange(400)})
-    (caution,) = model.quantify(frame).warnings
+    answer = model.quantify(frame)
+    # One row of 400 has the value that all positives have.
+    assert answer < 0.01
+    other_values, caution = answer.warnings
     assert "constant: trap" in caution.sentence
+    assert caution.sentence.endswith(
+        "In trap, rows with another value are not counted as positives."
+    )
+    assert other_values.code == "nothing-like-positives"
+    assert "99.75 % of the sample differs from all positives" in other_values.sentence
+    assert "in all of them, trap is 1." in other_values.sentence
 
 
 # Forms of the same numbers

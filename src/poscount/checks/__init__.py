@@ -124,8 +124,9 @@ def batch_warnings(evidence: Evidence, of_model: Sequence[CheckResult] = ()) -> 
 
 
 def unknown_value_warnings(evidence: Evidence) -> BatchWarnings:
-    """Warnings about missing values and new categories, for methods that look at nothing else."""
-    return BatchWarnings(evidence.n_samples, _results(UNKNOWN_VALUE_CHECKS, evidence))
+    """Warnings about values that the positives do not have, for methods that see nothing else."""
+    checks = (*UNKNOWN_VALUE_CHECKS, NOTHING_LIKE_POSITIVES)
+    return BatchWarnings(evidence.n_samples, _results(checks, evidence))
 
 
 def _results(checks: Iterable[Check], evidence: Evidence) -> list[CheckResult]:

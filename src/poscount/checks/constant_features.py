@@ -6,6 +6,7 @@ import numpy as np
 
 from poscount.checks.check import DOUBT, NOTE, Check
 from poscount.checks.evidence import Evidence, MissingEvidenceError
+from poscount.data.columns import NOT_COUNTED
 from poscount.data.rows import Rows
 from poscount.errors import join_names
 
@@ -48,6 +49,8 @@ def _advice(evidence: Evidence, i: int) -> str:
             "Check whether it was measured, or filled in with a default; if so, leave the feature "
             "out."
         )
+    if evidence.has("unknown_values") and evidence.unknown_values.columns.constants_.places.size:
+        return f"Nothing, if this is intended: {NOT_COUNTED}, where these have only one."
     return (
         "Nothing, if this is intended. A feature that is constant among the positives does not "
         "count in the score."

@@ -52,6 +52,8 @@ class UnknownValues(NamedTuple):
         Rows without a value, and with a category that no positive has.
     incomplete : ndarray of shape (n_samples,)
         Rows that lack any value.
+    different : ndarray of shape (n_samples,)
+        Rows with another value than all positives in a column in which these never vary.
     n_rows : ndarray of shape (n_samples,)
         All rows.
     vanished : ndarray of shape (n_samples, n_columns), optional
@@ -63,6 +65,7 @@ class UnknownValues(NamedTuple):
     missing: np.ndarray
     unseen: np.ndarray
     incomplete: np.ndarray
+    different: np.ndarray
     n_rows: np.ndarray
     vanished: np.ndarray | None = None
 
@@ -92,6 +95,8 @@ class Evidence:
     feature_names: Sequence[str]
     scorer: Mahalanobis
     n_redundant: int
+    # Whether rows that differ from all positives in a column are not counted as positives.
+    constants_count: bool
     seed: int
     # Largest share of positives with one score.
     max_tie_share: float

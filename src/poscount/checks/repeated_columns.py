@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from poscount.checks.check import NOTE, Check, above
 from poscount.checks.evidence import Evidence
+from poscount.data.columns import NOT_COUNTED
 from poscount.errors import join_names
 
 
@@ -27,10 +28,13 @@ def _sentence_about_covariance(evidence: Evidence, i: int) -> str:
     scorer = evidence.scorer
     constant = [evidence.feature_names[j] for j in scorer.constant_.tolist()]
     reason = f"constant: {join_names(constant)}" if constant else "columns that repeat others"
-    return (
+    sentence = (
         f"The positives do not vary in {_without_spread(evidence)} of {scorer.n_features_in_} "
-        f"directions ({reason}), which therefore do not count in the score."
+        f"directions ({reason}), along which no distance can be measured."
     )
+    if constant and evidence.has("constants_count") and evidence.constants_count:
+        sentence += f" In {join_names(constant)}, {NOT_COUNTED}."
+    return sentence
 
 
 REPEATED_COLUMNS = Check(

@@ -1,4 +1,4 @@
-"""Rows of samples whose value is missing, or is a word that no positive has, column by column."""
+"""Rows of samples whose value is missing, or is one that no positive has, column by column."""
 
 from __future__ import annotations
 
@@ -21,19 +21,24 @@ class MissingCounts(NamedTuple):
         Rows with a word that no positive has; 0 for numbers.
     incomplete : ndarray of shape (...)
         Rows that lack any value.
+    different : ndarray of shape (...)
+        Rows with another value in a column in which the positives never vary.
     """
 
     missing: np.ndarray
     unseen: np.ndarray
     incomplete: np.ndarray
+    different: np.ndarray
 
     @classmethod
     def of_cells(cls, cells: np.ndarray, columns: Columns) -> MissingCounts:
         """Read counts of shape (..., n_missing_cells)."""
-        n = len(columns.kinds_)
+        n, n_words = len(columns.kinds_), len(columns.categorical)
         unseen = np.zeros((*cells.shape[:-1], n), cells.dtype)
-        unseen[..., columns.categorical] = cells[..., n + 1 :]
-        return cls(cells[..., :n], unseen, cells[..., n])
+        unseen[..., columns.categorical] = cells[..., n + 1 : n + 1 + n_words]
+        # There is no such cell if nothing is constant.
+        different = cells[..., n + 1 + n_words :].sum(axis=-1)
+        return cls(cells[..., :n], unseen, cells[..., n], different)
 
     @classmethod
     def of_rows(cls, rows: Rows, columns: Columns) -> MissingCounts:
@@ -41,12 +46,31 @@ class MissingCounts(NamedTuple):
         cells = np.zeros(n_missing_cells(columns), np.int64)
         for block in rows.blocks():
             count_missing(block, columns, None, cells)
+            count_different(columns.constants_.differ(block), None, cells[-1:])
         return cls.of_cells(cells[np.newaxis], columns)
 
 
 def n_missing_cells(columns: Columns) -> int:
-    """Number of cells that `count_missing` fills."""
-    return len(columns.kinds_) + 1 + len(columns.categorical)
+    """Number of cells that `count_missing` fills, and one for `count_different` if it is needed."""
+    return len(columns.kinds_) + 1 + len(columns.categorical) + bool(columns.constants_.places.size)
+
+
+def count_different(
+    different: np.ndarray | None,
+    starts: np.ndarray | None,
+    out: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> None:
+    """Add rows that differ from all positives to the first count of `out`.
+
+    `starts` is as in `count_missing`; rows of one group may have weights, too.
+    """
+    if different is None:
+        return
+    if starts is None:
+        out[0] += np.count_nonzero(different) if weights is None else weights[different].sum()
+    else:
+        add_to(out, starts[different], None if weights is None else weights[different])
 
 
 def count_missing(

@@ -7,6 +7,7 @@ matrix. Both are learned from the positives alone and are part of the model.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -16,13 +17,16 @@ from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator
 
 from poscount.data.categories import Categorical
+from poscount.data.constants import Constants
 from poscount.data.imputation import Imputation, learn_imputation
 from poscount.errors import join_names
-from poscount.storage.schema import Array, Field, ListOf, Text, Whole, require
+from poscount.storage.schema import Array, Field, ListOf, Part, Text, Whole, require
 
 # Positives that have a category, for it to be told apart from the other rare ones.
 FEWEST = 5
 MOST_CATEGORIES = 30
+# What becomes of a column in which the positives never vary.
+NOT_COUNTED = "rows with another value are not counted as positives"
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|idx|key|rowid)$", re.IGNORECASE)
 # Fewer rows do not tell, and text is taken for identifiers if this share of it is different.
 FEW_ROWS, MOSTLY_DIFFERENT = 20, 0.9
@@ -42,6 +46,9 @@ class Column(NamedTuple):
         Categories that are told apart, in alphabetical order.
     rare : tuple of str
         Categories that few positives have; together they are one more category.
+    shared : str
+        The value of every positive that has one, "" if they differ. Rows with another value are not
+        counted as positives.
     mean : float or None
         Of the positives' numbers. From it and from the row's other numbers comes the number that
         stands for a missing one in the score (`poscount.data.imputation`). Regions use no such
@@ -53,6 +60,7 @@ class Column(NamedTuple):
     missing: float = 0.0
     categories: tuple[str, ...] = ()
     rare: tuple[str, ...] = ()
+    shared: str = ""
     mean: float | None = None
 
     @property
@@ -60,6 +68,8 @@ class Column(NamedTuple):
         """What a model does with it, in a few words."""
         if self.kind == "date":
             return "not used"
+        if self.shared and self.missing == 1:
+            return f"missing in every positive: {NOT_COUNTED.replace('another', 'a')}"
         words = ["used as a number"]
         if self.kind == "category":
             n = len(self.categories)
@@ -70,6 +80,9 @@ class Column(NamedTuple):
                 words.append("1 rare one" if n == 1 else f"{n} rare ones counted as one")
         if self.missing:
             words.append(f"missing in {100 * self.missing:.3g} % of the positives")
+        if self.shared:
+            which = "every other positive" if self.missing else "every positive"
+            return ", ".join([*words[1:], f"{which} has {self.shared}: {NOT_COUNTED}"])
         return ", ".join(words)
 
     def __str__(self) -> str:
@@ -97,11 +110,14 @@ class Columns(BaseEstimator):
         Share of each category, and last of the rare ones, in the positives that have a value.
     left_out_ : list of str
         Dates that are not used.
+    constants_ : Constants
+        Columns in which the positives never vary.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> table = pd.DataFrame({"size": [1.0, None] * 10, "site": ["north", "south"] * 10})
+    >>> sizes, sites = [1.0, None, 2.0, None], ["north", "south"]
+    >>> table = pd.DataFrame({"size": sizes * 5, "site": sites * 10})
     >>> from poscount import RCQ
     >>> for column in RCQ(random_state=0).fit(table).columns_:
     ...     print(column)
@@ -121,6 +137,7 @@ class Columns(BaseEstimator):
     rare_: list[list[str]]
     shares_: list[np.ndarray]
     left_out_: list[str]
+    constants_: Constants
 
     LEARNED: ClassVar[Mapping[str, Field]] = {
         "names_": ListOf(Text(), "columns", distinct=True),
@@ -135,6 +152,7 @@ class Columns(BaseEstimator):
         "rare_": ListOf(ListOf(Text(), distinct=True), "columns"),
         "shares_": ListOf(Array("float64", (None,), least=0, most=1), "columns"),
         "left_out_": ListOf(Text(), distinct=True),
+        "constants_": Part("Constants"),
     }
 
     def check_learned(self) -> None:
@@ -143,11 +161,17 @@ class Columns(BaseEstimator):
         require(len(self.centres_) == len(self.numbers), "a column of numbers has no mean.")
         require((self.missing_ <= self.n_).all(), "more positives lack a value than there are.")
         self._imputation.check()
+        constants = self.constants_
+        require(len(constants.values_) == len(self.names_), "constants are of other columns.")
+        require(constants.exceptions_ < self.n_, "more positives are exceptions than there are.")
         for j, kind in enumerate(self.kinds_):
             n_shares, n_categories = len(self.shares_[j]), len(self.categories_[j])
             if kind == "category":
                 require(n_shares == n_categories + 1, "a category has no share of the positives.")
                 require(n_categories <= MOST_CATEGORIES, "a column has too many categories.")
+                value = constants.values_[j]
+                known = not np.isfinite(value) or value in range(self.n_values(j))
+                require(known, "a constant is none of the categories.")
             else:
                 require(not n_shares + n_categories, "a column of numbers has categories.")
 
@@ -165,6 +189,7 @@ class Columns(BaseEstimator):
         columns.rare_ = [[] for _ in names]
         columns.shares_ = [np.empty(0) for _ in names]
         columns.left_out_ = []
+        columns.constants_ = Constants.none(n)
         return columns
 
     @classmethod
@@ -176,6 +201,7 @@ class Columns(BaseEstimator):
         columns.missing_ = np.count_nonzero(gaps, axis=1)
         columns.incomplete_ = int(np.count_nonzero(gaps.any(axis=0)))
         columns.centres_, columns.scales_, columns.precision_ = learn_imputation(numbers)
+        columns.constants_ = columns._learn_constants(numbers)
         return columns
 
     @classmethod
@@ -188,20 +214,46 @@ class Columns(BaseEstimator):
         """Learn from the columns of the positives, each as numbers or as words."""
         columns = cls.plain(names)
         columns.left_out_ = list(left_out)
-        numbers = []
+        numbers, codes = [], []
         incomplete: np.ndarray | bool = False
         for j, column in enumerate(values):
             if isinstance(column, Categorical):
                 columns._learn_categories(j, column)
                 gaps = column.places < 0
+                codes.append(columns.code_categories(j, column))
             else:
                 gaps = np.isnan(column)
                 numbers.append(column)
+                codes.append(column)
             columns.n_, columns.missing_[j] = len(gaps), np.count_nonzero(gaps)
             incomplete = incomplete | gaps
         columns.incomplete_ = int(np.count_nonzero(incomplete))
         imputation = learn_imputation(np.array(numbers).reshape(len(numbers), columns.n_))
         columns.centres_, columns.scales_, columns.precision_ = imputation
+        columns.constants_ = columns._learn_constants(codes)
+        return columns
+
+    def _learn_constants(self, codes: Sequence[np.ndarray] | np.ndarray) -> Constants:
+        # The code of rare words stands for several.
+        mixed = [
+            float(len(categories)) if len(rare) > 1 else np.inf
+            for categories, rare in zip(self.categories_, self.rare_, strict=True)
+        ]
+        return Constants.learn(codes, mixed)
+
+    def of_group(self, codes: np.ndarray, n_derived: int = 0) -> Columns:
+        """The same columns, with the constants of some rows of codes.
+
+        The last columns, if they are `n_derived` numbers made of others, are none.
+        """
+        constants = self._learn_constants(codes.T)
+        constants.values_[len(self.names_) - n_derived :] = np.inf
+        return self.with_constants(constants)
+
+    def with_constants(self, constants: Constants) -> Columns:
+        """The same columns with other constants."""
+        columns = copy.copy(self)
+        columns.constants_ = constants
         return columns
 
     def with_numbers(self, names: Sequence[str]) -> Columns:
@@ -217,6 +269,9 @@ class Columns(BaseEstimator):
             columns.precision_ = block_diag(self.precision_, np.eye(len(names)))
         columns.n_, columns.incomplete_ = self.n_, self.incomplete_
         columns.left_out_ = list(self.left_out_)
+        columns.constants_ = Constants.none(len(columns.names_))
+        columns.constants_.values_[: len(self.names_)] = self.constants_.values_
+        columns.constants_.exceptions_ = self.constants_.exceptions_
         return columns
 
     def _learn_categories(self, j: int, column: Categorical) -> None:
@@ -245,10 +300,20 @@ class Columns(BaseEstimator):
                 float(self.missing_[j] / self.n_),
                 tuple(self.categories_[j]),
                 tuple(self.rare_[j]),
+                self._shared(j),
                 next(means) if kind == "number" else None,
             )
         for name in self.left_out_:
             yield Column(name, "date")
+
+    def _shared(self, j: int) -> str:
+        """The value that all positives share, in words."""
+        value = float(self.constants_.values_[j])
+        if np.isinf(value):
+            return ""
+        if self.kinds_[j] == "number" or np.isnan(value):
+            return f"{value:.6g}"
+        return [*self.categories_[j], *self.rare_[j]][int(value)]
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self if column.name == name)
@@ -321,10 +386,16 @@ class Columns(BaseEstimator):
         return bins
 
     def described(self) -> dict[str, Any]:
-        """What tells two models apart; nothing for numbers without gaps."""
+        """What tells two models apart; nothing for numbers that vary and have no gaps."""
+        constants = self.constants_
+        found: dict[str, Any] = {}
+        if constants.places.size:
+            # As text, because JSON has neither NaN nor infinity.
+            found = {"constants": list(map(str, constants.values_.tolist()))}
+            found |= {"exceptions": constants.exceptions_}
         if self.is_plain:
-            return {}
-        return {
+            return found
+        return found | {
             "kinds": self.kinds_,
             "categories": self.categories_,
             "rare": self.rare_,

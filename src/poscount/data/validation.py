@@ -24,6 +24,7 @@ from poscount.data.categories import (
     kind_of_values,
 )
 from poscount.data.columns import Columns, looks_like_identifier
+from poscount.data.constants import Constants
 from poscount.data.projection import MOST_COLUMNS, learn_projection
 from poscount.data.rows import InputSupport, Rows, holds_numbers
 from poscount.errors import InputError, ask_about_similar, join_names
@@ -157,6 +158,9 @@ def learn_rows(
         if accepts.wide and (many or sparse.issparse(rows.data)):
             positives = rows.columns.design(rows.to_array())
             rows.projection = estimator.projection_ = learn_projection(positives, estimator.seed_)
+            # Of so many columns, some are the same in all positives by chance alone.
+            varying = Constants.none(len(rows.columns.names_))
+            rows.columns = estimator.columns_ = rows.columns.with_constants(varying)
         if not n_design:
             raise InputError(
                 "Every column is constant among the positives, so that nothing tells them from "

@@ -305,4 +305,6 @@ def _with_distance(rows: np.ndarray, scorer: Mahalanobis) -> np.ndarray:
         white = (rows - scorer.location_) @ scorer.whitening_
     # Far is far enough: values that overflow must not decide about the others.
     white = np.clip(np.nan_to_num(white, nan=FARTHEST), -FARTHEST, FARTHEST)
-    return np.column_stack([white, np.sqrt((white**2).sum(axis=1))])
+    distance = np.sqrt((white**2).sum(axis=1))
+    # What never varies among the positives has no distance, but DEDPUL sees to it by itself.
+    return np.column_stack([white, distance, rows[:, scorer.constant_]])

@@ -133,7 +133,7 @@ class Bootstrap(Quantifier):
         positives, sample = method._matrices(rows_of_method)
         # The matrices are arguments of their own, so that processes share them in mapped memory.
         replicates = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(estimate_from_halves)(method._estimate_from, positives, sample, self.seed_, i)
+            delayed(estimate_from_halves)(method._estimate_marked, positives, sample, self.seed_, i)
             for i in range(self.n_resamples)
         )
         interval = bootstrap_interval(float(answer), np.array(replicates), self.confidence)

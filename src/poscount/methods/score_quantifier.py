@@ -16,7 +16,13 @@ from poscount.base.counting import CountingQuantifier
 from poscount.checks import Evidence, UnknownValues, batch_warnings, model_results
 from poscount.checks.check import CheckResult
 from poscount.checks.tied_scores import max_tie_share
-from poscount.counts.missing_counts import MissingCounts, add_to, count_missing, n_missing_cells
+from poscount.counts.missing_counts import (
+    MissingCounts,
+    add_to,
+    count_different,
+    count_missing,
+    n_missing_cells,
+)
 from poscount.data.rows import InputSupport, Rows
 from poscount.data.validation import input_support
 from poscount.errors import InputError
@@ -89,13 +95,17 @@ class ScoreQuantifier(CountingQuantifier):
         return super()._input_support()._replace(sparse=of_scorer.sparse)
 
     def _learn(self, rows: Rows) -> None:
+        alone = np.zeros(len(rows), bool)
         if rows.accepts.coded:
-            design = self.columns_.design(rows.to_array())
+            codes = rows.to_array()
+            alone |= self.columns_.constants_.exceptions_of(codes)
+            design = self.columns_.design(codes)
             if not sparse.issparse(design):
                 design = np.ascontiguousarray(design)
             rows = Rows(design, None, InputSupport(sparse=True))
         self.scorer_, training_scores = fit_scorer(self.scorer, rows, self.seed_)
         training_scores = self._settled(training_scores, rows)
+        training_scores[alone] = training_scores.min()
         self._place_edges(training_scores)
         self.max_tie_share_ = max_tie_share(training_scores, self.edges_)
         self.hash_ = self._content_hash(rows)
@@ -143,10 +153,9 @@ class ScoreQuantifier(CountingQuantifier):
         else:
             add_to(out, starts + score_cells, weights)
         if hasattr(self, "columns_") and not sparse.issparse(block):
-            if starts is None:
-                count_missing(block, self.columns_, None, out[n_scores:])
-            else:
-                count_missing(block, self.columns_, starts + n_scores, out, weights)
+            count_missing(block, self.columns_, starts, out[n_scores:], weights)
+            different = self.columns_.constants_.differ(block)
+            count_different(different, starts, out[self._n_cells - 1 :], weights)
         return score_cells
 
     @property
@@ -162,8 +171,12 @@ class ScoreQuantifier(CountingQuantifier):
         return np.searchsorted(self.edges_, self._scores(block))
 
     def _scores(self, block: Any) -> np.ndarray:
-        if hasattr(self, "columns_"):
-            block = self.columns_.design(block)
+        if not hasattr(self, "columns_"):
+            return self._scores_by_scorer(block)
+        scores = self._scores_by_scorer(self.columns_.design(block))
+        return self.columns_.constants_.lower(scores, block)
+
+    def _scores_by_scorer(self, block: Any) -> np.ndarray:
         if isinstance(self.scorer_, Mahalanobis):
             return score(self.scorer_, block)
         # A scorer of another library may be one of a file, with anything in it.
@@ -183,6 +196,9 @@ class ScoreQuantifier(CountingQuantifier):
         along_score = self._score_cells(cells)
         values, details = self._values_and_details(along_score)
         low, high = self._interval(values, along_score, n_rows)
+        if hasattr(self, "columns_"):
+            constants = self.columns_.constants_
+            high = constants.raised(high, self.n_labeled_, self.confidence)
         evidence = self._evidence(cells, n_rows).having(low=low, high=high, level=self.confidence)
         if "core_excess" in details:
             evidence = evidence.having(core_excess=details["core_excess"])
@@ -211,6 +227,7 @@ class ScoreQuantifier(CountingQuantifier):
             n_labeled=self.n_labeled_,
             feature_names=self._design_names,
             n_redundant=self.columns_.n_redundant if hasattr(self, "columns_") else 0,
+            constants_count=hasattr(self, "columns_") and self.columns_.constants_.places.size > 0,
             max_tie_share=self.max_tie_share_,
         )
         if isinstance(self.scorer_, Mahalanobis):

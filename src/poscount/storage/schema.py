@@ -410,7 +410,10 @@ def same_learned(one: Any, other: Any) -> bool:
 
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
+        nan = one.dtype.kind == "f"
+        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=nan)
+    if hasattr(type(one), "LEARNED"):
+        return same_learned(one, other)
     if isinstance(one, Sequence) and not isinstance(one, str) and isinstance(other, Sequence):
         return len(one) == len(other) and all(map(_same, one, other))
     return type(one) is type(other) and bool(one == other)

@@ -17,7 +17,7 @@ from poscount.base import constraints
 from poscount.base.quantifier import Quantifier
 from poscount.checks import BatchWarnings, Evidence, UnknownValues, unknown_value_warnings
 from poscount.data.rows import Rows
-from poscount.results.estimates import Estimates
+from poscount.results.estimates import Estimates, single_estimate
 from poscount.results.prevalence import Prevalence
 from poscount.seeds import seed_scorer, stream
 from poscount.storage.schema import Array, Field, require
@@ -77,14 +77,38 @@ class TransductiveQuantifier(Quantifier):
         return np.asarray(numbers, dtype=np.float64, order="C")
 
     def _matrices(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-        """The positives and the rows of a sample as matrices."""
+        """The positives and the rows of a sample as matrices.
+
+        Rows that have another value than all positives, where these never vary, are NaN.
+        """
         positives, sample = self.positives_, self._matrix(rows)
         if self.depends_on_squares:
-            return in_range_of_squares(positives, sample)
+            positives, sample = in_range_of_squares(positives, sample)
+        different = self.model_columns.constants_.differ(rows.to_array())
+        if different is not None and different.any():
+            sample = np.where(different[:, np.newaxis], np.nan, sample)
         return positives, sample
 
+    def _estimate_marked(
+        self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
+    ) -> Estimates:
+        """Estimate the prevalence in a sample in which rows of NaN are no positives.
+
+        The method learns from the other rows, of which the positives are a larger share. The share
+        of positives that are exceptions among the labelled ones is missing among them.
+        """
+        kept = ~np.isnan(sample[:, 0])
+        if kept.all():
+            return self._estimate_from(positives, sample, generator)
+        if not kept.any():
+            return single_estimate(0.0, {})
+        estimates = self._estimate_from(positives, sample[kept], generator)
+        columns = self.model_columns
+        factor = kept.mean() / (1 - columns.constants_.exceptions_ / columns.n_)
+        return replace(estimates, value=np.minimum(1.0, factor * estimates.value))
+
     def _quantify(self, rows: Rows) -> Prevalence:
-        estimates = self._estimate_from(*self._matrices(rows), stream(self.seed_, "estimate"))
+        estimates = self._estimate_marked(*self._matrices(rows), stream(self.seed_, "estimate"))
         if not estimates.warnings:
             estimates = replace(estimates, warnings=self._unknown_value_warnings(rows))
         return self._prevalence(estimates, 0, len(rows))

@@ -181,8 +181,25 @@ class TRCQ(TransductiveQuantifier):
     def _matrix(self, rows: Rows) -> np.ndarray:
         return np.asarray(rows.to_array(), dtype=np.float64, order="C")
 
-    def _design(self, codes: np.ndarray, *, gaps: bool = False) -> np.ndarray:
-        return np.ascontiguousarray(self.model_columns.design(codes, gaps=gaps))
+    def _matrices(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        return self.positives_, self._matrix(rows)
+
+    def _design(self, codes: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(self.model_columns.design(codes))
+
+    def _design_of_classifiers(self, codes: np.ndarray) -> np.ndarray:
+        """Numbers, where they are missing, and where rows have another value than all positives."""
+        columns = self.model_columns
+        design, different = columns.design(codes, gaps=True), columns.constants_.differ(codes)
+        return np.ascontiguousarray(
+            design if different is None else np.column_stack([design, different])
+        )
+
+    def _estimate_marked(
+        self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
+    ) -> Estimates:
+        # No row is marked, because the regions see to them.
+        return self._estimate_from(positives, sample, generator)
 
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
@@ -206,12 +223,12 @@ class TRCQ(TransductiveQuantifier):
 
     def _view(self, positives: np.ndarray, sample: np.ndarray) -> tuple[PartView, int]:
         """A sample in regions that also use a score learned from it; the number of rows used."""
-        of_positives = self._design(positives, gaps=True)
+        of_positives = self._design_of_classifiers(positives)
         order = CanonicalOrder(of_positives, self.seed_)
-        sample = sample[drop_repetition(self._design(sample, gaps=True), order)]
+        sample = sample[drop_repetition(self._design_of_classifiers(sample), order)]
         if len(sample) > MOST_ROWS:
             sample = self._subsample(sample)
-        of_sample = self._design(sample, gaps=True)
+        of_sample = self._design_of_classifiers(sample)
         scores = self._scores(TrainingRows(of_positives, of_sample, order))
         ranks = [_ranks(*by_one) for by_one in scores]
         in_positives, in_sample = learned_bins(ranks)

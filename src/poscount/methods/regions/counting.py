@@ -7,11 +7,12 @@ from typing import Protocol
 import numpy as np
 
 from poscount import compiling
+from poscount.counts.missing_counts import count_different
 from poscount.methods.regions import counting_kernel
 from poscount.methods.regions.counting_numpy import NumpyCounting, add_joint, bins_of
 from poscount.methods.regions.counting_plan import CountingPlan, CountingTarget
 from poscount.scorers import Mahalanobis
-from poscount.scorers.products import STACK_NUMBERS, Multiplier, put_rows, stacks
+from poscount.scorers.products import STACK_NUMBERS, Multiplier, along_rows, put_rows, stacks
 
 # How much longer numpy takes for rows that have groups or weights.
 COST_OF_GROUPS = 4
@@ -78,6 +79,8 @@ class RegionCounting:
         counting: _Counting = way(self.plan, target)
         score_stack = self.scorer.stack_scorer()
         multiply = Multiplier(self.directions)
+        different = self.plan.columns.constants_.differ(block)
+        count_different(different, starts, out[self.plan.different_cell :], weights)
         memory = None
         # Half of what others have, because there is twice as much besides the stack.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -90,6 +93,8 @@ class RegionCounting:
                 if not complete:
                     put_rows(block[rows], codes)
                 scores = score_stack(stack, centred)
+                if different is not None:
+                    along_rows(scores, rows.stop - rows.start)[different[rows]] = -np.inf
                 counting.add(rows, codes, scores, multiply(centred))
         counting.finish()
         return row_cells

@@ -56,6 +56,8 @@ class CountingPlan(NamedTuple):
         Of the table.
     widths : tuple of int
         Number of bins of each partition.
+    different_cell : int
+        Where rows are counted that have another value than all positives, if any can.
     together : tuple of (tuple of int, int)
         Partitions that numpy counts together, and the number of cells that they have together.
     """
@@ -80,6 +82,7 @@ class CountingPlan(NamedTuple):
     ends: np.ndarray
     columns: Columns
     widths: tuple[int, ...]
+    different_cell: int
     together: tuple[tuple[tuple[int, ...], int], ...]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ def estimate_part(
         # rules out; where nothing like the sample was seen in training, intervals reach as low.
         trained, unfamiliar = calibration.estimate(view.features, names, level)
         estimates = trained.widened_by(estimates, below=unfamiliar)
+    estimates = replace(estimates, high=_raised(estimates.high, view, level))
     disagreement = (view.pat - found.prevalence) / np.maximum(gap, np.finfo(float).tiny)
     evidence = view.evidence.having(
         low=estimates.low,
@@ -98,7 +100,7 @@ def _estimate_by_pat(view: PartView, level: float, *, bounded_below: bool) -> Es
     # So few positives bound the prevalence from above only: with a lower end, intervals held in .65
     # of 382 samples, without in .94 (`benchmarks/calibration.py few-positives`).
     low = np.maximum(0.0, p - half) if bounded_below else np.zeros(len(p))
-    high = np.minimum(1.0, p + half)
+    high = _raised(np.minimum(1.0, p + half), view, level)
     evidence = view.evidence.having(low=low, high=high, level=level, core_excess=view.core_excess)
     return Estimates(
         value=p,
@@ -108,6 +110,12 @@ def _estimate_by_pat(view: PartView, level: float, *, bounded_below: bool) -> Es
         details={"pat": view.pat, "core_excess": view.core_excess},
         warnings=batch_warnings(evidence, view.part.model_results(view.rule)),
     )
+
+
+def _raised(high: np.ndarray | None, view: PartView, level: float) -> np.ndarray:
+    """Upper ends that allow for positives unlike all labelled ones in a constant column."""
+    assert high is not None  # by either calibration
+    return view.part.columns_.constants_.raised(high, view.part.n_labeled_, level)
 
 
 def null_estimates(p: np.ndarray, ratio: np.ndarray, gap: np.ndarray, level: float) -> Estimates:

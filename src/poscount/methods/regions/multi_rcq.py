@@ -158,8 +158,9 @@ class MultiRCQ(RegionQuantifier):
         codes = place[groups.codes]
         design = self.model_columns.design(block)
         refuse_same_rows(design, codes, names, "target", self.seed_)
+        projected = hasattr(self, "projection_")
         self.groups_ = TargetRegions().fit_codes(
-            block, codes, names, self.model_columns, self.seed_, "targets"
+            block, codes, names, self.model_columns, self.seed_, "targets", projected=projected
         )
         self.hash_ = self._content_hash()
         return self

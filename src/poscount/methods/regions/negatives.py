@@ -143,7 +143,9 @@ class RCQWithNegatives(PositivesQuantifier):
         block = np.asarray(rows.to_array(), np.float64)
         names, codes = self._groups.names, self._groups.codes
         refuse_same_rows(self.model_columns.design(block), codes, names, "group", self.seed_)
-        self._learn_part(block[codes == 0])
+        positives = block[codes == 0]
+        columns, projected = self.model_columns, hasattr(self, "projection_")
+        self._learn_part(positives, columns if projected else columns.of_group(positives))
         self.calibration_, self.group_calibration_, self.other_calibration_ = chosen_calibrations(
             self.calibration, "RCQ", "RCQ-groups", "RCQ-other"
         )
@@ -153,9 +155,10 @@ class RCQWithNegatives(PositivesQuantifier):
             block,
             np.argsort(order)[codes],
             [names[k] for k in order],
-            self.model_columns,
+            columns,
             self.seed_,
             "negatives",
+            projected=projected,
         )
         self.hash_ = self._content_hash()
 

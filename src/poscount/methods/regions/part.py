@@ -247,6 +247,8 @@ class RegionPart(BaseEstimator):
         _put_columns_back(self.scorer_, order)
         if not columns.all_numbers:
             training_scores = own_if_tied(self.scorer_, design, training_scores)
+        alone = columns.constants_.exceptions_of(block)
+        training_scores[alone] = training_scores.min()
         self.edges_ = np.quantile(training_scores, EDGE_QUANTILES)
         self.max_tie_share_ = max_tie_share(training_scores, self.edges_)
         self.far_scores_ = training_scores.min() * np.array(FAR)
@@ -385,6 +387,7 @@ class RegionPart(BaseEstimator):
             ends=np.array(self._ends),
             columns=known,
             widths=widths,
+            different_cell=self.n_cells - 1,
             together=counted_together(widths, N_SCORE_CELLS),
         )
         return RegionCounting(plan, self.scorer_, self.directions_)
@@ -397,7 +400,8 @@ class RegionPart(BaseEstimator):
 
     def scores(self, block: np.ndarray) -> np.ndarray:
         """Score of each row of a block."""
-        return score(self.scorer_, self.columns_.design(block))
+        scores = score(self.scorer_, self.columns_.design(block))
+        return self.columns_.constants_.lower(scores, block)
 
     def _with_bins(self, cells: np.ndarray, block: np.ndarray) -> np.ndarray:
         with one_blas_thread():

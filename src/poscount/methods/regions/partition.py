@@ -151,6 +151,9 @@ def place_cuts(column: np.ndarray) -> np.ndarray:
     >>> place_cuts(np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0])).tolist()
     [0.5, 0.5, 1.5, 2.5]
     """
+    if not len(column):
+        # Missing in all of these rows; others may have it.
+        return np.full(len(FEATURE_QUANTILES), np.inf)
     values = np.unique(column)
     wide = np.flatnonzero(np.diff(values) > SMALLEST_GAP)
     at = np.searchsorted(values, np.quantile(column, FEATURE_QUANTILES), side="right") - 1

@@ -13,6 +13,7 @@ from poscount.base import constraints
 from poscount.base.counting import CountingQuantifier
 from poscount.calibration.calibration import Calibration
 from poscount.counts.counts import Counts
+from poscount.data.columns import Columns
 from poscount.data.rows import InputSupport
 from poscount.methods.regions.layout import CLUSTERINGS, N_SCORE_CELLS
 from poscount.methods.regions.part import RegionPart
@@ -127,13 +128,15 @@ class PositivesQuantifier(RegionQuantifier):
     def check_learned(self) -> None:
         """Raise ValueError unless the part is of the model's own columns."""
         super().check_learned()
-        same = same_learned(self.part_.columns_, self.model_columns)
-        require(same, "its regions are of other columns.")
+        known = self.model_columns
+        # The columns may be those of negatives as well.
+        of_part = self.part_.columns_.with_constants(known.constants_)
+        require(same_learned(of_part, known), "its regions are of other columns.")
 
-    def _learn_part(self, codes: np.ndarray) -> None:
+    def _learn_part(self, codes: np.ndarray, columns: Columns | None = None) -> None:
         projected = hasattr(self, "projection_")
         self.part_ = RegionPart().fit_codes(
-            codes, self.model_columns, self.seed_, projected=projected
+            codes, columns or self.model_columns, self.seed_, projected=projected
         )
         self.n_labeled_ = self.part_.n_labeled_
 

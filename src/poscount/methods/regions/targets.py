@@ -115,6 +115,8 @@ class TargetRegions(BaseEstimator):
         columns: Columns,
         seed: int,
         option: str,
+        *,
+        projected: bool,
     ) -> Self:
         """Learn from the codes of labelled rows.
 
@@ -131,6 +133,9 @@ class TargetRegions(BaseEstimator):
         seed : int
         option : str
             The parameter that an error is about.
+        projected : bool
+            Whether the columns are sums of the table's, which are the same in all rows of a group
+            by chance only.
         """
         self.columns_, self.names_ = columns, list(names)
         n = len(names)
@@ -145,7 +150,10 @@ class TargetRegions(BaseEstimator):
         of_groups = [extended[groups == k] for k in range(n)]
         self.parts_ = []
         for name, group in zip(names, of_groups, strict=True):
-            part = RegionPart().fit_codes(group, self._extended_columns, seed, n_derived=n)
+            known = self._extended_columns
+            if not projected:
+                known = known.of_group(group, n)
+            part = RegionPart().fit_codes(group, known, seed, n_derived=n)
             if not part.rule.enough_positives:
                 raise _too_much_alike(name, len(group), option)
             self.parts_.append(part)
@@ -187,7 +195,9 @@ class TargetRegions(BaseEstimator):
         n, extended = len(self.names_), self._extended_columns
         require(n > 1, "there is only one group.")
         for part, table in zip(self.parts_, self.tables_, strict=True):
-            require(same_learned(part.columns_, extended), "a group has other columns.")
+            # A group may have constants of its own.
+            same = same_learned(part.columns_.with_constants(extended.constants_), extended)
+            require(same, "a group has other columns.")
             require(part.n_derived_ == n, "a group has other log odds.")
             require(part.rule.enough_positives, "a group has too few rows.")
             # The whole space is a region, and shares are multiples of what it holds.
