@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -20,7 +21,8 @@ from poscount.counts.missing_counts import MissingCounts, add_to, count_missing,
 from poscount.data.rows import InputSupport, Rows
 from poscount.data.validation import input_support
 from poscount.errors import InputError
-from poscount.methods.intervals import Resampler, half_width
+from poscount.methods.intervals import Resampler, pat_quantiles
+from poscount.results.distribution import widened
 from poscount.results.estimates import Estimates
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.seeds import stream
@@ -185,26 +187,24 @@ class ScoreQuantifier(CountingQuantifier):
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray, n_groups: int) -> Estimates:
         along_score = self._score_cells(cells)
         values, details = self._values_and_details(along_score)
-        margins = half_width(values, self.n_labeled_, n_rows, self.confidence)
-        low, high = values - margins, values + margins
+        quantiles = pat_quantiles(values, self.n_labeled_, n_rows)
         if n_groups <= MANY_GROUPS:
             generator = stream(self.seed_, "interval")
             resampler = Resampler(self._rule, self._concentration(), self.confidence, generator)
-            ends = np.array([resampler.interval(row) for row in along_score]).reshape(-1, 2)
+            resampled = np.array([resampler.quantiles(row) for row in along_score])
             # The closed form is a lower limit, because resampling an empty cell shows no spread.
-            low, high = np.minimum(low, ends[:, 0]), np.maximum(high, ends[:, 1])
-        low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+            quantiles = widened(quantiles, resampled.reshape(quantiles.shape), below=True)
+        estimates = Estimates(
+            value=values,
+            quantiles=quantiles,
+            level=self.confidence,
+            details=details,
+        )
+        low, high = estimates.ends
         evidence = self._evidence(cells, n_rows).having(low=low, high=high, level=self.confidence)
         if "core_excess" in details:
             evidence = evidence.having(core_excess=details["core_excess"])
-        return Estimates(
-            value=values,
-            low=low,
-            high=high,
-            level=self.confidence,
-            details=details,
-            warnings=batch_warnings(evidence, self._model_results),
-        )
+        return replace(estimates, warnings=batch_warnings(evidence, self._model_results))
 
     def _evidence(self, cells: np.ndarray, n_rows: np.ndarray) -> Evidence:
         """What the checks see of samples before their prevalences are known."""
