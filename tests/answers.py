@@ -13,14 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from poscount import Counts, Prevalence
+from poscount import Counts, Distribution, Prevalence
 from poscount.counts.counts import GroupedCounts
+from poscount.results.distribution import LEVELS
 
 # Of one answer, what another way to the same counts may not change, and its name and sample aside.
 PARTS = (
-    *("value", "interval", "warnings", "details", "n_labeled", "n_unlabeled", "total_weight"),
-    "method",
+    *("value", "interval", "distribution", "warnings", "details"),
+    *("n_labeled", "n_unlabeled", "total_weight", "method"),
 )
+
+
+def distribution_of(low: float, value: float, high: float, level: float = 0.95) -> Distribution:
+    """One that has these ends at this level, and this median."""
+    places = [(1 - level) / 2, 0.5, (1 + level) / 2]
+    return Distribution(np.interp(LEVELS, places, [low, value, high]))
 
 
 def everything(answer: Any, *, without: Iterable[str] = ()) -> Any:
@@ -35,7 +42,7 @@ def everything(answer: Any, *, without: Iterable[str] = ()) -> Any:
     if isinstance(answer, Prevalence):
         parts = {"value": float(answer)} | {name: getattr(answer, name) for name in PARTS[1:]}
         return {name: everything(parts[name]) for name in PARTS if name not in without}
-    if isinstance(answer, Counts | GroupedCounts):
+    if isinstance(answer, Counts | GroupedCounts | Distribution):
         return {name: everything(value) for name, value in vars(answer).items()}
     if isinstance(answer, Mapping):
         return {name: everything(value, without=without) for name, value in answer.items()}

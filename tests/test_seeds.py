@@ -80,6 +80,7 @@ STREAMS = [
     "diagnose copies",
     "diagnose positives",
     "diagnose sample",
+    "distribution",
     "estimate",
     "features",
     "folds",

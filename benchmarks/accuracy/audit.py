@@ -44,7 +44,7 @@ from poscount.auditing.label_table import LabelTable
 from poscount.auditing.labels import Labels, score_interval, share
 from poscount.auditing.sampling import draw as draw_rows
 from poscount.auditing.settlement import Settlement, settle_sample
-from poscount.results.prevalence import Interval
+from poscount.results.distribution import Interval
 from poscount.seeds import stream
 
 NUMERIC = [name for name in CLASSES if name not in BUNDLED]

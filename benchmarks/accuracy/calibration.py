@@ -39,6 +39,7 @@ from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
 from poscount.calibration.calibration import Calibration, as_features
 from poscount.methods.regions.estimate import null_estimates
 from poscount.methods.regions.rule import interval_from_gap
+from poscount.results.distribution import ends_at
 from poscount.results.verdict import LIMITS as LIMITS_OF_GRADES
 from poscount.results.verdict import verdict
 from poscount.seeds import stream
@@ -80,14 +81,10 @@ def before(lines: np.ndarray, columns: list[str]) -> Judged:
 def after(calibration: Calibration, lines: np.ndarray) -> Judged:
     columns = calibration.columns_
     p, ratio, gap = (column(lines, columns, name) for name in ("prevalence", "ratio", "gap"))
-    found = []
-    for level in LEVELS:
-        trained, unfamiliar = calibration.estimate(lines, columns, level)
-        null = null_estimates(p, ratio, gap, level)
-        found.append(trained.widened_by(null, below=unfamiliar))
-    return Judged(
-        found[0].value, np.array([a.low for a in found]), np.array([a.high for a in found])
-    )
+    trained, unfamiliar = calibration.estimate(lines, columns, 0.95)
+    found = trained.widened_by(null_estimates(p, ratio, gap, 0.95), below=unfamiliar)
+    low, high = np.array([ends_at(found.quantiles, level) for level in LEVELS]).swapaxes(0, 1)
+    return Judged(found.value, low, high)
 
 
 def is_real(bank: Bank) -> np.ndarray:
@@ -309,13 +306,11 @@ def ablation(bank: Bank, n_jobs: int) -> None:
         for kin in found.kin:
             own = judged_on.kin == kin
             answer, _ = found.without(kin).estimate(judged_on.lines[own], judged_on.columns, 0.95)
-            value[own], ends[:, own] = answer.value, (answer.low, answer.high)
+            value[own], ends[:, own] = answer.value, answer.ends
         rows.append(_summary(name, judged_on.truth, value, *ends))
     synthetic = learning.learn(bank.part(~real), {}, n_jobs)
     answer, _ = synthetic.estimate(judged_on.lines, judged_on.columns, 0.95)
-    rows.append(
-        _summary("synthetic tasks alone", judged_on.truth, answer.value, answer.low, answer.high)
-    )
+    rows.append(_summary("synthetic tasks alone", judged_on.truth, answer.value, *answer.ends))
     masked = replace(bank, lines=np.where(only_basic, bank.lines, 0.0))
     found = LeftOut(masked, n_jobs)
     real_bank, new = found.answers()

@@ -35,6 +35,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.accuracy.calibration import LEVELS, LeftOut, print_rows
 from poscount import RCQ, MultiRCQ
 from poscount.calibration.calibration import Calibration
+from poscount.results.distribution import ends_at
 from poscount.seeds import stream
 from poscount.training.bank import Bank, read_bank
 from poscount.training.sources import Source
@@ -334,12 +335,13 @@ def left_out(left: tuple[LeftOut, LeftOut]) -> None:
         for kin in each.kin:
             own, calibration = bank.kin == kin, each.without(kin)
             truth = bank.truth[own]
+            answers, _ = calibration.estimate(bank.lines[own], bank.columns, 0.95)
+            after[own] = np.abs(answers.value - truth)
             for i, level in enumerate(LEVELS):
-                answers, _ = calibration.estimate(bank.lines[own], bank.columns, level)
-                held[i, own] = (answers.low <= truth) & (truth <= answers.high)
+                low, high = ends_at(answers.quantiles, level)
+                held[i, own] = (low <= truth) & (truth <= high)
                 if level == 0.95:
-                    after[own] = np.abs(answers.value - truth)
-                    width[own] = answers.high - answers.low
+                    width[own] = high - low
         for source in [*np.unique(bank.source), "all"]:
             here = (bank.source == source) | (source == "all")
             rows.append(

@@ -14,6 +14,7 @@ import numpy as np
 
 import poscount
 from poscount import engines, registry
+from poscount.results.distribution import LEVELS
 from research.datasets import load
 
 SEED = 3
@@ -188,13 +189,15 @@ def labels_and_model(*ends: tuple[float, float, float]) -> Any:
             n_labeled=100,
             n_unlabeled=900,
             method="",
-            interval=poscount.Interval(low, high, 0.95),
+            distribution=poscount.Distribution(
+                np.interp(LEVELS, [LEVELS[5], 0.5, LEVELS[-6]], [low, value, high])
+            ),
         )
         for value, low, high in ends
     )
     far = distance(by_labels, by_model)
     both = combine(by_labels, by_model)
-    return [far, agreement(far), both and [both[0], *both[1]]]
+    return [far, agreement(far), both and [both[0], *both[1].interval(0.95)]]
 
 
 def settlement(model: Any, frame: Any, labelled: Any) -> Any:

@@ -31,7 +31,8 @@ from poscount.methods.regions.negatives import RCQWithNegatives as RCQWithNegati
 from poscount.methods.regions.rcq import RCQ as RCQ
 from poscount.methods.regions.subclass_rcq import SubclassRCQ as SubclassRCQ
 from poscount.registry import load as load
-from poscount.results.prevalence import Interval as Interval
+from poscount.results.distribution import Distribution as Distribution
+from poscount.results.distribution import Interval as Interval
 from poscount.results.prevalence import Prevalence as Prevalence
 from poscount.scorers.mahalanobis import Mahalanobis as Mahalanobis
 

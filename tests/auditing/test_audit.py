@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import poscount
+from answers import distribution_of
 from poscount import PAT, RCQ, InputError
 from poscount.auditing.batches import Batch, in_memory
 from poscount.auditing.labels import Labels, combine, labels_needed, score_interval, share
@@ -22,7 +23,7 @@ from poscount.auditing.likely import likely_rows
 from poscount.auditing.sampling import draw, make_strata
 from poscount.counts.posterior import CellPosterior
 from poscount.data.validation import as_frame
-from poscount.results.prevalence import Interval, Prevalence
+from poscount.results.prevalence import Prevalence
 
 Z = stats.norm.ppf(0.975)
 
@@ -376,18 +377,22 @@ def test_audits_that_cannot_be(model, trap, sample, positives):
 
 def answer(value, low, high):
     return Prevalence(
-        value, n_labeled=1, n_unlabeled=1, method="m", interval=Interval(low, high, 0.95)
+        value,
+        n_labeled=1,
+        n_unlabeled=1,
+        method="m",
+        distribution=distribution_of(low, value, high),
     )
 
 
 def test_the_combination_is_weighted_by_precision():
-    value, interval = combine(answer(0.3, 0.2, 0.4), answer(0.3, 0.2, 0.4))
+    value, distribution = combine(answer(0.3, 0.2, 0.4), answer(0.3, 0.2, 0.4))
     assert value == pytest.approx(0.3)
-    assert interval.width == pytest.approx(0.2 / math.sqrt(2))
+    assert distribution.interval(0.95).width == pytest.approx(0.2 / math.sqrt(2))
     # Three times as precise: nine of ten parts of the way.
-    value, interval = combine(answer(0.3, 0.15, 0.45), answer(0.35, 0.3, 0.4))
+    value, distribution = combine(answer(0.3, 0.15, 0.45), answer(0.35, 0.3, 0.4))
     assert value == pytest.approx(0.3 + 0.9 * 0.05)
-    assert interval.width > 0.1
+    assert distribution.interval(0.95).width > 0.1
     assert combine(answer(0.3, 0.29, 0.31), answer(0.4, 0.0, 0.8)) is None
 
 

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poscount import PAT, Interval, Prevalence, diagnose
+from answers import distribution_of
+from poscount import PAT, Prevalence, diagnose
 from poscount.app.results import Result, write_csv
 from poscount.cli import main
 from poscount.errors import InputError
@@ -236,7 +237,9 @@ def test_no_command_prints_by_itself():
 @pytest.mark.usefixtures("plain_pictures")
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_pictures_show_it_as_it_is(text):
-    p = Prevalence(0.3, n_labeled=9, n_unlabeled=9, method="PAT", interval=Interval(0.2, 0.4, 0.95))
+    p = Prevalence(
+        0.3, n_labeled=9, n_unlabeled=9, method="PAT", distribution=distribution_of(0.2, 0.3, 0.4)
+    )
     display = PrevalenceDisplay.from_predictions([p, p], [text, "x"], title=text, xlabel=text)
     display.figure_.canvas.draw()
     (tick, _) = display.ax_.get_xticklabels()

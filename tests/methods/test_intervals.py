@@ -9,6 +9,7 @@ from scipy.stats import binomtest, norm
 
 from poscount import PAT, Counts, ODIn
 from poscount.methods.intervals import Resampler, half_width, pat_interval
+from poscount.results.distribution import ends_at
 
 N_LABELED, N_ROWS = 200, 300
 
@@ -133,7 +134,7 @@ def test_it_is_that_of_redrawn_counts(n_positive):
 
     generator = np.random.default_rng(0)
     resampler = Resampler(rule, (n_labeled + 1) * shares, level, generator)
-    low, high = resampler.interval(cells)
+    low, high = ends_at(resampler.quantiles(cells), level)
     found = pat_interval(float(rule(cells, shares)), DEFAULT, n_labeled, 2000, level)
     assert found[1] - found[0] == pytest.approx(high - low, rel=0.1)
 
@@ -150,6 +151,33 @@ def test_the_number_of_groups_does_not_matter(parameters, positives, sample):
         table = fitted.quantify_by(frame[frame["group"] < n_groups], "group")
         assert set(table["low"]) == {alone.low}
         assert set(table["high"]) == {alone.high}
+
+
+@pytest.mark.parametrize("n_positive", [15, 150])
+def test_the_distribution_of_one_answer_covers_at_every_level(models, draw, n_positive):
+    p, n_samples = n_positive / N_ROWS, 300
+    found = []
+    for seed in range(n_samples):
+        sample = draw(np.random.default_rng([seed, 1]), n_positive, N_ROWS - n_positive)
+        found.append(models(PAT, seed).set_params(confidence=0.95).quantify(sample).distribution)
+    for level in (0.5, 0.8, 0.9, 0.99):
+        low, high = np.array([tuple(each.interval(level)) for each in found]).T
+        # Less than the level by no more than chance would have it once in a thousand times.
+        least = level - 3 * np.sqrt(level * (1 - level) / n_samples)
+        assert np.mean((low <= p) & (p <= high)) >= least
+        alone = 2 * norm.ppf((1 + level) / 2) * np.sqrt(p / N_ROWS + p**2 / N_LABELED)
+        assert np.mean(high - low) < 1.5 * alone
+
+
+@pytest.mark.parametrize("kind", [PAT, ODIn])
+def test_one_estimate_has_the_intervals_of_all_levels(kind, positives, sample):
+    model = kind(random_state=0, confidence=0.9).fit(positives)
+    answer = model.quantify(sample)
+    assert answer.interval == answer.distribution.interval(0.9)
+    # As many draws are made for each of these levels.
+    for level in (0.5, 0.6, 0.8, 0.95):
+        again = model.set_params(confidence=level).quantify(sample)
+        assert again.interval == answer.distribution.interval(level)
 
 
 # Forms
@@ -256,7 +284,7 @@ def test_resampled_spread_is_the_delta_method_s():
     resampler = Resampler(
         share_of_second, n_labeled * np.array([1 - s, s]), 0.95, np.random.default_rng(0)
     )
-    low, high = resampler.interval(np.array([n - n * b, n * b]).astype(int))
+    low, high = ends_at(resampler.quantiles(np.array([n - n * b, n * b]).astype(int)), 0.95)
     relative = np.sqrt((1 - b) / (n * b) + (1 - s) / (n_labeled * s))
     assert (high - low) / 2 == pytest.approx(1.96 * relative * b / s, rel=0.15)
     assert (high + low) / 2 == pytest.approx(b / s, rel=0.03)
@@ -268,15 +296,17 @@ def test_resampling_depends_on_neither_order_nor_company():
 
     one, two = np.array([30, 10]), np.array([5, 400])
     shared = resampler()
-    first = [shared.interval(one), shared.interval(two), shared.interval(one)]
-    assert first == [resampler().interval(cells) for cells in (one, two, one)]
+    first = [shared.quantiles(cells) for cells in (one, two, one)]
+    np.testing.assert_array_equal(
+        first, [resampler().quantiles(cells) for cells in (one, two, one)]
+    )
 
 
 def test_an_empty_cell_of_the_positives_stays_empty():
     resampler = Resampler(
         lambda cells, shares: shares[..., 0], np.array([0.0, 5.0]), 0.9, np.random.default_rng(0)
     )
-    assert resampler.interval(np.array([1, 1])) == (0, 0)
+    assert not resampler.quantiles(np.array([1, 1])).any()
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99, 0.999, 0.999999])

@@ -23,7 +23,8 @@ def test_the_smallest_counts(data):
     alone = [member.fit(positives).quantify(sample) for member in members]
     p = Minimum(members, random_state=0).fit(positives).quantify(sample)
     # With a name and details of its own, and no interval, because one member has none.
-    assert_same_answer(p, min(alone), without=("interval", "details", "method", "warnings"))
+    own = ("interval", "distribution", "details", "method", "warnings")
+    assert_same_answer(p, min(alone), without=own)
     assert_same_answer(p.details["members"], alone)
     assert p.details["smallest"] == np.argmin(alone)
     assert (p.method, p.n_labeled, p.n_unlabeled) == ("Minimum", 200, 400)
@@ -46,7 +47,7 @@ def test_interval_needs_one_from_every_member(data):
     assert Minimum([PAT(), BBE()], random_state=0).fit(positives).quantify(sample).interval is None
     members = [PAT(confidence=0.9), ODIn(confidence=0.8)]
     p = Minimum(members, random_state=0).fit(positives).quantify(sample)
-    intervals = [member.interval for member in p.details["members"]]
+    intervals = [member.distribution.interval(0.8) for member in p.details["members"]]
     low, high = (min(getattr(i, end) for i in intervals) for end in ("low", "high"))
     assert p.interval == Interval(low, high, 0.8)
     assert p in p.interval

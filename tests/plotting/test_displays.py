@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import poscount
-from poscount import BBE, PAT, Interval, ODIn, Prevalence
+from answers import distribution_of
+from poscount import BBE, PAT, ODIn, Prevalence
 from poscount.methods.intervals import curve_half_width
 from poscount.theory import plan
 
@@ -42,8 +43,8 @@ def figures():
 
 
 def prevalence(value, margin=0.05):
-    interval = Interval(max(0.0, value - margin), min(1.0, value + margin), 0.95)
-    return Prevalence(value, n_labeled=400, n_unlabeled=900, method="PAT", interval=interval)
+    ends = distribution_of(max(0.0, value - margin), value, min(1.0, value + margin))
+    return Prevalence(value, n_labeled=400, n_unlabeled=900, method="PAT", distribution=ends)
 
 
 def lines(ax):

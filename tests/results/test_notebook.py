@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from answers import distribution_of
 from poscount import RCQ, Interval, MultiRCQ, Prevalence, audit, settle, trend
 from poscount.results.groups import GroupAnswers
 from poscount.results.notebook import MOST_ROWS as MOST_HTML_ROWS
@@ -26,7 +27,7 @@ def answer(value, *codes, low=0.1, high=0.9, name="PAT"):
         n_labeled=100,
         n_unlabeled=1600,
         method=name,
-        interval=Interval(low, high, 0.95),
+        distribution=distribution_of(min(low, value), value, max(high, value)),
         warnings=cautions,
         details={"likely_error": 0.02},
     )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answers import assert_same_answer
+from answers import assert_same_answer, distribution_of
 from poscount import Interval, Prevalence
 from poscount.results.prevalence import (
     as_columns,
@@ -34,7 +34,7 @@ def p():
         n_labeled=100,
         n_unlabeled=1600,
         method="PAT",
-        interval=Interval(0.25, 0.375, 0.95),
+        distribution=distribution_of(0.25, 0.3125, 0.375),
         warnings=[AnswerWarning("wide-interval", "too few rows.", 0.5)],
         details={"curve": np.array([0.25, 0.5])},
     )
@@ -172,7 +172,12 @@ def test_repr_tells_more(p):
 @pytest.mark.parametrize(("level", "text"), [(0.95, "95%"), (0.999, "99.9%"), (0.8, "80%")])
 def test_repr_of_levels(level, text):
     p = Prevalence(
-        0.5, n_labeled=1, n_unlabeled=1, method="PAT", interval=Interval(0.1, 0.9, level)
+        0.5,
+        n_labeled=1,
+        n_unlabeled=1,
+        method="PAT",
+        distribution=distribution_of(0.1, 0.5, 0.9, level),
+        level=level,
     )
     assert f" {text} interval" in repr(p)
 

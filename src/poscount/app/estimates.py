@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from poscount.app.data_files import DataFiles, add_counts
-from poscount.app.results import RESERVED, TARGET, Result
+from poscount.app.results import RESERVED, TARGET, Result, limit_column
 from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts
@@ -21,7 +21,12 @@ from poscount.results.target_shares import TargetShares
 
 
 def quantify(
-    model: Quantifier, data: DataFiles, *, by: Sequence[str] = (), by_file: bool = False
+    model: Quantifier,
+    data: DataFiles,
+    *,
+    by: Sequence[str] = (),
+    by_file: bool = False,
+    limits: Sequence[float] = (),
 ) -> list[Result]:
     """Estimate prevalences: of everything together, of each file, of each group.
 
@@ -36,10 +41,24 @@ def quantify(
         Columns whose values make the groups.
     by_file : bool
         Whether each file is a sample of its own.
+    limits : sequence of float
+        Shares of which the results will be asked whether they are exceeded; refused here if the
+        model cannot tell, before anything is counted.
     """
-    several = isinstance(model, MultiRCQ)
+    if limits and not model.gives_interval:
+        raise InputError(
+            f"{type(model).__name__} gives no interval, so it cannot say how likely a share is "
+            "above a limit; it can if its estimates are resampled (bootstrap).",
+            option="limit",
+            leave_out=True,
+        )
+    reserved = {*RESERVED, *map(limit_column, limits)}
+    if by_file:
+        reserved.add("file")
+    if isinstance(model, MultiRCQ):
+        reserved.add(TARGET)
     for name in by:
-        if name in RESERVED or (by_file and name == "file") or (several and name == TARGET):
+        if name in reserved:
             raise InputError(
                 "the result has a column of this name: rename yours, or group by another.",
                 column=name,

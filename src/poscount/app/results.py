@@ -37,6 +37,7 @@ RESERVED = (
     "total_weight",
     "effective_rows",
     "negatives",
+    "limits",
 )
 
 # How text begins that spreadsheets take for a formula, or skip to find one; the last four are the
@@ -81,17 +82,33 @@ class Result(NamedTuple):
         """Codes of the warnings, separated by spaces."""
         return " ".join(warning.code for warning in self.prevalence.warnings)
 
-    def record(self) -> dict[str, Any]:
-        """Everything about it, in types that JSON has, except for the values of the group."""
-        parts = {"kinds": self.kinds, "negatives": self.negatives}
-        counted_apart = {name: shares for name, shares in parts.items() if shares}
-        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **counted_apart}
+    def above(self, limit: float) -> float:
+        """How likely the share is above a limit, by a method that gives intervals."""
+        assert self.prevalence.distribution is not None
+        return self.prevalence.distribution.above(limit)
 
-    def line(self, *, for_spreadsheet: bool = False) -> dict[str, Any]:
+    def record(self, limits: Sequence[float] = ()) -> dict[str, Any]:
+        """Everything about it, in types that JSON has, except for the values of the group.
+
+        Parameters
+        ----------
+        limits : sequence of float
+            Shares; the record tells how likely each of them is exceeded.
+        """
+        exceeded = [{"limit": limit, "above": self.above(limit)} for limit in limits]
+        parts = {"limits": exceeded, "kinds": self.kinds, "negatives": self.negatives}
+        more = {name: entries for name, entries in parts.items() if entries}
+        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **more}
+
+    def line(
+        self, limits: Sequence[float] = (), *, for_spreadsheet: bool = False
+    ) -> dict[str, Any]:
         """What a table of results has of it.
 
         Parameters
         ----------
+        limits : sequence of float
+            As in `record`.
         for_spreadsheet : bool
             Whether to put an apostrophe before text of the group that a spreadsheet would take for
             a formula. It is no longer exact then.
@@ -105,6 +122,7 @@ class Result(NamedTuple):
             "prevalence": p,
             **dict(zip(("low", "high"), ends, strict=True)),
             "level": p.interval.level if p.interval else "",
+            **{limit_column(limit): self.above(limit) for limit in limits},
             "count": p.count,
             "n_unlabeled": p.n_unlabeled,
             "n_labeled": p.n_labeled,
@@ -113,6 +131,17 @@ class Result(NamedTuple):
             "warnings": self.codes,
             "seed": self.seed,
         }
+
+
+def limit_column(limit: float) -> str:
+    """Name of the column that says how likely a share is above a limit.
+
+    Examples
+    --------
+    >>> limit_column(0.05)
+    'above_0.05'
+    """
+    return f"above_{limit}"
 
 
 def warnings_of(results: Iterable[Result]) -> list[SharedWarning[Result]]:

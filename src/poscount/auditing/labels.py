@@ -9,7 +9,14 @@ import numpy as np
 from scipy.special import ndtri
 
 from poscount.auditing.sampling import Strata
-from poscount.results.prevalence import Interval, Prevalence
+from poscount.results.distribution import (
+    INTERVAL_LEVELS,
+    NORMAL,
+    Distribution,
+    Interval,
+    quantiles_from_intervals,
+)
+from poscount.results.prevalence import Prevalence
 from poscount.results.verdict import AnswerWarning
 
 Agreement = Literal["agree", "unclear", "contradict"]
@@ -114,6 +121,19 @@ def score_interval(labels: Labels, level: float = 0.95) -> Interval:
     )
 
 
+def score_distribution(labels: Labels) -> Distribution:
+    """Distribution of the share of positives whose intervals are those of the score test.
+
+    Examples
+    --------
+    >>> score_distribution(Labels(np.array([10**6]), np.array([100]), np.array([50])))
+    Distribution(median 0.500, 95% interval [0.404, 0.596])
+    """
+    ends = np.array([[*score_interval(labels, level)] for level in INTERVAL_LEVELS.tolist()])
+    low, high = ends[:, :1], ends[:, 1:]
+    return Distribution(quantiles_from_intervals(np.array([share(labels)]), low, high)[0])
+
+
 def _end(labels: Labels, side: float, z: float) -> float:
     """The share on one side of the estimate at which the test starts to reject."""
     # A stratum whose rows are all labelled has nothing left to vary.
@@ -211,7 +231,7 @@ def agreement(z: float) -> Agreement:
     return "contradict" if abs(z) > CONTRADICT else "unclear"
 
 
-def combine(by_labels: Prevalence, by_model: Prevalence) -> tuple[float, Interval] | None:
+def combine(by_labels: Prevalence, by_model: Prevalence) -> tuple[float, Distribution] | None:
     r"""Mean of two answers that agree, weighted by their precision; None if it is not narrower.
 
     With the standard deviations :math:`\sigma` of the labels' answer and :math:`\tau` of the
@@ -230,13 +250,13 @@ def combine(by_labels: Prevalence, by_model: Prevalence) -> tuple[float, Interva
     weight = facing[0] ** 2 / (facing[0] ** 2 + facing[1] ** 2)
     mean = value + weight * (other - value)
     widened = CAUTION * weight * abs(other - value)
-    z = float(ndtri((1 + labels.level) / 2))
-    low, high = (
-        z * ours * theirs / math.hypot(ours, theirs) + widened
+    below, above = (
+        NORMAL * ours * theirs / math.hypot(ours, theirs) + np.sign(NORMAL) * widened
         for ours, theirs in zip(sigma, tau, strict=True)
     )
-    combined = Interval(max(0.0, mean - low), min(1.0, mean + high), labels.level)
-    return (mean, combined) if combined.width < labels.width else None
+    combined = Distribution(np.clip(mean + np.where(NORMAL < 0, below, above), 0, 1))
+    narrower = combined.interval(labels.level).width < labels.width
+    return (mean, combined) if narrower else None
 
 
 class PositivesOutside(NamedTuple):

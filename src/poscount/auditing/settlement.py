@@ -20,7 +20,7 @@ from poscount.auditing.labels import (
     findings,
     labels_needed,
     positives_outside,
-    score_interval,
+    score_distribution,
     share,
 )
 from poscount.auditing.sampling import FEWEST, LabelSample, Strata, draw
@@ -28,7 +28,8 @@ from poscount.base.counting import CountingQuantifier
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
 from poscount.results import notebook
-from poscount.results.prevalence import Interval, Prevalence
+from poscount.results.distribution import Distribution
+from poscount.results.prevalence import Prevalence
 from poscount.results.tables import html_table
 from poscount.results.verdict import AnswerWarning
 
@@ -243,9 +244,7 @@ def settle_sample(drawn: LabelSample, table: LabelTable) -> Settlement:
     at, positive = places[given], positive[given]
     labels = _count_labels(drawn, at, positive)
     by_model = drawn.prevalence
-    assert by_model.interval is not None
-    level = by_model.interval.level
-    by_labels = _answer(by_model, share(labels), score_interval(labels, level), "labels")
+    by_labels = _answer(by_model, share(labels), score_distribution(labels), "labels")
     outside = _in_strata(drawn, at[positive & drawn.outside[at]])
     expected = drawn.strata.share_outside
     where = positives_outside(labels, outside, expected, by_model.n_labeled)
@@ -296,13 +295,16 @@ def _in_strata(drawn: LabelSample, at: np.ndarray) -> np.ndarray:
     return np.bincount(drawn.stratum[at], minlength=len(drawn.strata.rows))
 
 
-def _answer(by_model: Prevalence, value: float, interval: Interval, method: str) -> Prevalence:
+def _answer(
+    by_model: Prevalence, value: float, distribution: Distribution, method: str
+) -> Prevalence:
     return Prevalence(
         value,
         n_labeled=by_model.n_labeled,
         n_unlabeled=by_model.n_unlabeled,
         method=method,
-        interval=interval,
+        distribution=distribution,
+        level=by_model.level,
     )
 
 

@@ -246,10 +246,11 @@ class CountingQuantifier(Quantifier):
         if counted.weights is not None:
             return as_columns(self._answers(counted))
         estimates, n_rows = self._estimate(*counted[:2]), counted.n_rows
+        low, high = estimates.ends
         return {
             "prevalence": estimates.value,
-            "low": estimates.low,
-            "high": estimates.high,
+            "low": low,
+            "high": high,
             "count": estimates.value * n_rows,
             "n": n_rows,
             "verdict": estimates.warnings.grades(estimates.likely_error),  # type: ignore[union-attr]

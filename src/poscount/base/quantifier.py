@@ -197,6 +197,11 @@ class Quantifier(BaseEstimator):
         return tags
 
     @property
+    def gives_interval(self) -> bool:
+        """Whether its answers have a distribution, and thus an interval."""
+        return hasattr(self, "confidence")
+
+    @property
     def model_columns(self) -> Columns:
         """Columns of the rows as the method gets them: those of the table, or its projection."""
         projection = getattr(self, "projection_", None)
@@ -232,7 +237,8 @@ class Quantifier(BaseEstimator):
             n_unlabeled=n_rows,
             total_weight=total_weight,
             method=type(self).__name__,
-            interval=estimates.interval(i),
+            distribution=estimates.distribution(i),
+            level=estimates.level,
             warnings=estimates.warnings_of(i),
             details={"seed": self.seed_, **estimates.details_of(i), **(more_details or {})},
         )

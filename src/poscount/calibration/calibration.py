@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from poscount.calibration.blend import BLEND, ONE_KIND, SUM, blend
 from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
+from poscount.results.distribution import INTERVAL_LEVELS, quantiles_from_intervals
 from poscount.results.estimates import Estimates
 from poscount.storage.schema import Array, Field, ListOf, MayLack, Text, require
 
@@ -164,17 +165,16 @@ class Calibration(BaseEstimator):
             lines = blend(lines, self.columns_, self.blend_)
         predicted = self.trees.predict(as_features(lines, self.columns_))
         learned = LearnedQuantiles(predicted, lines, self.columns_)
-        low, high = learned.interval(level, self.levels_, self.below_, self.above_)
         # A sum along each row, not a matrix product, so that a group gets the bits it gets alone.
         expected_error = (learned.widths * self.error_).sum(axis=1)
         value = learned.value_or_end(expected_error)
-        ends = learned.interval(LIKELY, self.levels_, self.below_, self.above_)
-        likely_error = np.max([np.abs(value - end) for end in ends], axis=0)
+        low, high = learned.interval(INTERVAL_LEVELS, self.levels_, self.below_, self.above_)
+        likely = INTERVAL_LEVELS == LIKELY
+        likely_error = np.max([np.abs(value - end[likely][0]) for end in (low, high)], axis=0)
         unfamiliar = ((lines < self.least_) | (lines > self.most_)).any(axis=1)
         estimates = Estimates(
             value=value,
-            low=np.minimum(low, value),
-            high=np.maximum(high, value),
+            quantiles=quantiles_from_intervals(value, low, high),
             level=level,
             details={"expected_error": expected_error, "likely_error": likely_error},
         )
@@ -233,13 +233,13 @@ class LearnedQuantiles:
         return below, above
 
     def interval(
-        self, level: float, levels: np.ndarray, below: np.ndarray, above: np.ndarray
+        self, level: float | np.ndarray, levels: np.ndarray, below: np.ndarray, above: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the intervals.
+        """Ends of the intervals, of shape (n_samples,), or (n_levels, n_samples) for several.
 
         Parameters
         ----------
-        level : float
+        level : float or ndarray of shape (n_levels,)
         levels : ndarray
             Levels for which there are factors.
         below, above : ndarray
@@ -252,7 +252,7 @@ class LearnedQuantiles:
         return put_to_ends(self.value - down, self.value, self.value + up)
 
     def _stretched(
-        self, side: int, level: float, levels: np.ndarray, factors: np.ndarray
+        self, side: int, level: float | np.ndarray, levels: np.ndarray, factors: np.ndarray
     ) -> np.ndarray:
         """Distance at a level: of the factors below it and above it, as if errors were normal."""
         z, at = ndtri((1 + level) / 2), ndtri((1 + levels) / 2)
@@ -260,13 +260,13 @@ class LearnedQuantiles:
         known = np.maximum.accumulate(
             [self.distances(level)[side] * k for level, k in zip(levels, factors, strict=True)]
         )
-        if z <= at[0]:
-            return known[0] * (z / at[0])
-        if z >= at[-1]:
-            return known[-1] * (z / at[-1])
-        i = int(np.searchsorted(at, z, side="right"))
-        part = (z - at[i - 1]) / (at[i] - at[i - 1])
-        return known[i - 1] + part * (known[i] - known[i - 1])
+        # From no distance at a level of 0 on; and beyond the last level in proportion.
+        at, known = np.append(0.0, at), np.vstack([np.zeros_like(known[0]), known])
+        i = np.clip(np.searchsorted(at, z, side="right"), 1, len(at) - 1)
+        part = ((z - at[i - 1]) / (at[i] - at[i - 1]))[..., np.newaxis]
+        between = known[i - 1] + part * (known[i] - known[i - 1])
+        beyond = known[-1] * (z / at[-1])[..., np.newaxis]
+        return np.where((z >= at[-1])[..., np.newaxis], beyond, between)
 
 
 def put_to_ends(

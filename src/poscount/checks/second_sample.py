@@ -9,7 +9,8 @@ import numpy as np
 from poscount.checks.check import DOUBT, NOTE, Check
 from poscount.checks.core_differs import CORE_DIFFERS, core_limit
 from poscount.checks.evidence import Evidence
-from poscount.results.prevalence import Interval, Prevalence
+from poscount.results.distribution import Interval
+from poscount.results.prevalence import Prevalence
 
 # Prevalences that differ by less do not tell overlap from drift.
 CLOSE = 0.1

@@ -15,6 +15,7 @@ from poscount.cli.options import (
     data_files,
     grouping,
     kinds,
+    limits,
     load_model,
     names,
     with_reading_options,
@@ -137,6 +138,7 @@ def quantify(
     data: opt.Data,
     by: opt.By = None,
     by_file: opt.ByFile = False,
+    limit: opt.Limit = None,
     weights: opt.Weights = None,
     engine: opt.EngineOption = opt.Engine.auto,
     output_format: opt.OutputFormat = opt.Format.table,
@@ -149,12 +151,13 @@ def quantify(
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
     from poscount.app.estimates import quantify as quantify_files
 
+    above = limits(limit)
     files = data_files(data, read_options, weights=weights, engine=engine)
     check_result(output, [model, *files.files])
     check_picture(plot, [model, *files.files])
     loaded = load_model(model, trust)
-    results = quantify_files(loaded, files, by=grouping(by), by_file=by_file)
-    emit_results(results, output_format, output, plot)
+    results = quantify_files(loaded, files, by=grouping(by), by_file=by_file, limits=above)
+    emit_results(results, output_format, output, plot, above)
 
 
 @app.command()
@@ -170,6 +173,7 @@ def estimate(
     exclude: opt.Exclude = None,
     by: opt.By = None,
     by_file: opt.ByFile = False,
+    limit: opt.Limit = None,
     weights: opt.Weights = None,
     confidence: opt.Confidence = None,
     calibration: opt.Calibration = None,
@@ -186,6 +190,7 @@ def estimate(
     from poscount.app.estimates import quantify as quantify_files
     from poscount.app.fitting import fit as fit_files
 
+    above = limits(limit)
     labelled = data_files([positives], read_options)
     files = data_files(data, read_options, weights=weights)
     known = [data_files([path], read_options) for path in negatives or []]
@@ -213,8 +218,9 @@ def estimate(
         exclude=names(exclude),
         weights=weights,
     )
-    results = quantify_files(fitted_model(fitted), files, by=grouping(by), by_file=by_file)
-    emit_results(results, output_format, output, plot)
+    model = fitted_model(fitted)
+    results = quantify_files(model, files, by=grouping(by), by_file=by_file, limits=above)
+    emit_results(results, output_format, output, plot, above)
 
 
 @app.command()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -135,6 +137,15 @@ By = Annotated[
         show_default=False,
     ),
 ]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        help="Also say how likely the share is above this one, such as 5% or 0.05; again for each "
+        "further one.",
+        show_default=False,
+    ),
+]
 ByFile = Annotated[bool, typer.Option("--by-file", help="One answer for each file.")]
 Weights = Annotated[
     str | None,
@@ -181,6 +192,31 @@ def kinds(text: str | None) -> int | str | None:
 def grouping(values: list[str] | None) -> list[str]:
     """Columns of all --by together; each may name several, separated by commas."""
     return [name for value in values or [] for name in names(value) or []]
+
+
+def limits(values: list[str] | None) -> list[float]:
+    """Shares of all --limit together.
+
+    Examples
+    --------
+    >>> limits(["5%", "0.7 %", "0.05"])
+    [0.05, 0.007]
+    """
+    return list(dict.fromkeys(map(_share, values or [])))
+
+
+def _share(text: str) -> float:
+    number = text.strip()
+    try:
+        # Not a float: a hundredth of 0.7 is to be 0.007.
+        share = float(Decimal(number.removesuffix("%")) / (100 if number.endswith("%") else 1))
+    except ArithmeticError:
+        share = math.nan
+    if not 0 <= share < 1:
+        raise InputError(
+            f"{text!r} is not a share from 0 to below 100 %.", option="limit", value="5%"
+        )
+    return share
 
 
 def load_model(path: str, trust: str | None) -> Any:

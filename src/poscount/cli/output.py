@@ -102,15 +102,19 @@ def _text(record: Any, lines: Sequence[Mapping[str, Any]], form: str) -> str:
 
 
 def emit_results(
-    results: Sequence[Result], form: str, output: str | None, plot: str | None
+    results: Sequence[Result],
+    form: str,
+    output: str | None,
+    plot: str | None,
+    limits: Sequence[float] = (),
 ) -> None:
     """Print prevalences, and write and draw them if there are names for that."""
     if plot is not None:
         draw(results, plot)
     emit(
-        lambda: _print_result_table(results),
-        [result.record() for result in results],
-        [result.line() for result in results],
+        lambda: _print_result_table(results, limits=limits),
+        [result.record(limits) for result in results],
+        [result.line(limits) for result in results],
         form,
         output,
     )
@@ -233,18 +237,24 @@ def emit_model(model: Any, file: str, form: str, output: str | None) -> None:
     emit(show, record, record["columns"], form, output)
 
 
-def _print_result_table(results: Sequence[Result], truth: Sequence[float] | None = None) -> None:
+def _print_result_table(
+    results: Sequence[Result],
+    truth: Sequence[float] | None = None,
+    limits: Sequence[float] = (),
+) -> None:
     """Print a table for people, and every warning once, for the group that it is worst for."""
     from poscount.results.verdict import IF, MEANINGS
 
     level = next((r.prevalence.interval.level for r in results if r.prevalence.interval), None)
     heads = ["prevalence", f"{100 * level:g} % interval" if level else "interval"]
+    heads += [f"above {100 * limit:g} %" for limit in limits]
     counted = "counted" if results[0].target else "positives"
     heads += [*(["truth"] if truth else []), counted, "rows"]
     axis, drawn = _bars([result.prevalence for result in results])
     rows = []
     for i, (_, p) in enumerate(results):
-        shares = [f"{p:.3f}", _interval(p), *([f"{truth[i]:.3f}"] if truth else [])]
+        exceeded = [_chance(results[i].above(limit)) for limit in limits]
+        shares = [f"{p:.3f}", _interval(p), *exceeded, *([f"{truth[i]:.3f}"] if truth else [])]
         numbers = [*shares, f"{p.count:.0f}", str(p.n_unlabeled)]
         rows.append([*results[i].values, *drawn[i], *numbers, p.verdict.grade, results[i].codes])
     names = [*results[0].group, *axis]
@@ -302,6 +312,13 @@ def _where(shared: SharedWarning[Result]) -> str:
     labels = ["/".join(result.values) for result in shared.of]
     which = in_words("/".join(shared.worst.values), labels)
     return f" for {'/'.join(shared.worst.group)} {which}"
+
+
+def _chance(probability: float) -> str:
+    """A probability for people, for whom nothing is certain."""
+    if probability < 0.01:
+        return "< 1 %"
+    return "> 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
 
 
 def _interval(p: Prevalence) -> str:

@@ -94,8 +94,8 @@ class Constants(BaseEstimator):
             return np.zeros(positives.shape[0], bool)
         return exceptions(positives.T)
 
-    def raised(self, high: np.ndarray, n_positives: int, level: float) -> np.ndarray:
-        r"""Upper ends of intervals, if as many positives differ as could go unnoticed.
+    def raised(self, high: np.ndarray, n_positives: int, level: float | np.ndarray) -> np.ndarray:
+        r"""Upper ends of intervals at a level, if as many positives differ as could go unnoticed.
 
         With a share q of all positives like the n labelled ones, none of these differs with
         probability :math:`q^n`. So q is at least :math:`(1 - level)^{1 / n}`, about 1 - 3 / n, and

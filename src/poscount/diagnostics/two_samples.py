@@ -15,7 +15,7 @@ from poscount.checks.core_differs import core_difference
 from poscount.checks.second_sample import Comparison, limit_between_samples
 from poscount.counts.counts import Counts
 from poscount.methods.regions.quantifier import PositivesQuantifier
-from poscount.results.prevalence import Interval
+from poscount.results.distribution import Interval
 
 
 def compare_samples(model: PositivesQuantifier, counts_1: Counts, counts_2: Counts) -> Comparison:

@@ -7,7 +7,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from poscount.methods.pat import PAT
-from poscount.results.prevalence import Interval, Prevalence
+from poscount.results.distribution import Interval
+from poscount.results.prevalence import Prevalence
 
 
 class Contamination(float):

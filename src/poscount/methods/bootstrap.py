@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.special import ndtri
 from sklearn.base import clone
 
 from poscount.base import constraints
@@ -16,8 +15,9 @@ from poscount.base.quantifier import Quantifier
 from poscount.data.rows import InputSupport, Rows
 from poscount.errors import InputError
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
+from poscount.results.distribution import NORMAL, Distribution
 from poscount.results.estimates import Estimates
-from poscount.results.prevalence import Interval, Prevalence
+from poscount.results.prevalence import Prevalence
 from poscount.seeds import stream
 from poscount.storage.schema import Field, Part, require
 
@@ -49,8 +49,8 @@ class Bootstrap(Quantifier):
     Notes
     -----
     The estimate, its details and its name are those of the method; only the interval is added. The
-    interval accounts for the noise of a method but not for its bias (`bootstrap_interval` has
-    measured coverages).
+    interval accounts for the noise of a method but not for its bias (`bootstrap_distribution`
+    has measured coverages).
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Bootstrap(Quantifier):
                 f"{name} cannot be resampled: Bootstrap is for methods that learn from positives "
                 "and sample together, such as ExTIcE, BBE and DEDPUL."
             )
-        if hasattr(self.quantifier, "confidence"):
+        if self.quantifier.gives_interval:
             raise InputError(f"{name} gives an interval by itself: use it without Bootstrap.")
         return self.quantifier
 
@@ -136,12 +136,14 @@ class Bootstrap(Quantifier):
             delayed(estimate_from_halves)(method._estimate_marked, positives, sample, self.seed_, i)
             for i in range(self.n_resamples)
         )
-        interval = bootstrap_interval(float(answer), np.array(replicates), self.confidence)
-        return answer.replace(interval=interval)
+        distribution = bootstrap_distribution(float(answer), np.array(replicates))
+        return answer.replace(distribution=distribution, level=self.confidence)
 
 
-def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) -> Interval:
-    r"""Interval around an estimate, from estimates on random halves of the rows.
+def bootstrap_distribution(value: float, replicates: np.ndarray) -> Distribution:
+    r"""Distribution around an estimate, from estimates on random halves of the rows.
+
+    Its intervals are
 
     .. math:: \hat p \pm z \sqrt{\frac{1}{B} \sum_b (\hat p_b - \hat p)^2}
 
@@ -174,13 +176,11 @@ def bootstrap_interval(value: float, replicates: np.ndarray, confidence: float) 
 
     Examples
     --------
-    >>> interval = bootstrap_interval(0.5, np.array([0.45, 0.55]), confidence=0.95)
-    >>> round(interval.low, 3), round(interval.high, 3)
-    (0.402, 0.598)
+    >>> bootstrap_distribution(0.5, np.array([0.45, 0.55]))
+    Distribution(median 0.500, 95% interval [0.402, 0.598])
     """
-    z = ndtri((1 + confidence) / 2)
-    half = float(z * np.sqrt(np.mean((replicates - value) ** 2)))
-    return Interval(max(0.0, value - half), min(1.0, value + half), confidence)
+    spread = np.sqrt(np.mean((replicates - value) ** 2))
+    return Distribution(np.clip(value + NORMAL * spread, 0, 1))
 
 
 def estimate_from_halves(

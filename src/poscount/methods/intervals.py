@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from poscount.results.distribution import LEVELS, NORMAL
+
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -72,7 +74,7 @@ def half_width(prevalence: Any, n_labeled: Any, n_unlabeled: Any, confidence: fl
 
 
 def pat_interval(
-    prevalence: Any, quantiles: np.ndarray, n_labeled: int, n_unlabeled: Any, confidence: float
+    prevalence: Any, quantiles: np.ndarray, n_labeled: int, n_unlabeled: Any, confidence: Any
 ) -> tuple[Any, Any]:
     r"""Interval of PAT, or of the mean over the same quantiles, in closed form.
 
@@ -105,7 +107,8 @@ def pat_interval(
         Positives.
     n_unlabeled : float or ndarray
         Rows of the samples.
-    confidence : float
+    confidence : float or ndarray
+        Of a shape that fits to that of the prevalences.
 
     Returns
     -------
@@ -140,8 +143,25 @@ def pat_interval(
     return np.clip(low, 0, prevalence), np.clip(high, prevalence, 1)
 
 
+def pat_quantiles(
+    prevalence: np.ndarray, n_labeled: int, n_unlabeled: np.ndarray | int
+) -> np.ndarray:
+    """Quantiles of PAT's prevalences in closed form: those of the normal distribution, in [0, 1].
+
+    Examples
+    --------
+    >>> from poscount.results.distribution import ends_at
+    >>> found = pat_quantiles(np.array([0.3]), n_labeled=500, n_unlabeled=2000)
+    >>> [round(float(end), 3) for (end,) in ends_at(found, 0.95)]
+    [0.268, 0.332]
+    """
+    deviation = np.sqrt(pat_variance(prevalence, n_labeled, n_unlabeled))
+    distance = NORMAL[:, np.newaxis] * deviation
+    return np.clip(prevalence + distance, 0, 1, out=distance).T
+
+
 class Resampler:
-    """Percentile interval from resampled counts of the sample and shares of the positives.
+    """Quantiles from resampled counts of the sample and shares of the positives.
 
     The counts are drawn from a multinomial distribution with the observed proportions, the shares
     from a Dirichlet distribution that is wider the fewer positives there are. The shares are drawn
@@ -154,14 +174,16 @@ class Resampler:
     concentration : ndarray
         Dirichlet parameter of each cell.
     confidence : float
+        Of the interval that is to be stable; ends of wider ones are those of few draws.
     generator : numpy.random.Generator
 
     Examples
     --------
     >>> def above(cells, shares):
     ...     return cells[..., 1] / cells.sum(axis=-1) / shares[..., 1]
+    >>> from poscount.results.distribution import ends_at
     >>> resampler = Resampler(above, np.array([50.0, 50.0]), 0.95, np.random.default_rng(0))
-    >>> low, high = resampler.interval(np.array([750, 250]))
+    >>> low, high = ends_at(resampler.quantiles(np.array([750, 250])), 0.95)
     >>> bool(low < 0.5 < high)
     True
     """
@@ -180,14 +202,12 @@ class Resampler:
         draws = generator.standard_gamma(concentration, (n_draws, len(concentration)))
         self.rule = rule
         self.shares = draws / draws.sum(axis=1, keepdims=True)
-        self.tails = [(1 - confidence) / 2, (1 + confidence) / 2]
         self.seed = generator.integers(2**63)
 
-    def interval(self, cells: np.ndarray) -> tuple[float, float]:
-        """Lower and upper end of the interval for the counts of one sample."""
+    def quantiles(self, cells: np.ndarray) -> np.ndarray:
+        """Quantiles at `LEVELS` for the counts of one sample."""
         # With survey weights it is not a whole number.
         n_rows = cells.sum()
         generator = np.random.default_rng(self.seed)
         redrawn = generator.multinomial(round(n_rows), cells / n_rows, len(self.shares))
-        low, high = np.quantile(self.rule(redrawn, self.shares), self.tails)
-        return float(low), float(high)
+        return np.quantile(self.rule(redrawn, self.shares), LEVELS)

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from poscount.base.quantifier import Quantifier
 from poscount.data.rows import InputSupport, Rows
 from poscount.methods.pat import PAT
-from poscount.results.prevalence import Interval, Prevalence
+from poscount.results.distribution import Distribution
+from poscount.results.prevalence import Prevalence
 from poscount.seeds import stream
 from poscount.storage.schema import Field, ListOf, Part, require
 
@@ -45,10 +46,10 @@ class Minimum(Quantifier):
     -----
     The interval goes from the smallest lower to the smallest upper end, if every member gives an
     interval (`Bootstrap` gives one to members that have none): it covers the truth whenever the
-    intervals of all members do. The warnings are those of all members, because doubt about one
-    estimate is doubt about which is the smallest. `details` has the results of the `members` (in
-    order, each a `Prevalence` with its own interval, warnings and details) and the index of the
-    `smallest`, the first one of equal ones.
+    intervals of all members do. Its level is the lowest of theirs. The warnings are those of all
+    members, because doubt about one estimate is doubt about which is the smallest. `details` has
+    the results of the `members` (in order, each a `Prevalence` with its own interval, warnings and
+    details) and the index of the `smallest`, the first one of equal ones.
 
     References
     ----------
@@ -90,6 +91,11 @@ class Minimum(Quantifier):
         self.quantifiers = quantifiers
         self.random_state = random_state
 
+    @property
+    def gives_interval(self) -> bool:
+        """Whether all members give intervals."""
+        return all(member.gives_interval for member in self._members())
+
     def _members(self) -> list[Quantifier]:
         if self.quantifiers is None:
             # Not at the top, because its kernels take long to import.
@@ -127,17 +133,13 @@ class Minimum(Quantifier):
             n_labeled=self.n_labeled_,
             n_unlabeled=len(rows),
             method=type(self).__name__,
-            interval=_interval(answers),
+            distribution=_smallest_quantiles(answers),
+            level=min(answer.level for answer in answers),
             warnings=dict.fromkeys(each for answer in answers for each in answer.warnings),
             details={"seed": self.seed_, "members": answers, "smallest": smallest},
         )
 
 
-def _interval(answers: list[Prevalence]) -> Interval | None:
-    intervals = [answer.interval for answer in answers if answer.interval]
-    if len(intervals) < len(answers):
-        return None
-    low, high, level = (
-        min(getattr(interval, end) for interval in intervals) for end in ("low", "high", "level")
-    )
-    return Interval(low, high, level)
+def _smallest_quantiles(answers: list[Prevalence]) -> Distribution | None:
+    known = [each.distribution.quantiles for each in answers if each.distribution is not None]
+    return Distribution(np.min(known, axis=0)) if len(known) == len(answers) else None

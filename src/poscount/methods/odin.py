@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator
 
 from poscount.base import constraints
 from poscount.data.rows import Rows
-from poscount.methods.intervals import Resampler, half_width
+from poscount.methods.intervals import Resampler, pat_quantiles
 from poscount.methods.score_quantifier import ScoreQuantifier
+from poscount.results.distribution import widened
 from poscount.scorers import own_if_tied
 from poscount.seeds import stream
 from poscount.storage.schema import Array, Field, Number
@@ -135,19 +136,16 @@ class ODIn(ScoreQuantifier):
             overflows.append(np.maximum(0, inside - outside).sum())
         return float(np.mean(overflows) + n_deviations * np.std(overflows))
 
-    def _interval(
-        self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _quantiles(self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
         # There are n - 1 gaps between n positives, and one more on either side.
         concentration = (self.n_labeled_ - 1) * self.shares_
         concentration[[0, -1]] = 1
         generator = stream(self.seed_, "interval")
         resampler = Resampler(self._rule, concentration, self.confidence, generator)
-        ends = np.array([resampler.interval(row) for row in cells]).reshape(-1, 2)
-        # Resampling an empty cell shows no spread.
-        least = half_width(values, self.n_labeled_, n_rows, self.confidence)
-        low, high = np.minimum(values - least, ends[:, 0]), np.maximum(values + least, ends[:, 1])
-        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+        # The closed form is a lower limit, because resampling an empty cell shows no spread.
+        least = pat_quantiles(values, self.n_labeled_, n_rows)
+        resampled = np.array([resampler.quantiles(row) for row in cells])
+        return widened(least, resampled.reshape(least.shape), below=True)
 
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         outside = cells / cells.sum(axis=-1, keepdims=True)

@@ -13,6 +13,7 @@ from poscount.base import constraints
 from poscount.checks.overlap import core_excess
 from poscount.methods.intervals import pat_interval
 from poscount.methods.score_quantifier import ScoreQuantifier
+from poscount.results.distribution import INTERVAL_LEVELS, quantiles_from_intervals
 from poscount.storage.schema import Array, Field, require
 
 __all__ = ["PAT"]
@@ -107,10 +108,10 @@ class PAT(ScoreQuantifier):
         self.edges_ = np.quantile(training_scores, self.quantiles_)
         self.shares_ = np.diff(self.quantiles_, prepend=0.0, append=1.0)
 
-    def _interval(
-        self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        return pat_interval(values, self.quantiles_, self.n_labeled_, n_rows, self.confidence)
+    def _quantiles(self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
+        levels = INTERVAL_LEVELS[:, np.newaxis]
+        ends = pat_interval(values, self.quantiles_, self.n_labeled_, n_rows, levels)
+        return quantiles_from_intervals(values, *ends)
 
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         return np.median(np.minimum(1.0, tail_ratios(cells, shares)), axis=-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -26,6 +27,7 @@ from poscount.counts.missing_counts import (
 from poscount.data.rows import InputSupport, Rows
 from poscount.data.validation import input_support
 from poscount.errors import InputError
+from poscount.results.distribution import LEVELS_ABOVE
 from poscount.results.estimates import Estimates
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.storage import container
@@ -195,21 +197,21 @@ class ScoreQuantifier(CountingQuantifier):
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
         along_score = self._score_cells(cells)
         values, details = self._values_and_details(along_score)
-        low, high = self._interval(values, along_score, n_rows)
+        quantiles = self._quantiles(values, along_score, n_rows)
         if hasattr(self, "columns_"):
             constants = self.columns_.constants_
-            high = constants.raised(high, self.n_labeled_, self.confidence)
+            quantiles = constants.raised(quantiles, self.n_labeled_, LEVELS_ABOVE)
+        estimates = Estimates(
+            value=values,
+            quantiles=quantiles,
+            level=self.confidence,
+            details=details,
+        )
+        low, high = estimates.ends
         evidence = self._evidence(cells, n_rows).having(low=low, high=high, level=self.confidence)
         if "core_excess" in details:
             evidence = evidence.having(core_excess=details["core_excess"])
-        return Estimates(
-            value=values,
-            low=low,
-            high=high,
-            level=self.confidence,
-            details=details,
-            warnings=batch_warnings(evidence, self._model_results),
-        )
+        return replace(estimates, warnings=batch_warnings(evidence, self._model_results))
 
     def _evidence(self, cells: np.ndarray, n_rows: np.ndarray) -> Evidence:
         """What the checks see of samples before their prevalences are known."""
@@ -259,10 +261,8 @@ class ScoreQuantifier(CountingQuantifier):
         """Set `edges_` and `shares_`."""
 
     @abstractmethod
-    def _interval(
-        self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the intervals of prevalences, from counts along the score and numbers of rows."""
+    def _quantiles(self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
+        """Quantiles of prevalences at `LEVELS`, from counts along the score and numbers of rows."""
 
     @abstractmethod
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -79,9 +79,10 @@ class PrevalenceDisplay(ByGroupDisplay):
     --------
     >>> import matplotlib
     >>> matplotlib.use("agg")
-    >>> from poscount import Interval, Prevalence
+    >>> import numpy as np
+    >>> from poscount import Distribution, Prevalence
     >>> p = Prevalence(0.3, n_labeled=400, n_unlabeled=900, method="PAT",
-    ...                interval=Interval(0.26, 0.35, 0.95))
+    ...                distribution=Distribution(np.linspace(0.25, 0.35, 49)))
     >>> display = PrevalenceDisplay.from_predictions([p], ["Monday"], truth=[0.31])
     >>> display.ax_.get_ylabel()
     'share of positives (%)'

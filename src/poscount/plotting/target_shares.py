@@ -33,11 +33,12 @@ class TargetSharesDisplay(ByGroupDisplay):
     --------
     >>> import matplotlib
     >>> matplotlib.use("agg")
-    >>> from poscount import Interval, Prevalence
+    >>> import numpy as np
+    >>> from poscount import Distribution, Prevalence
     >>> from poscount.results.target_shares import TargetShares
     >>> def share(value):
     ...     return Prevalence(value, n_labeled=100, n_unlabeled=400, method="MultiRCQ",
-    ...                       interval=Interval(value / 2, value, 0.95))
+    ...                       distribution=Distribution(np.linspace(value / 2, value, 49)))
     >>> shares = TargetShares({"cat": share(0.25), "dog": share(0.5), "other": share(0.25)})
     >>> display = TargetSharesDisplay.from_predictions([shares], ["Monday"])
     >>> display.ax_.get_ylabel()

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from poscount.results.prevalence import Interval
+from poscount.results.distribution import Distribution, Interval, ends_at, widened
 from poscount.results.verdict import AnswerWarning
 
 
@@ -33,10 +33,11 @@ class Estimates:
     ----------
     value : ndarray of shape (n_samples,)
         Prevalences, in [0, 1].
-    low, high : ndarray of shape (n_samples,), optional
-        Ends of their intervals; None for a method without.
+    quantiles : ndarray of shape (n_samples, 49), optional
+        Of their distributions, at `poscount.results.distribution.LEVELS`; None for a method
+        without intervals.
     level : float
-        Of the intervals.
+        Of the intervals that are shown.
     details : mapping of str to sequence or callable
         Intermediate results of the method: a column, or a function from the place of a sample to
         its entry, for what takes long to make and is seldom asked for.
@@ -45,8 +46,7 @@ class Estimates:
     """
 
     value: np.ndarray
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
+    quantiles: np.ndarray | None = None
     level: float = 0.95
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: SampleWarnings | Sequence[tuple[AnswerWarning, ...]] = ()
@@ -54,11 +54,22 @@ class Estimates:
     def __len__(self) -> int:
         return len(self.value)
 
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends of the intervals, of a method that has them."""
+        assert self.quantiles is not None
+        return ends_at(self.quantiles, self.level)
+
+    def distribution(self, i: int) -> Distribution | None:
+        """Distribution of sample `i`."""
+        return None if self.quantiles is None else Distribution(self.quantiles[i])
+
     def interval(self, i: int) -> Interval | None:
         """Interval of sample `i`."""
-        if self.low is None or self.high is None:
+        if self.quantiles is None:
             return None
-        return Interval(float(self.low[i]), float(self.high[i]), self.level)
+        low, high = ends_at(self.quantiles[i], self.level)
+        return Interval(float(low), float(high), self.level)
 
     def details_of(self, i: int) -> dict[str, Any]:
         """Details of sample `i`."""
@@ -69,21 +80,19 @@ class Estimates:
         return self.warnings[i] if self.warnings else ()
 
     def widened_by(self, other: Estimates, *, below: np.ndarray) -> Estimates:
-        """The same with intervals that reach as high as those of others; as low only `below`.
+        """The same with quantiles as high as those of others; as low only `below`.
 
         Parameters
         ----------
         other : Estimates
             Of the same samples.
         below : ndarray of bool, shape (n_samples,)
-            Whose intervals also reach as low.
+            Whose lower quantiles are also as low.
         """
-        assert self.low is not None
-        assert self.high is not None
-        assert other.low is not None
-        assert other.high is not None
-        low = np.where(below, np.minimum(self.low, other.low), self.low)
-        return replace(self, low=low, high=np.maximum(self.high, other.high))
+        assert self.quantiles is not None
+        assert other.quantiles is not None
+        found = widened(self.quantiles, other.quantiles, below=below[:, np.newaxis])
+        return replace(self, quantiles=found)
 
     @property
     def likely_error(self) -> np.ndarray | None:

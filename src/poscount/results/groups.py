@@ -32,15 +32,16 @@ class GroupAnswers(dict[tuple, Answer]):
 
     Examples
     --------
-    >>> from poscount import Interval
+    >>> import numpy as np
+    >>> from poscount import Distribution
     >>> def answer(value):
     ...     return Prevalence(value, n_labeled=100, n_unlabeled=400, method="PAT",
-    ...                       interval=Interval(value / 2, value, 0.95))
+    ...                       distribution=Distribution(np.linspace(0, 2 * value, 49)))
     >>> answers = GroupAnswers({("monday",): answer(0.25), (None,): answer(0.5)}.items(), ["day"])
     >>> answers
     day      prevalence   95 % interval  count    n  verdict  warnings
-    monday        0.250  [0.125, 0.250]    100  400  unknown
-    missing       0.500  [0.250, 0.500]    200  400  unknown
+    monday        0.250  [0.052, 0.448]    100  400  unknown
+    missing       0.500  [0.104, 0.896]    200  400  unknown
     >>> answers[("monday",)].count
     100.0
     """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
 from poscount.results import notebook
+from poscount.results.distribution import Distribution, Interval
 from poscount.results.verdict import AnswerWarning, Verdict, verdict
 
 
@@ -85,46 +87,6 @@ def prevalence_from_joint_prior(joint_prior: float, n_labeled: int, n_unlabeled:
     return min(1.0, max(0.0, p))
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A range that contains the true prevalence of the sample with probability `level`.
-
-    It can be unpacked into its two ends.
-
-    Attributes
-    ----------
-    low, high : float
-        Its ends.
-    level : float
-        The nominal probability, such as 0.95.
-
-    Examples
-    --------
-    >>> interval = Interval(0.28, 0.34, level=0.95)
-    >>> 0.3 in interval, round(interval.width, 2)
-    (True, 0.06)
-    >>> low, high = interval
-    >>> low, high
-    (0.28, 0.34)
-    """
-
-    low: float
-    high: float
-    level: float
-
-    @property
-    def width(self) -> float:
-        """Upper end minus lower end."""
-        return self.high - self.low
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
-    def __iter__(self) -> Iterator[float]:
-        yield self.low
-        yield self.high
-
-
 class Prevalence(float):
     """Share of positives in a sample: a float that carries its interval and warnings.
 
@@ -140,8 +102,10 @@ class Prevalence(float):
         Number of labelled positives learned from, and of rows in the sample.
     method : str
         Name of the quantifier.
-    interval : Interval, optional
-        Range for the prevalence of this sample.
+    distribution : Distribution, optional
+        How likely each prevalence of this sample is; None for a method that gives no interval.
+    level : float, default=0.95
+        Level of the interval.
     warnings : iterable of AnswerWarning
         Reasons to doubt it; empty when none was found.
     details : mapping, optional
@@ -152,21 +116,25 @@ class Prevalence(float):
 
     Examples
     --------
+    >>> import numpy as np
     >>> p = Prevalence(0.25, n_labeled=100, n_unlabeled=1200, method="PAT",
-    ...                interval=Interval(0.2, 0.3, 0.95))
+    ...                distribution=Distribution(np.linspace(0.2, 0.3, 49)))
     >>> p
-    Prevalence(0.250, 95% interval [0.200, 0.300], n=1200, PAT)
+    Prevalence(0.250, 95% interval [0.210, 0.290], n=1200, PAT)
     >>> print(p, f"{p:.1%}", p.count, p.label_frequency)
     0.25 25.0% 300.0 0.25
     >>> low, high = p.interval
-    >>> low, high
-    (0.2, 0.3)
+    >>> round(low, 3), round(high, 3)
+    (0.21, 0.29)
+    >>> p.distribution.above(0.25)
+    0.5
     """
 
     n_labeled: int
     n_unlabeled: int
     method: str
-    interval: Interval | None
+    distribution: Distribution | None
+    level: float
     warnings: tuple[AnswerWarning, ...]
     details: dict[str, Any]
     total_weight: float
@@ -178,7 +146,8 @@ class Prevalence(float):
         n_labeled: int,
         n_unlabeled: int,
         method: str,
-        interval: Interval | None = None,
+        distribution: Distribution | None = None,
+        level: float = 0.95,
         warnings: Iterable[AnswerWarning] = (),
         details: Mapping[str, Any] | None = None,
         total_weight: float | None = None,
@@ -190,7 +159,8 @@ class Prevalence(float):
         self.n_labeled = int(n_labeled)
         self.n_unlabeled = int(n_unlabeled)
         self.method = method
-        self.interval = interval
+        self.distribution = distribution
+        self.level = level
         self.warnings = tuple(warnings)
         self.details = dict(details or {})
         self.total_weight = float(self.n_unlabeled if total_weight is None else total_weight)
@@ -202,6 +172,11 @@ class Prevalence(float):
             "n_unlabeled": self.n_unlabeled,
             "method": self.method,
         }
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """Range for the prevalence of this sample; that of another level has `distribution`."""
+        return None if self.distribution is None else self.distribution.interval(self.level)
 
     @property
     def count(self) -> float:
@@ -236,7 +211,8 @@ class Prevalence(float):
             "n_labeled": self.n_labeled,
             "n_unlabeled": self.n_unlabeled,
             "method": self.method,
-            "interval": self.interval,
+            "distribution": self.distribution,
+            "level": self.level,
             "warnings": self.warnings,
             "details": self.details,
             "total_weight": self.total_weight,
@@ -275,10 +251,12 @@ class Prevalence(float):
 
         Examples
         --------
+        >>> import numpy as np
         >>> p = Prevalence(0.25, n_labeled=100, n_unlabeled=1200, method="PAT",
-        ...                interval=Interval(0.2, 0.3, 0.95), details={"likely_error": 0.02})
+        ...                distribution=Distribution(np.linspace(0.2, 0.3, 49)),
+        ...                details={"likely_error": 0.02})
         >>> print(p.summary())  # doctest: +NORMALIZE_WHITESPACE
-        25.0 % of 1,200 rows are positive (95 % interval 20.0 to 30.0 %). Probably within 3 points,
+        25.0 % of 1,200 rows are positive (95 % interval 21.0 to 29.0 %). Probably within 3 points,
         if the labelled positives are like those in the sample. PAT.
         """
         interval = f" ({_interval_in_words(self.interval)})" if self.interval else ""
@@ -305,8 +283,9 @@ class Prevalence(float):
         --------
         >>> import matplotlib
         >>> matplotlib.use("agg")
+        >>> import numpy as np
         >>> p = Prevalence(0.25, n_labeled=100, n_unlabeled=1200, method="PAT",
-        ...                interval=Interval(0.2, 0.3, 0.95))
+        ...                distribution=Distribution(np.linspace(0.2, 0.3, 49)))
         >>> p.plot().ax_.get_xlabel()
         'share of positives (%)'
         """

@@ -10,10 +10,16 @@ import numpy as np
 
 from poscount.calibration.calibration import Calibration
 from poscount.checks import batch_warnings
-from poscount.methods.intervals import half_width
+from poscount.methods.intervals import pat_quantiles
 from poscount.methods.regions.features import FEATURE_NAMES
 from poscount.methods.regions.rule import interval_from_gap
 from poscount.methods.regions.view import PartView
+from poscount.results.distribution import (
+    INTERVAL_LEVELS,
+    LEVELS,
+    LEVELS_ABOVE,
+    quantiles_from_intervals,
+)
 from poscount.results.estimates import Estimates
 
 
@@ -46,11 +52,12 @@ def estimate_part(
         # rules out; where nothing like the sample was seen in training, intervals reach as low.
         trained, unfamiliar = calibration.estimate(view.features, names, level)
         estimates = trained.widened_by(estimates, below=unfamiliar)
-    estimates = replace(estimates, high=_raised(estimates.high, view, level))
+    estimates = _raised(estimates, view)
     disagreement = (view.pat - found.prevalence) / np.maximum(gap, np.finfo(float).tiny)
+    low, high = estimates.ends
     evidence = view.evidence.having(
-        low=estimates.low,
-        high=estimates.high,
+        low=low,
+        high=high,
         level=level,
         gap=gap,
         core_excess=view.core_excess,
@@ -72,11 +79,8 @@ def estimate_part(
             "high": float(found.region_high[i]),
         }
 
-    return Estimates(
-        value=estimates.value,
-        low=estimates.low,
-        high=estimates.high,
-        level=level,
+    return replace(
+        estimates,
         details={
             "region": region_of,
             "ratio": found.ratio,
@@ -96,31 +100,32 @@ def estimate_part(
 
 def _estimate_by_pat(view: PartView, level: float, *, bounded_below: bool) -> Estimates:
     p = np.minimum(1.0, view.pat)
-    half = half_width(p, view.part.n_labeled_, view.counts.n_rows, level)
+    quantiles = pat_quantiles(p, view.part.n_labeled_, view.counts.n_rows)
     # So few positives bound the prevalence from above only: with a lower end, intervals held in .65
     # of 382 samples, without in .94 (`benchmarks/calibration.py few-positives`).
-    low = np.maximum(0.0, p - half) if bounded_below else np.zeros(len(p))
-    high = _raised(np.minimum(1.0, p + half), view, level)
+    if not bounded_below:
+        quantiles = np.where(LEVELS < 0.5, 0.0, quantiles)
+    details = {"pat": view.pat, "core_excess": view.core_excess}
+    estimates = _raised(Estimates(value=p, quantiles=quantiles, level=level, details=details), view)
+    low, high = estimates.ends
     evidence = view.evidence.having(low=low, high=high, level=level, core_excess=view.core_excess)
-    return Estimates(
-        value=p,
-        low=low,
-        high=high,
-        level=level,
-        details={"pat": view.pat, "core_excess": view.core_excess},
-        warnings=batch_warnings(evidence, view.part.model_results(view.rule)),
-    )
+    of_model = view.part.model_results(view.rule)
+    return replace(estimates, warnings=batch_warnings(evidence, of_model))
 
 
-def _raised(high: np.ndarray | None, view: PartView, level: float) -> np.ndarray:
-    """Upper ends that allow for positives unlike all labelled ones in a constant column."""
-    assert high is not None  # by either calibration
-    return view.part.columns_.constants_.raised(high, view.part.n_labeled_, level)
+def _raised(estimates: Estimates, view: PartView) -> Estimates:
+    """Estimates that allow for positives unlike all labelled ones in a constant column."""
+    assert estimates.quantiles is not None  # by either calibration
+    constants, n_labeled = view.part.columns_.constants_, view.part.n_labeled_
+    quantiles = constants.raised(estimates.quantiles, n_labeled, LEVELS_ABOVE)
+    return replace(estimates, quantiles=quantiles)
 
 
 def null_estimates(p: np.ndarray, ratio: np.ndarray, gap: np.ndarray, level: float) -> Estimates:
     """Estimates from what chance does to positives alone; without any bound, all is possible."""
-    low, high = interval_from_gap(ratio, p, np.nan_to_num(gap, nan=1.0, posinf=1.0), level)
+    gap = np.nan_to_num(gap, nan=1.0, posinf=1.0)
+    ends = interval_from_gap(ratio, p, gap, INTERVAL_LEVELS[:, np.newaxis])
+    quantiles = quantiles_from_intervals(p, *ends)
     unknown = [None] * len(p)
     details = {"expected_error": unknown, "likely_error": unknown}
-    return Estimates(value=p, low=low, high=high, level=level, details=details)
+    return Estimates(value=p, quantiles=quantiles, level=level, details=details)

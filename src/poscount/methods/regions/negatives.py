@@ -214,6 +214,8 @@ def _combined(alone: Estimates, joint: Estimates, negatives: Mapping[str, Estima
     negatives : mapping of str to Estimates
         Of each kind of negatives, and last of what belongs to no group.
     """
+    assert alone.quantiles is not None
+    assert joint.quantiles is not None  # by either calibration
     negative = 1 - joint.value
     some = negative > 0
     among_negatives = negatives[OTHER].value / np.where(some, negative, 1.0)
@@ -255,8 +257,7 @@ def _combined(alone: Estimates, joint: Estimates, negatives: Mapping[str, Estima
     return replace(
         joint,
         value=value,
-        low=mixed(joint.low, alone.low),
-        high=mixed(joint.high, alone.high),
+        quantiles=mixed(joint.quantiles.T, alone.quantiles.T).T,
         details=details,
         warnings=_combined_warnings(alone.warnings, joint.warnings),  # type: ignore[arg-type]
     )

@@ -471,7 +471,7 @@ def grid_point(n_unlabeled: int) -> int:
 
 
 def interval_from_gap(
-    ratio: np.ndarray, prevalence: np.ndarray, gap: np.ndarray, confidence: float
+    ratio: np.ndarray, prevalence: np.ndarray, gap: np.ndarray, confidence: float | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper end from the gap between the smallest bound and the ratio.
 
@@ -486,6 +486,6 @@ def interval_from_gap(
     >>> low.tolist(), high.tolist()
     ([0.44], [0.53])
     """
-    scaled = gap * float(ndtri((1 + confidence) / 2) / ndtri(0.975)) ** 1.27
+    scaled = gap * (ndtri((1 + confidence) / 2) / ndtri(0.975)) ** 1.27
     low = np.maximum(0.0, np.minimum(ratio, prevalence) - scaled)
     return low, np.minimum(1.0, prevalence + 0.75 * scaled)

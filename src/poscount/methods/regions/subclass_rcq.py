@@ -27,6 +27,7 @@ from poscount.methods.regions.subclasses import (
     take_column,
 )
 from poscount.methods.regions.view import PartView
+from poscount.results.distribution import widened
 from poscount.results.estimates import Estimates
 from poscount.storage import container
 from poscount.storage.schema import (
@@ -231,12 +232,12 @@ class SubclassRCQ(PositivesQuantifier):
         total, unfamiliar = self._sum_estimates(features)
         of_kinds = [self._kind_estimates(view) for view in views[1:]]
         column = SUBCLASS_FEATURES.index
-        assert total.high is not None  # by either calibration
+        low, high = total.ends
         evidence = Evidence(
             len(n_rows),
             n_labeled=self.n_labeled_,
-            low=total.low,
-            high=total.high,
+            low=low,
+            high=high,
             level=self.confidence,
             gap=features[:, column("kinds_gap")],
             unlike_training=unfamiliar,
@@ -287,8 +288,9 @@ class SubclassRCQ(PositivesQuantifier):
             found, unfamiliar = self.sum_calibration_.estimate(
                 features, SUBCLASS_FEATURES, self.confidence
             )
-        assert found.high is not None  # by either calibration
-        return replace(found, high=np.maximum(found.high, total)), unfamiliar
+        assert found.quantiles is not None  # by either calibration
+        quantiles = widened(found.quantiles, total[:, np.newaxis], below=False)
+        return replace(found, quantiles=quantiles), unfamiliar
 
     def _kind_estimates(self, view: PartView) -> Estimates:
         """Estimates for one kind by itself, from its features, which are rounded."""

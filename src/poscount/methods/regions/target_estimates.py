@@ -16,6 +16,7 @@ from poscount.methods.regions.target_features import (
     target_features,
 )
 from poscount.methods.regions.targets import TargetRegions
+from poscount.results.distribution import around
 from poscount.results.estimates import Estimates
 from poscount.results.target_shares import exact_shares
 
@@ -124,10 +125,8 @@ def _with_share(
     evidence: Evidence,
 ) -> tuple[Estimates, Evidence]:
     """Estimates of one group with its share of the whole, and the evidence about them."""
-    assert estimates.low is not None
-    assert estimates.high is not None  # by either calibration
+    assert estimates.quantiles is not None  # by either calibration
     gap = features[:, names.index(_gap_of(names))]
-    low, high = np.minimum(estimates.low, share), np.maximum(estimates.high, share)
     details = {
         "uncalibrated": features[:, names.index("prevalence")],
         "gap": gap,
@@ -135,7 +134,9 @@ def _with_share(
     }
     if "alone" in names:
         details["alone"] = features[:, names.index("alone")]
-    found = replace(estimates, value=share, low=low, high=high, details=details)
+    quantiles = around(estimates.quantiles, share)
+    found = replace(estimates, value=share, quantiles=quantiles, details=details)
+    low, high = found.ends
     return found, evidence.having(
         low=low, high=high, level=estimates.level, gap=gap, unlike_training=unfamiliar
     )
