@@ -64,6 +64,9 @@ def region_masks(positives, sample, seed):
         Mahalanobis("ledoit-wolf"), Rows(positives, None, InputSupport()), seed
     )
     scores = scorer.score_samples(sample)
+    constant = (positives == positives[0]).all(axis=0)
+    other_value = (sample[:, constant] != positives[0, constant]).any(axis=1)
+    scores = np.where(other_value, -1e300, scores)
     regions = []
     in_positives = cut_masks(positives, positives, seed)
     in_sample = cut_masks(positives, sample, seed)

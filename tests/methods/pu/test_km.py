@@ -244,7 +244,7 @@ DEGENERATE = {
     "all rows equal": (np.ones((30, 2)), np.ones((50, 2)), LARGEST),
     "one row each, equal": (np.ones((1, 2)), np.ones((1, 2)), LARGEST),
     "no overlap": (NORMAL, NORMAL + 1000, 0.012),
-    "no overlap, constant": (np.zeros((30, 2)), np.ones((50, 2)), 0.012),
+    "no overlap, hardly varying": (NORMAL[:30] * 1e-9, 1 + NORMAL[:50] * 1e-9, 0.012),
     "duplicates everywhere": (np.repeat(NORMAL[:3], 20, 0), np.repeat(NORMAL[:6], 30, 0), None),
     "most distances zero": (np.zeros((80, 1)), np.r_[np.zeros((90, 1)), NORMAL[:20, :1]], None),
     "one feature": (NORMAL[:, :1], RNG.normal(size=(90, 1)) + 1, None),

@@ -76,7 +76,7 @@ TASKS = {
     "integers": (integers(100, 5, 0), integers(70, 7, 1)),
     "a constant column": (
         np.column_stack([normal(60, 2, seed=3), np.full(60, 7.0)]),
-        np.column_stack([normal(50, 2, seed=4), np.full(50, 8.0)]),
+        np.column_stack([normal(50, 2, seed=4), np.repeat([7.0, 8.0], 25)]),
     ),
     "one feature": (normal(50, 1, seed=5), 0.5 + normal(40, 1, seed=6)),
     "more features than rows": (normal(30, 35, seed=7), normal(25, 35, seed=8)),
