@@ -138,7 +138,8 @@ def _differences(old: Any, new: Any, tolerance: float, place: str) -> Iterator[s
         old = {RENAMED.get(key, key): value for key, value in old.items() if key not in SENTENCES}
         for key in sorted({*old, *new}):
             if key not in old or key not in new:
-                yield f"{place} {key}: only in the {'old' if key in old else 'new'}"
+                if not math.isinf(_may_differ(f"{place} {key}")):
+                    yield f"{place} {key}: only in the {'old' if key in old else 'new'}"
             else:
                 yield from _differences(old[key], new[key], tolerance, f"{place} {key}")
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):

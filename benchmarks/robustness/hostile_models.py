@@ -137,7 +137,7 @@ def _object(tree: Any) -> Any:
 FREE = {
     *("limit_", "max_tie_share_", "zeros_", "separation_", "positives_", "left_out_"),
     *("centres_", "scales_", "precision_", "missing_", "incomplete_", "n_", "shares_"),
-    "duplicate_share_",
+    *("duplicate_share_", "values_", "exceptions_"),
     *schema.fields_of(registry._class_named("Calibration")),
 }
 

@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from scipy.stats import norm
 
 from answers import assert_same_answer
 from poscount import PAT, InputError, ODIn
@@ -166,24 +165,6 @@ def test_dictionaries_of_arrow(positives, sample, nights):
 
 
 # Many groups
-
-
-def test_beyond_a_thousand_groups_the_interval_is_the_closed_form(draw, positives):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(columns(draw(rng, 1500, 2504)))
-    frame["g"] = rng.permutation(np.arange(len(frame)) % 1001)
-    model = PAT(random_state=0).fit(pd.DataFrame(columns(positives)))
-    result = model.quantify_by(frame, "g")
-    assert len(result) == 1001
-    p, n = result["prevalence"], result["n"]
-    half = norm.ppf(0.975) * np.sqrt(0.8 * (p**2 / 200 + np.maximum(p, 1 / n) / n))
-    np.testing.assert_allclose(result["low"], np.clip(p - half, 0, 1), atol=1e-12)
-    np.testing.assert_allclose(result["high"], np.clip(p + half, 0, 1), atol=1e-12)
-    some = frame[frame["g"] == 17]
-    assert model.quantify(some) == p[17]
-    fewer = model.quantify_by(frame[frame["g"] < 1000], "g")
-    assert fewer["prevalence"].equals(p[:1000])
-    assert (fewer["high"] - fewer["low"]).sum() > (result["high"] - result["low"])[:1000].sum()
 
 
 # Counts of groups

@@ -20,9 +20,10 @@ from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.svm import OneClassSVM
 
 from answers import assert_same_answer
-from poscount import PAT, InputError, Mahalanobis, ODIn
+from poscount import PAT, Distribution, InputError, Mahalanobis, ODIn
 from poscount.data.rows import InputSupport, Rows
 from poscount.data.validation import input_support
+from poscount.results.distribution import LEVELS
 
 WRONG = {"infinity": np.inf, "minus infinity": -np.inf}
 
@@ -364,13 +365,15 @@ def test_redundant_columns_change_nothing(kind, add, positives, sample):
     plain = kind(random_state=0).fit(positives).quantify(sample)
     answer = kind(random_state=0).fit(add(positives)).quantify(add(sample))
     (caution,) = set(answer.warnings) - set(plain.warnings)
-    interval = plain.interval
+    quantiles = plain.distribution.quantiles
     if add is constant:
         # None of n positives has another value, so that 1 - .05^(1/n) of all of them may have one.
-        interval = interval._replace(high=interval.high / 0.05 ** (1 / len(positives)))
-    assert_same_answer(
-        answer, plain.replace(warnings=(*plain.warnings, caution), interval=interval)
+        missed = np.minimum(2 * (1 - LEVELS), 1)
+        quantiles = np.minimum(quantiles / missed ** (1 / len(positives)), 1)
+    expected = plain.replace(
+        warnings=(*plain.warnings, caution), distribution=Distribution(quantiles)
     )
+    assert_same_answer(answer, expected)
     assert caution.code == "singular-covariance"
     assert caution.value == 1
     assert ("constant: x1" in caution.sentence) == (add is constant)

@@ -143,7 +143,7 @@ class Share(TransductiveQuantifier):
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_width_of_a_known_case(confidence):
     sample = np.repeat([[-1.0], [1.0]], [700, 300], axis=0)
-    model = Bootstrap(Share(), 2000, confidence=confidence, random_state=0).fit(sample[:50])
+    model = Bootstrap(Share(), 2000, confidence=confidence, random_state=0).fit(sample[::20])
     p = model.quantify(sample)
     z = {0.8: 1.2816, 0.95: 1.9600}[confidence]
     assert p.interval.width == pytest.approx(2 * z * np.sqrt(0.3 * 0.7 / 1000), rel=0.08)

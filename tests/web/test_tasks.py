@@ -146,7 +146,7 @@ ELSEWHERE = {
     "token",
     *("encoding", "thousands", "units", "na", "sheet", "day_first"),
     *("targets", "target_column", "negatives", "baseline", "n", "rows", "top", "width"),
-    *("on_alarm", "run_length"),
+    *("on_alarm", "run_length", "limit"),
 }
 
 

@@ -111,10 +111,10 @@ class CountingQuantifier(Quantifier):
         >>> model = PAT(random_state=0).fit(rng.normal(size=(500, 2)))
         >>> sample = np.vstack([rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 9])
         >>> model.quantify(sample)
-        Prevalence(0.490, 95% interval [0.418, 0.601], n=400, PAT)
+        Prevalence(0.490, 95% interval [0.410, 0.585], n=400, PAT)
         >>> p = model.quantify(sample, weights=np.repeat([0.5, 1.5], 200))
         >>> p, p.details["effective_rows"]
-        (Prevalence(0.245, 95% interval [0.183, 0.321], n=400, PAT), 320.0)
+        (Prevalence(0.245, 95% interval [0.184, 0.325], n=400, PAT), 320.0)
         """
         if weights is None:
             return super().quantify(sample)

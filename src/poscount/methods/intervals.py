@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from poscount.results.distribution import LEVELS, NORMAL
+from poscount.results.distribution import (
+    INTERVAL_LEVELS,
+    LEVELS,
+    NORMAL,
+    quantiles_from_intervals,
+)
 
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -144,14 +149,31 @@ def pat_interval(
 
 
 def pat_quantiles(
-    prevalence: np.ndarray, n_labeled: int, n_unlabeled: np.ndarray | int
+    prevalence: np.ndarray, quantiles: np.ndarray, n_labeled: int, n_unlabeled: Any
 ) -> np.ndarray:
-    """Quantiles of PAT's prevalences in closed form: those of the normal distribution, in [0, 1].
+    """Quantiles of prevalences at `LEVELS`, by the closed form of `pat_interval`.
 
     Examples
     --------
     >>> from poscount.results.distribution import ends_at
-    >>> found = pat_quantiles(np.array([0.3]), n_labeled=500, n_unlabeled=2000)
+    >>> found = pat_quantiles(np.array([0.3]), np.array([0.5]), 500, 2000)
+    >>> [round(float(end), 3) for (end,) in ends_at(found, 0.95)]
+    [0.263, 0.345]
+    """
+    levels = INTERVAL_LEVELS[:, np.newaxis]
+    ends = pat_interval(prevalence, quantiles, n_labeled, n_unlabeled, levels)
+    return quantiles_from_intervals(prevalence, *ends)
+
+
+def normal_quantiles(
+    prevalence: np.ndarray, n_labeled: int, n_unlabeled: np.ndarray | int
+) -> np.ndarray:
+    """Quantiles at `LEVELS` of a normal distribution with PAT's variance, in [0, 1].
+
+    Examples
+    --------
+    >>> from poscount.results.distribution import ends_at
+    >>> found = normal_quantiles(np.array([0.3]), n_labeled=500, n_unlabeled=2000)
     >>> [round(float(end), 3) for (end,) in ends_at(found, 0.95)]
     [0.268, 0.332]
     """

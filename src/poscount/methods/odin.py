@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from poscount.base import constraints
 from poscount.data.rows import Rows
-from poscount.methods.intervals import Resampler, pat_quantiles
+from poscount.methods.intervals import Resampler, normal_quantiles
 from poscount.methods.score_quantifier import ScoreQuantifier
 from poscount.results.distribution import widened
 from poscount.scorers import own_if_tied
@@ -143,7 +143,7 @@ class ODIn(ScoreQuantifier):
         generator = stream(self.seed_, "interval")
         resampler = Resampler(self._rule, concentration, self.confidence, generator)
         # The closed form is a lower limit, because resampling an empty cell shows no spread.
-        least = pat_quantiles(values, self.n_labeled_, n_rows)
+        least = normal_quantiles(values, self.n_labeled_, n_rows)
         resampled = np.array([resampler.quantiles(row) for row in cells])
         return widened(least, resampled.reshape(least.shape), below=True)
 

@@ -11,9 +11,8 @@ from sklearn.base import BaseEstimator
 
 from poscount.base import constraints
 from poscount.checks.overlap import core_excess
-from poscount.methods.intervals import pat_interval
+from poscount.methods.intervals import pat_quantiles
 from poscount.methods.score_quantifier import ScoreQuantifier
-from poscount.results.distribution import INTERVAL_LEVELS, quantiles_from_intervals
 from poscount.storage.schema import Array, Field, require
 
 __all__ = ["PAT"]
@@ -109,9 +108,7 @@ class PAT(ScoreQuantifier):
         self.shares_ = np.diff(self.quantiles_, prepend=0.0, append=1.0)
 
     def _quantiles(self, values: np.ndarray, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
-        levels = INTERVAL_LEVELS[:, np.newaxis]
-        ends = pat_interval(values, self.quantiles_, self.n_labeled_, n_rows, levels)
-        return quantiles_from_intervals(values, *ends)
+        return pat_quantiles(values, self.quantiles_, self.n_labeled_, n_rows)
 
     def _rule(self, cells: np.ndarray, shares: np.ndarray) -> np.ndarray:
         return np.median(np.minimum(1.0, tail_ratios(cells, shares)), axis=-1)

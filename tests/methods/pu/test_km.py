@@ -230,7 +230,7 @@ def test_the_authors_draw_from_all_rows_together():
 )
 def test_rare_rows_are_not_lost_in_the_drawing(n_labeled, n_sample, used):
     rng = np.random.default_rng(0)
-    model = KM1(random_state=0).fit(np.full((n_labeled, 1), 3.0))
+    model = KM1(random_state=0).fit(rng.integers(2, 4, size=(n_labeled, 1)))
     details = model.quantify(rng.integers(2, size=(n_sample, 1))).details
     assert (details["n_labeled_used"], details["n_unlabeled_used"]) == used
 
