@@ -44,6 +44,7 @@ _PARTS = (
     "poscount.methods.bootstrap:Bootstrap",
     "poscount.methods.regions.negatives:RCQWithNegatives",
     "poscount.methods.regions.multi_rcq:MultiRCQ",
+    "poscount.methods.regions.learned_score:LearnedScore",
     "poscount.methods.regions.part:RegionPart",
     "poscount.methods.regions.targets:TargetRegions",
     "poscount.methods.regions.discriminant:Discriminant",

@@ -19,6 +19,7 @@ from poscount.data.validation import (
     as_frame_with_names,
     learn_rows,
     sample_rows,
+    split_by_label,
 )
 from poscount.errors import InputError, require_rows
 from poscount.results.estimates import Estimates
@@ -73,18 +74,25 @@ class Quantifier(BaseEstimator):
         ----------
         positives : array or frame of shape (n_labeled, n_features)
             Labelled positives and nothing else.
-        y : ignored
-            Exists for compatibility with scikit-learn.
+        y : array-like of shape (n_rows,), optional
+            Which rows are labelled, as in scikit-learn's libraries for such data: 1 for a labelled
+            positive, anything else for an unlabeled row. This method learns from the positives.
         features : sequence of str, optional
             Columns to use, if the positives are a frame with others as well.
         """
+        rows, _ = self._take_in(positives, y, features)
+        self._learn(rows)
+        return self
+
+    def _take_in(self, positives: Any, y: Any, features: Sequence[str] | None) -> tuple[Rows, Any]:
+        """Rows of the positives, and the unlabeled rows that `y` tells apart from them, if any."""
         self._validate_params()
         self.seed_ = seed_of(self.random_state)
+        positives, unlabeled = split_by_label(positives, y)
         positives, features = self._split_labels(positives, features)
         rows = learn_rows(self, positives, features, self._input_support())
         self.n_labeled_ = len(rows)
-        self._learn(rows)
-        return self
+        return rows, unlabeled
 
     def quantify(self, sample: Any, *, weights: Any = None) -> Prevalence:
         """Estimate the share of positives in a sample.

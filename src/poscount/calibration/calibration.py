@@ -47,7 +47,7 @@ AS_THEY_ARE = ("prevalence", "ratio", "gap", "high", "pat")
 
 
 class Calibration(BaseEstimator):
-    """How far RCQ or TRCQ was from the truth in a bank of tasks, given what its regions said.
+    """How far RCQ was from the truth in a bank of tasks, given what its regions said.
 
     It predicts quantiles of the error, as shares of the smallest upper bound that any region gives.
     ``poscount calibrate`` makes one; poscount comes with one for each method.
@@ -55,7 +55,7 @@ class Calibration(BaseEstimator):
     Attributes
     ----------
     method_ : str
-        "RCQ", "TRCQ", "RCQ-kinds", "RCQ-groups" or "RCQ-other".
+        "RCQ", "RCQ-reference", "RCQ-kinds", "RCQ-groups" or "RCQ-other".
     columns_ : list of str
         Columns of the lines that it takes.
     feature_, threshold_, missing_right_, leaf_ : ndarray
@@ -84,7 +84,7 @@ class Calibration(BaseEstimator):
         return self
 
     LEARNED: ClassVar[Mapping[str, Field]] = {
-        "method_": Text(("RCQ", "TRCQ", "RCQ-kinds", "RCQ-groups", "RCQ-other")),
+        "method_": Text(("RCQ", "RCQ-reference", "RCQ-kinds", "RCQ-groups", "RCQ-other")),
         "columns_": ListOf(Text(), "columns", distinct=True),
         "feature_": Array("uint8", (len(QUANTILES), "trees", N_SPLITS)),
         "threshold_": Array("float32", (len(QUANTILES), "trees", N_SPLITS), infinite=True),
@@ -313,9 +313,10 @@ def as_features(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
     ]
     ratio = [name in AS_THEY_ARE or not kept for name, kept in zip(columns, as_it_is, strict=True)]
     relative = lines[:, ratio] / upper_bounds(lines, columns)[:, np.newaxis]
+    # As thresholds are.
     return np.column_stack(
         [
             np.clip(lines[:, as_it_is], -LARGEST_VALUE, LARGEST_VALUE),
             np.clip(relative, -LARGEST_RATIO, LARGEST_RATIO),
         ]
-    )
+    ).astype(np.float32)

@@ -18,7 +18,7 @@ def add_leaves(
 
     Parameters
     ----------
-    columns : ndarray of float32, shape (n_columns, n_lines)
+    columns : ndarray of shape (n_columns, n_lines)
     feature, threshold, missing_right : ndarray of shape (n_ensembles * n_trees, 15)
         The last ones as 0 or 1.
     leaf : ndarray of shape (n_ensembles * n_trees, 16)
@@ -35,7 +35,7 @@ def add_leaves(
             node = 0
             for _ in range(4):
                 at = np.uint64(node)
-                value = columns[feature[tree, at], i]
+                value = columns[np.uint64(feature[tree, at]), i]
                 right = np.int64(value > threshold[tree, at])
                 right |= np.int64(value != value) & missing_right[tree, at]
                 node = 2 * node + 1 + right
@@ -43,7 +43,7 @@ def add_leaves(
 
 
 SIGNATURE = (
-    "void(float32[:, ::1], uint8[:, ::1], float32[:, ::1], uint8[:, ::1], float32[:, ::1],"
+    "void(float64[:, ::1], int64[:, ::1], float64[:, ::1], uint8[:, ::1], float32[:, ::1],"
     "int64, float64[:, ::1])"
 )
 INTEGERS = "tree ensemble i node right"

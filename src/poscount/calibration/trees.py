@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,9 @@ class Trees(NamedTuple):
 
     Attributes
     ----------
-    feature : ndarray of uint8, shape (n_ensembles, n_trees, 15)
+    feature : ndarray of int, shape (n_ensembles, n_trees, 15)
         Column that each split looks at.
-    threshold : ndarray of float32, shape (n_ensembles, n_trees, 15)
+    threshold : ndarray of shape (n_ensembles, n_trees, 15)
     missing_right : ndarray of bool, shape (n_ensembles, n_trees, 15)
     leaf : ndarray of float32, shape (n_ensembles, n_trees, 16)
         What it adds.
@@ -47,7 +47,7 @@ class Trees(NamedTuple):
             NaN where a value is missing.
         """
         n_ensembles, n_trees, _ = self.feature.shape
-        columns = np.ascontiguousarray(lines.T, dtype=np.float32)
+        columns = np.ascontiguousarray(lines.T, dtype=np.float64)
         if len(lines) >= FEWEST_LINES and compiling.worth_compiling(self.feature.size * len(lines)):
             return self._predict_compiled(columns)
         every_line = np.arange(len(lines))
@@ -71,9 +71,53 @@ class Trees(NamedTuple):
         added = np.zeros((n_ensembles, columns.shape[1]))
         # joblib may have mapped a model's arrays, which are then not writable, and the kernel is
         # compiled for those that are.
+        kinds = (np.int64, np.float64, np.uint8, np.float32)
         trees = (
-            np.require(values.reshape(n_ensembles * n_trees, -1), requirements=("C", "W"))
-            for values in self._replace(missing_right=self.missing_right.view(np.uint8))
+            np.require(values.reshape(n_ensembles * n_trees, -1), kind, ("C", "W"))
+            for values, kind in zip(self, kinds, strict=True)
         )
         add_leaves(columns, *trees, n_trees, added)
         return added.T
+
+    @classmethod
+    def nothing(cls, n_ensembles: int, n_trees: int) -> Trees:
+        """Trees that add nothing to any line."""
+        shape = (n_ensembles, n_trees)
+        return cls(
+            np.zeros((*shape, N_SPLITS), np.int64),
+            # A split that a tree does not have sends everything to the left.
+            np.full((*shape, N_SPLITS), np.inf),
+            np.zeros((*shape, N_SPLITS), bool),
+            np.zeros((*shape, N_LEAVES), np.float32),
+        )
+
+
+def trees_of_boosting(ensembles: list[Any]) -> Trees:
+    """Scikit-learn's boosted trees as arrays.
+
+    Parameters
+    ----------
+    ensembles : list of HistGradientBoostingRegressor or HistGradientBoostingClassifier
+        Fitted, with as many trees each, and one tree a round.
+    """
+    trees = Trees.nothing(len(ensembles), len(ensembles[0]._predictors))
+    leaf = np.zeros(trees.leaf.shape)
+
+    def fill(nodes: np.ndarray, at: int, place: tuple[int, int], split: int, depth: int) -> None:
+        node = nodes[at]
+        if node["is_leaf"]:
+            width = 2 ** (DEPTH - depth)
+            first = (split + 1 - 2**depth) * width
+            leaf[place][first : first + width] = node["value"]
+            return
+        trees.feature[place][split] = node["feature_idx"]
+        trees.threshold[place][split] = node["num_threshold"]
+        trees.missing_right[place][split] = not node["missing_go_to_left"]
+        for side, name in enumerate(("left", "right")):
+            fill(nodes, node[name], place, 2 * split + 1 + side, depth + 1)
+
+    for e, ensemble in enumerate(ensembles):
+        for t, (predictor,) in enumerate(ensemble._predictors):
+            fill(predictor.nodes, 0, (e, t), 0, 0)
+        leaf[e, 0] += float(ensemble._baseline_prediction.ravel()[0])
+    return trees._replace(leaf=(np.round(leaf / UNIT) * UNIT).astype(np.float32))

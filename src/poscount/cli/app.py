@@ -420,7 +420,7 @@ def calibrate(
     n_jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = -1,
     random_state: opt.RandomState = 0,
 ) -> None:
-    """Learn from data whose truth is known how far RCQ or TRCQ is from it."""
+    """Learn from data whose truth is known how far RCQ is from it."""
     from poscount.training.train import make_calibration, plan_of_tables
 
     check_output(output, tables)

@@ -48,7 +48,7 @@ class Calibrated(StrEnum):
     """What has a calibration, as it is called in calibration files."""
 
     rcq = "RCQ"
-    trcq = "TRCQ"
+    rcq_reference = "RCQ-reference"
     rcq_kinds = "RCQ-kinds"
     rcq_groups = "RCQ-groups"
     rcq_other = "RCQ-other"

@@ -109,6 +109,36 @@ def as_frame_with_names(data: Any) -> nw.DataFrame:
     return frame
 
 
+def split_by_label(data: Any, y: Any) -> tuple[Any, Any]:
+    """Rows whose label is 1, and all others, which are None if there are none.
+
+    Examples
+    --------
+    >>> positives, unlabeled = split_by_label(np.array([[1.0], [2.0], [3.0]]), [1, 0, 1])
+    >>> positives.ravel().tolist(), unlabeled.ravel().tolist()
+    ([1.0, 3.0], [2.0])
+    """
+    if y is None:
+        return data, None
+    labeled = np.asarray(y) == 1
+    frame = as_frame(data)
+    table = data if frame is not None or sparse.issparse(data) else np.asarray(data)
+    n_rows = len(frame) if frame is not None else table.shape[0]
+    if labeled.shape != (n_rows,):
+        raise InputError(
+            f"There are {n_rows} rows, but y has the shape {labeled.shape}: it needs one label for "
+            "each row, 1 for a labelled positive.",
+            option="y",
+        )
+    if not labeled.any():
+        raise InputError("No row is labelled: y needs a 1 for each positive.", option="y")
+    if labeled.all():
+        return data, None
+    if frame is not None:
+        return frame.filter(labeled.tolist()), frame.filter((~labeled).tolist())
+    return table[labeled], table[~labeled]
+
+
 def learn_rows(
     estimator: BaseEstimator, data: Any, features: Sequence[str] | None, accepts: InputSupport
 ) -> Rows:

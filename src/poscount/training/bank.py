@@ -1,6 +1,6 @@
 """A bank of what a method said about many tasks whose truth is known.
 
-The bank is a folder with one file for every hundred tasks of a source. Each task has a random
+The bank is a folder with one file for every dozen tasks of a source. Each task has a random
 stream of its own, so a bank that was interrupted goes on where it stopped, and the number of
 processes does not matter.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,9 +18,7 @@ from joblib import Parallel, delayed
 
 from poscount.errors import FileError
 from poscount.files.arrow import pyarrow
-from poscount.methods.pu.trcq import COLUMNS as TRCQ_COLUMNS
-from poscount.methods.pu.trcq import MOST_ROWS, TRCQ
-from poscount.methods.regions.features import FEATURE_NAMES
+from poscount.methods.regions.features import FEATURE_NAMES, OF_LEARNED_SCORE
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.rcq import RCQ
 from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES
@@ -38,11 +37,12 @@ from poscount.training.tasks import (
     draw_mixture,
     draw_parity,
     draw_real,
+    draw_reference,
     draw_regression,
     draw_samples,
 )
 
-PART = 100
+PART = 12
 FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
     "mixture": draw_mixture,
     "regression": draw_regression,
@@ -51,15 +51,15 @@ FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
 }
 COLUMNS = {
     "RCQ": FEATURE_NAMES,
-    "TRCQ": [*TRCQ_COLUMNS],
+    "RCQ-reference": [*FEATURE_NAMES, *OF_LEARNED_SCORE],
     "RCQ-kinds": SUBCLASS_FEATURES,
     "RCQ-groups": TARGET_FEATURES,
     "RCQ-other": OTHER_FEATURES,
 }
 LIMITS = {
     "RCQ": Limits(n_labeled=5_000, n_rows=50_000, n_samples=2),
-    # Learning from each sample takes a second.
-    "TRCQ": Limits(n_labeled=2_000, n_rows=MOST_ROWS, n_samples=1),
+    # Learning a score takes half a second, for each sample and for a reference of other rows.
+    "RCQ-reference": Limits(n_labeled=3_000, n_rows=20_000, n_samples=2),
     # A dozen models are learned for each task.
     "RCQ-kinds": Limits(n_labeled=3_000, n_rows=3_000, n_samples=3, drift=True),
     # A model for each of up to ten groups, so that learning takes longer than many samples.
@@ -144,12 +144,16 @@ def make_bank(
     """
     folder.mkdir(parents=True, exist_ok=True)
     method = BANK_OF.get(method, method)
+    planned = [*sources]
+    most = max(n_tasks for _, n_tasks in planned)
+    # One part of each source after the other, so that an interrupted bank has some of each.
     return Parallel(n_jobs=n_jobs, verbose=verbose)(
         delayed(_make_part)(
             folder, method, LIMITS[method], source, range(start, min(start + PART, n_tasks)), seed
         )
-        for source, n_tasks in sources
-        for start in range(0, n_tasks, PART)
+        for start in range(0, most, PART)
+        for source, n_tasks in planned
+        if start < n_tasks
     )
 
 
@@ -220,8 +224,32 @@ def _lines_of_task(
     method: str, source: Source | str, limits: Limits, seed: int, number: int
 ) -> Labelled:
     task, samples = draw_task(source, limits, seed, number)
+    if method == "RCQ-reference":
+        name = source if isinstance(source, str) else source.name
+        return _lines_with_reference(
+            task, samples, stream(seed, f"{name} {number} reference"), seed
+        )
     said = _lines(method, task, samples, seed)
     return Labelled(said, [sample.prevalence for sample in samples[: len(said)]])
+
+
+def _lines_with_reference(
+    task: Task, samples: list[Sample], rng: np.random.Generator, seed: int
+) -> Labelled:
+    """Lines of the first sample with itself as the reference, and of all with one of other rows."""
+    given = partial(as_given, task)
+    first, *_ = samples
+    lines, truth = [np.empty((0, len(COLUMNS["RCQ-reference"])))], []
+    for reference, counted in ((first.rows, [first]), (draw_reference(task, rng), samples)):
+        model = RCQ(calibration="null", random_state=seed)
+        try:
+            model.fit(given(task.labeled), unlabeled=given(reference))
+        except ValueError:  # such as: no column varies
+            continue
+        if model.part_.rule.enough_positives:
+            lines.append(model._view(*(model.count(given(each.rows)) for each in counted)).features)
+            truth += [each.prevalence for each in counted]
+    return Labelled(np.concatenate(lines), truth)
 
 
 def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndarray:
@@ -242,10 +270,7 @@ def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndar
         given = np.asarray if task.kinds is None else table_of
         return rcq._features(*(rcq.count(given(sample.rows)) for sample in samples))
     tables = [as_given(task, sample.rows) for sample in samples]
-    if method == "RCQ":
-        return rcq._view(*map(rcq.count, tables)).features
-    trcq = TRCQ(calibration="null", random_state=seed).fit(as_given(task, task.labeled))
-    return np.concatenate([trcq._features(table) for table in tables])
+    return rcq._view(*map(rcq.count, tables)).features
 
 
 def _lines_of_groups(

@@ -21,7 +21,7 @@ from poscount.calibration.calibration import (
     uncalibrated,
     upper_bounds,
 )
-from poscount.calibration.trees import DEPTH, N_LEAVES, N_SPLITS, UNIT, Trees
+from poscount.calibration.trees import DEPTH, N_LEAVES, Trees, trees_of_boosting
 from poscount.seeds import stream
 from poscount.training.bank import FAMILIES, Bank
 
@@ -203,7 +203,7 @@ def fit_trees(bank: Bank) -> Trees:
     """Trees that predict the quantiles of the truth."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    features = as_features(bank.lines, bank.columns).astype(np.float32)
+    features = as_features(bank.lines, bank.columns)
     bound = upper_bounds(bank.lines, bank.columns)
     error = bank.truth - uncalibrated(bank.lines, bank.columns)
     target = np.minimum(error / bound, LARGEST_TARGET)
@@ -227,7 +227,10 @@ def fit_trees(bank: Bank) -> Trees:
         ).fit(*((features[kept], target[kept]) if quantile == 0.5 else (features, target)))
         for quantile in QUANTILES
     ]
-    return as_trees(ensembles)
+    trees = trees_of_boosting(ensembles)
+    return trees._replace(
+        feature=trees.feature.astype(np.uint8), threshold=trees.threshold.astype(np.float32)
+    )
 
 
 def out_of_kin_quantiles(
@@ -293,40 +296,3 @@ def _smallest_factor(misses: Callable[[float], float], most: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if misses(middle) > most else (low, middle)
     return high
-
-
-def as_trees(ensembles: list[Any]) -> Trees:
-    """Scikit-learn's boosted trees as arrays.
-
-    Parameters
-    ----------
-    ensembles : list of HistGradientBoostingRegressor
-        Fitted, with as many trees each.
-    """
-    shape = (len(ensembles), len(ensembles[0]._predictors))
-    feature = np.zeros((*shape, N_SPLITS), np.uint8)
-    # A split that a tree does not have sends everything to the left.
-    threshold = np.full((*shape, N_SPLITS), np.inf, np.float32)
-    missing_right = np.zeros((*shape, N_SPLITS), bool)
-    leaf = np.zeros((*shape, N_LEAVES))
-
-    def fill(nodes: np.ndarray, at: int, place: tuple[int, int], split: int, depth: int) -> None:
-        node = nodes[at]
-        if node["is_leaf"]:
-            width = 2 ** (DEPTH - depth)
-            first = (split + 1 - 2**depth) * width
-            leaf[place][first : first + width] = node["value"]
-            return
-        feature[place][split] = node["feature_idx"]
-        threshold[place][split] = node["num_threshold"]
-        missing_right[place][split] = not node["missing_go_to_left"]
-        for side, name in enumerate(("left", "right")):
-            fill(nodes, node[name], place, 2 * split + 1 + side, depth + 1)
-
-    for e, ensemble in enumerate(ensembles):
-        for t, (predictor,) in enumerate(ensemble._predictors):
-            fill(predictor.nodes, 0, (e, t), 0, 0)
-        leaf[e, 0] += float(ensemble._baseline_prediction.ravel()[0])
-    return Trees(
-        feature, threshold, missing_right, (np.round(leaf / UNIT) * UNIT).astype(np.float32)
-    )

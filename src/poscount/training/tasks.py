@@ -12,6 +12,8 @@ from poscount.training.corrupt import Change, corrupt
 from poscount.training.sources import FEWEST_NEGATIVES, FEWEST_POSITIVES, Source
 
 FEWEST_LABELED, USUAL_LABELED, FEWEST_ROWS = 20, 100, 30
+FEWEST_IN_REFERENCE, MOST_IN_REFERENCE = 50, 8_000
+ALL_POSITIVE = OF_NO_FIELD = 0.05
 # Of tasks with all columns, with one to three, with all other classes as negatives, and with a
 # single class as positives.
 ALL_COLUMNS, FEW_COLUMNS, ALL_OTHERS, SINGLE = 0.7, 0.06, 0.6, 0.5
@@ -98,6 +100,28 @@ def draw_samples(task: Task, rng: np.random.Generator, limits: Limits) -> Iterat
         n_positives = round(p * n)
         rows = [task.positives(n_positives, rng), task.negatives(n - n_positives, rng)]
         yield Sample(np.concatenate(rows), n_positives / n)
+
+
+def draw_reference(task: Task, rng: np.random.Generator) -> np.ndarray:
+    """Unlabeled rows of the same field: few or many of them, positives seldom most of them.
+
+    Their number is log-uniform, in three of four tasks from 500 on; their prevalence is uniform in
+    a third of the tasks, and in the others half of the square of a uniform number. In one task of
+    twenty all are positives, and in another one they are of no field at all: every column is
+    shuffled by itself.
+    """
+    p = rng.random() if rng.random() < 1 / 3 else 0.5 * rng.random() ** 2
+    kind = rng.random()
+    p = 1.0 if kind < ALL_POSITIVE else p
+    most = min(
+        MOST_IN_REFERENCE,
+        math.floor(task.most_positives / max(p, 1e-9)),
+        math.floor(task.most_negatives / max(1 - p, 1e-9)),
+    )
+    n = log_uniform(rng, FEWEST_IN_REFERENCE if rng.random() < 0.25 else 500, most)
+    n_positives = round(p * n)
+    rows = np.concatenate([task.positives(n_positives, rng), task.negatives(n - n_positives, rng)])
+    return rng.permuted(rows, axis=0) if 1 - OF_NO_FIELD < kind else rows
 
 
 def log_uniform(rng: np.random.Generator, low: int, high: int) -> int:

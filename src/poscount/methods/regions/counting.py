@@ -7,10 +7,11 @@ from typing import Protocol
 import numpy as np
 
 from poscount import compiling
-from poscount.counts.missing_counts import count_different
+from poscount.counts.missing_counts import add_to, count_different
 from poscount.methods.regions import counting_kernel
 from poscount.methods.regions.counting_numpy import NumpyCounting, add_joint, bins_of
 from poscount.methods.regions.counting_plan import CountingPlan, CountingTarget
+from poscount.methods.regions.learned_score import LearnedScore
 from poscount.scorers import Mahalanobis
 from poscount.scorers.products import STACK_NUMBERS, Multiplier, along_rows, put_rows, stacks
 
@@ -37,12 +38,21 @@ class RegionCounting:
     scorer : Mahalanobis
     directions : ndarray of shape (n_design_columns, n_clusters)
         By which rows are multiplied to find the nearest cluster.
+    learned_score : LearnedScore or None
+        Whose bins are the last columns of the table.
     """
 
-    def __init__(self, plan: CountingPlan, scorer: Mahalanobis, directions: np.ndarray) -> None:
+    def __init__(
+        self,
+        plan: CountingPlan,
+        scorer: Mahalanobis,
+        directions: np.ndarray,
+        learned_score: LearnedScore | None = None,
+    ) -> None:
         self.plan = plan
         self.scorer = scorer
         self.directions = directions
+        self.learned_score = learned_score
 
     def add(
         self,
@@ -69,13 +79,13 @@ class RegionCounting:
         ndarray of int64, shape (n_rows,)
             PAT cell of each row.
         """
-        row_cells = np.empty(len(block), np.int64)
+        between = np.empty(len(block), np.int64)
         work = block.size * (1 if starts is None and weights is None else COST_OF_GROUPS)
         way = CompiledCounting if compiling.worth_compiling(work) else NumpyCounting
         design = self.plan.columns.design(block)
         # Only numbers without gaps are scored as they are.
         complete = design is block
-        target = CountingTarget(starts, weights, out, row_cells, complete)
+        target = CountingTarget(starts, weights, out, between, complete)
         counting: _Counting = way(self.plan, target)
         score_stack = self.scorer.stack_scorer()
         multiply = Multiplier(self.directions)
@@ -97,7 +107,12 @@ class RegionCounting:
                     along_rows(scores, rows.stop - rows.start)[different[rows]] = -np.inf
                 counting.add(rows, codes, scores, multiply(centred))
         counting.finish()
-        return row_cells
+        if self.learned_score is not None:
+            first = int(sum(self.plan.widths))
+            entries = self.plan.score_cells[between] * self.plan.n_columns + first
+            entries += self.learned_score.bins(block, self.plan.columns)
+            add_to(out, entries if starts is None else entries + starts, weights)
+        return self.plan.pat_cells[between]
 
     def bins(self, block: np.ndarray) -> np.ndarray:
         """Bins of rows in all partitions: uint8, shape (n_partitions, n_rows)."""
@@ -114,7 +129,10 @@ class RegionCounting:
                 together = nearness.transpose(1, 0, 2).reshape(n_clusters, -1)[:, :n_rows]
                 gaps = bool(np.isnan(np.sum(codes)))
                 found.append(bins_of(self.plan, codes, together, gaps))
-        return np.concatenate(found, axis=1)
+        bins = np.concatenate(found, axis=1)
+        if self.learned_score is None:
+            return bins
+        return np.vstack([bins, self.learned_score.bins(block, self.plan.columns)])
 
 
 class CompiledCounting:
@@ -145,21 +163,21 @@ class CompiledCounting:
     def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:
         """Count the rows of a stack."""
         starts, weights, out, all_places, complete = self._target
-        row_cells = all_places[rows]
+        row_edges = all_places[rows]
         self._kernel(
             codes,
-            len(row_cells),
+            len(row_edges),
             scores,
             nearness,
             # Whatever is not used has to be of the right type.
-            row_cells if starts is None else starts[rows],
+            row_edges if starts is None else starts[rows],
             starts is not None,
-            row_cells if weights is None else weights[rows],
+            row_edges if weights is None else weights[rows],
             weights is not None,
             complete,
             *self._of_plan,
             out,
-            row_cells,
+            row_edges,
             *(self._joined, self._together, self._joint_starts, self._joint, self._between),
             *self._work,
         )

@@ -41,7 +41,7 @@ def count_stack(
     unseen: np.ndarray,
     ends: np.ndarray,
     out: np.ndarray,
-    row_cells: np.ndarray,
+    row_edges: np.ndarray,
     joined: int,
     together: np.ndarray,
     joint_starts: np.ndarray,
@@ -73,8 +73,8 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_categories, uns
         As in `poscount.methods.regions.counting.CountingPlan`.
     out : ndarray of int64
         Counts, which are added to.
-    row_cells : ndarray of int64, shape (n_rows,)
-        Becomes the PAT cell of each row.
+    row_edges : ndarray of int64, shape (n_rows,)
+        Becomes the number of edges below the score of each row.
     joined : int
         Whether partitions are counted together, as `poscount.methods.regions.counting_numpy`
         does: a row is then in one place for several partitions. All rows are complete, and no
@@ -114,7 +114,7 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_categories, uns
                 for i in range(n):
                     k = at[i]
                     between[np.uint64(k)] += 1
-                    row_cells[row + i] = pat_cells[np.uint64(k)]
+                    row_edges[row + i] = k
                     at[i] = score_cells[np.uint64(k)]
                 for j in range(len(far)):
                     limit = far[j]
@@ -127,7 +127,7 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_categories, uns
                 k = at[i]
                 start = starts[row + i] if grouped else 0
                 weight = weights[row + i] if weighted else 1
-                row_cells[row + i] = pat_cells[k]
+                row_edges[row + i] = k
                 out[start + ends[0] + pat_cells[k]] += weight
                 at[i] = start + score_cells[k] * n_columns
                 if k == 0:

@@ -26,7 +26,7 @@ class NumpyCounting:
 
     def __init__(self, plan: CountingPlan, target: CountingTarget) -> None:
         self.plan = plan
-        self.starts, self.weights, self.out, self.row_cells, self.complete = target
+        self.starts, self.weights, self.out, self.row_edges, self.complete = target
         if self.starts is None and self.weights is not None:
             self.starts = np.zeros(len(self.weights), np.int64)
         self.joint = (
@@ -48,8 +48,8 @@ class NumpyCounting:
         plan, out = self.plan, self.out
         in_regions, pat_end, far_end, range_end = plan.ends.tolist()
         between = np.searchsorted(plan.edges, scores)
+        self.row_edges[rows] = between
         row_cells = plan.pat_cells[between]
-        self.row_cells[rows] = row_cells
         # Far rows are below all edges, whatever the limits are.
         far = [scores < min(limit, np.nextafter(plan.edges[0], np.inf)) for limit in plan.far]
         gaps = not self.complete and bool(np.isnan(np.sum(codes)))

@@ -39,9 +39,9 @@ class CountingPlan(NamedTuple):
     distances : ndarray of shape (n_clusters,)
         A row belongs to the cluster whose direction, times the row, minus this is largest.
     offsets : ndarray of int
-        First column of each partition in the table.
+        First column of each partition in the table, but for the bins of a learned score.
     n_columns : int
-        Columns of the table.
+        Columns of the table; the last ones are those of a learned score, if there is one.
     numbers : ndarray of int
         All columns of numbers.
     limits : ndarray of shape (n_numbers, 8)
@@ -97,8 +97,8 @@ class CountingTarget(NamedTuple):
         What each row counts; 1 if None.
     out : ndarray of int64
         Counts, which are added to.
-    row_cells : ndarray of int64, shape (n_rows,)
-        Becomes the PAT cell of each row.
+    row_edges : ndarray of int64, shape (n_rows,)
+        Becomes the number of edges below the score of each row.
     complete : bool
         Whether all codes are numbers, and none is missing.
     """
@@ -106,7 +106,7 @@ class CountingTarget(NamedTuple):
     starts: np.ndarray | None
     weights: np.ndarray | None
     out: np.ndarray
-    row_cells: np.ndarray
+    row_edges: np.ndarray
     complete: bool
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from poscount.calibration.calibration import Calibration
 from poscount.checks import batch_warnings
 from poscount.methods.intervals import normal_quantiles
-from poscount.methods.regions.features import FEATURE_NAMES
+from poscount.methods.regions.features import OF_LEARNED_SCORE
 from poscount.methods.regions.rule import interval_from_gap
 from poscount.methods.regions.view import PartView
 from poscount.results.distribution import (
@@ -27,7 +26,6 @@ def estimate_part(
     view: PartView,
     calibration: Calibration | None,
     level: float,
-    names: Sequence[str] = FEATURE_NAMES,
 ) -> Estimates:
     """Estimate prevalences by the regions of one part, or by PAT's rule if these are too few.
 
@@ -39,8 +37,6 @@ def estimate_part(
         None for the null calibration.
     level : float
         Of the intervals.
-    names : sequence of str
-        Names of the view's features.
     """
     if not view.rule.enough_positives:
         return _estimate_by_pat(view, level, bounded_below=calibration is None)
@@ -50,7 +46,7 @@ def estimate_part(
     if calibration is not None:
         # The null calibration is right wherever one region is free of negatives, which no training
         # rules out; where nothing like the sample was seen in training, intervals reach as low.
-        trained, unfamiliar = calibration.estimate(view.features, names, level)
+        trained, unfamiliar = calibration.estimate(view.features, view.feature_names, level)
         estimates = trained.widened_by(estimates, below=unfamiliar)
     estimates = _raised(estimates, view)
     disagreement = (view.pat - found.prevalence) / np.maximum(gap, np.finfo(float).tiny)
@@ -69,6 +65,10 @@ def estimate_part(
         disagreement=disagreement,
         unlike_training=unfamiliar,
     )
+
+    learned = {}
+    if view.part.learned_score_ is not None:
+        learned = dict(zip(OF_LEARNED_SCORE, view.of_learned_score.T, strict=True))
 
     def region_of(i: int) -> dict[str, Any]:
         return {
@@ -93,6 +93,7 @@ def estimate_part(
             "core_difference": view.core_difference,
             "disagreement": disagreement,
             "core_excess": view.core_excess,
+            **learned,
         },
         warnings=batch_warnings(evidence, view.part.model_results(view.rule)),
     )

@@ -11,6 +11,7 @@ import numpy as np
 from poscount.methods.regions.layout import (
     BANDS,
     LARGEST_SHARE,
+    LEARNED_QUANTILES,
     SMALLEST_SHARE,
     RegionLayout,
 )
@@ -47,6 +48,16 @@ FEATURE_NAMES = [
     "median_feature_high",
     *(f"band{i}_high" for i in range(len(BANDS))),
 ]
+# What is known besides where there is a learned score: the smallest upper bound along it, and its
+# ratio; the prevalence by the null calibration, and the smallest upper bound, without it; how well
+# it tells positives from the reference, and from the sample; the size of the reference; and the
+# ratio above some quantiles of the score.
+LEARNED_POINTS = (1, 3, 5, 7)
+OF_LEARNED_SCORE = [
+    *("learned_high", "learned_ratio", "rcq", "rcq_high"),
+    *("skill", "skill_in_sample", "log_reference"),
+    *(f"learned_above_{LEARNED_QUANTILES[i]:g}" for i in LEARNED_POINTS),
+]
 
 
 class RegionFeatures:
@@ -72,6 +83,8 @@ class RegionFeatures:
         classes = np.searchsorted(np.array(SHARE_LIMITS[1:-1]) - 1e-9, shares, side="right")
         self._by_share = [np.flatnonzero(classes == k) for k in range(len(SHARE_LIMITS) - 1)]
         partition = layout.partition_of_cuts[cut]
+        n_learned = len(LEARNED_QUANTILES) if layout.learned else 0
+        self._learned = np.flatnonzero(cut >= layout.cuts.shape[1] - n_learned)
         kind = np.where(partition >= 0, 1, np.where(cut == 0, 0, 2))
         self._by_kind = [np.flatnonzero(kind == k) for k in range(3)]
         by_band = [np.flatnonzero(band == i) for i in range(len(BANDS))]
@@ -111,6 +124,26 @@ class RegionFeatures:
         features = np.ascontiguousarray(np.array(columns).T)
         features[~np.isfinite(features)] = np.nan
         # The last bits depend on the machine, and a tree could split between them.
+        return features.round(DECIMALS)
+
+    def of_learned_score(self, view: PartView) -> np.ndarray:
+        """What is known of each sample where there is a learned score: `OF_LEARNED_SCORE`."""
+        learned, n_cuts = view.part.learned_score_, len(LEARNED_QUANTILES)
+        assert learned is not None
+        counts, plain = view.counts, view.rule.without_learned_score
+        without = plain.estimate(counts._replace(in_cuts=counts.in_cuts[..., :-n_cuts]))
+        ratio, _, high = view.found.bounds
+        best = _smallest(ratio[:, self._learned], high[:, self._learned])
+        above = counts.in_cuts[:, 0, -n_cuts:] / counts.n_rows[:, np.newaxis]
+        columns = [
+            *(best.high, best.ratio, without.prevalence, without.region_high),
+            np.full(len(ratio), learned.skill_),
+            0.5 - _mean_rank(above),
+            np.full(len(ratio), np.log(learned.n_reference_)),
+            *(above[:, i] / (1 - LEARNED_QUANTILES[i]) for i in LEARNED_POINTS),
+        ]
+        features = np.array(columns).T
+        features[~np.isfinite(features)] = np.nan
         return features.round(DECIMALS)
 
     def sets(self, found: RegionEstimates) -> RegionSets:
@@ -213,6 +246,18 @@ class RegionSets(NamedTuple):
     mean_of_few: tuple[np.ndarray, ...]
     quantiles: tuple[tuple[np.ndarray, ...], ...]
     of_features: np.ndarray
+
+
+def _mean_rank(above: np.ndarray) -> np.ndarray:
+    """Mean rank of rows among the positives, from their shares above the learned quantiles.
+
+    Examples
+    --------
+    >>> float(_mean_rank(1 - np.array([LEARNED_QUANTILES]))[0].round(9))
+    0.5
+    """
+    nodes, last = [0.0, *LEARNED_QUANTILES, 1.0], np.zeros(len(above))
+    return np.trapezoid(np.column_stack([last + 1, above, last]), nodes, axis=1)
 
 
 def _distance(view: PartView, n_labeled: int) -> Iterator[np.ndarray]:

@@ -66,6 +66,12 @@ class CanonicalOrder:
         self.columns = np.argsort(shape.round(DECIMALS), kind="stable")
         self._turns = TURNS * stream(seed, "own order").standard_normal((positives.shape[1],))
 
+    @property
+    def constants(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Location, scale and turns of the columns in their own order, which make the keys."""
+        scale = np.maximum(self._unit * self._spread, np.finfo(float).tiny)
+        return self._location[self.columns], scale[self.columns], self._turns
+
     def _standardised(self, rows: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
             values = (rows - self._location) / self._unit / self._spread

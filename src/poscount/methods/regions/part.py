@@ -35,6 +35,7 @@ from poscount.methods.regions.layout import (
     RegionLayout,
     region_layout,
 )
+from poscount.methods.regions.learned_score import LearnedScore, classifier_design
 from poscount.methods.regions.order import CanonicalOrder
 from poscount.methods.regions.partition import (
     MOST_CATEGORIES,
@@ -53,6 +54,7 @@ from poscount.storage.schema import (
     Field,
     Flag,
     Number,
+    OrNone,
     Part,
     Whole,
     ascending_places,
@@ -121,6 +123,9 @@ class RegionPart(BaseEstimator):
         Columns of categories that are cut.
     directions_, offsets_ : ndarray
         A row belongs to the cluster whose direction, times the row, minus the offset is largest.
+    learned_score_ : LearnedScore or None
+        A score of the labelled rows against unlabeled ones, if there were any to learn from; its
+        bins are one more partition.
     binned_ : ndarray of uint8, shape (n_labeled, 1 + n_partitions)
         Score cell, bins and clusters of every labelled row; the null calibration redraws them. So a
         model file tells roughly where each of them lies.
@@ -160,6 +165,7 @@ class RegionPart(BaseEstimator):
         "categories_": Array("int64", (None,)),
         "directions_": Array("float64", ("design", sum(CLUSTERINGS)), infinite=True),
         "offsets_": Array("float64", (sum(CLUSTERINGS),), least=0),
+        "learned_score_": OrNone(Part("LearnedScore")),
         "binned_": Array("uint8", ("positives", None)),
         "range_limits_": Array("float64", ("numbers", N_COLUMNS - 1), infinite=True),
         "zeros_": Array("int64", ("numbers",), least=0),
@@ -171,6 +177,7 @@ class RegionPart(BaseEstimator):
     }
 
     columns_: Columns
+    learned_score_: LearnedScore | None
     hash_: str
 
     def __getstate__(self) -> dict[str, Any]:
@@ -194,6 +201,10 @@ class RegionPart(BaseEstimator):
         known_ones = ascending_places(categories, len(known.kinds_))
         known_ones = known_ones and len(categories) <= MOST_CATEGORIES
         require(known_ones and set(categories.tolist()) <= several, "it cuts unknown categories.")
+        if self.learned_score_ is not None:
+            n_learned = classifier_design(np.ones((1, len(known.kinds_))), known).shape[1]
+            same = len(self.learned_score_.order_) == n_learned
+            require(same, "its learned score is of other columns.")
         require(self.edges_[-1] < np.inf, "no score is above its last edge.")
         require((self.cuts_ > -np.inf).all(), "no value is below a cut.")
         widths = np.concatenate([[N_SCORE_CELLS], self.layout.widths])
@@ -209,6 +220,7 @@ class RegionPart(BaseEstimator):
         *,
         projected: bool = False,
         n_derived: int = 0,
+        reference: np.ndarray | None = None,
     ) -> Self:
         """Learn from the codes of labelled rows, in any order.
 
@@ -220,6 +232,8 @@ class RegionPart(BaseEstimator):
         seed : int
         projected, n_derived
             See `projected_` and `n_derived_`.
+        reference : ndarray of shape (n_unlabeled, n_columns), optional
+            Codes of unlabeled rows, from which and the labelled ones a score is learned.
         """
         self.columns_, self.projected_, self.n_derived_ = columns, projected, n_derived
         self.seed_ = seed
@@ -252,11 +266,31 @@ class RegionPart(BaseEstimator):
         self.edges_ = np.quantile(training_scores, EDGE_QUANTILES)
         self.max_tie_share_ = max_tie_share(training_scores, self.edges_)
         self.far_scores_ = training_scores.min() * np.array(FAR)
+        self.learned_score_ = None
+        if reference is not None:
+            self.learned_score_ = LearnedScore().fit(block, reference, columns, seed)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]
         self.binned_ = self._with_bins(cells, block)
         self.core_dof_ = self._core_dof()
         self.hash_ = self._content_hash()
         return self
+
+    def with_reference(self, codes: np.ndarray, reference: np.ndarray) -> RegionPart:
+        """This part, which has no learned score, with one that is learned from unlabeled rows.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_labeled, n_columns)
+            Codes of the labelled rows, in the order of `binned_`.
+        reference : ndarray of shape (n_unlabeled, n_columns)
+        """
+        part = RegionPart()
+        vars(part).update({name: value for name, value in vars(self).items() if name[0] != "_"})
+        part.learned_score_ = LearnedScore().fit(codes, reference, self.columns_, self.seed_)
+        learned = part.learned_score_.bins(codes, self.columns_)
+        part.binned_ = np.column_stack([self.binned_, learned])
+        part.hash_ = part._content_hash()
+        return part
 
     def _in_canonical_order(self, codes: np.ndarray) -> tuple[np.ndarray, Rows, np.ndarray]:
         """Codes in the order of what they hold; their design matrix; the order of its columns."""
@@ -293,6 +327,9 @@ class RegionPart(BaseEstimator):
             "far": self.far_scores_,
             "limits": self.range_limits_,
         }
+        if self.learned_score_ is not None:
+            learned = ("order_", "location_", "scale_", "feature_", "threshold_", "leaf_", "edges_")
+            arrays |= {f"learned {name}": getattr(self.learned_score_, name) for name in learned}
         return container.digest({"seed": self.seed_, **self.columns_.described()}, arrays)
 
     @functools.cached_property
@@ -300,7 +337,8 @@ class RegionPart(BaseEstimator):
         places = self.columns_.numbers[self.features_]
         gapped = tuple(np.flatnonzero(self.columns_.missing_[places] > 0).tolist())
         categories = tuple(self.columns_.n_bins(j) for j in self.categories_.tolist())
-        return region_layout(len(self.features_), False, gapped, categories)
+        learned = self.learned_score_ is not None
+        return region_layout(len(self.features_), learned, gapped, categories)
 
     @property
     def layout(self) -> RegionLayout:
@@ -365,7 +403,9 @@ class RegionPart(BaseEstimator):
         known, layout = self.columns_, self.layout
         gapped = np.isin(np.arange(len(self.features_)), layout.gapped)
         between = np.minimum(np.arange(N_EDGES + 1), len(self.edges_))
-        widths = tuple(layout.widths.tolist())
+        # The learned score is counted by itself.
+        n_plain = len(layout.widths) - layout.learned
+        widths = tuple(layout.widths[:n_plain].tolist())
         plan = CountingPlan(
             edges=np.pad(self.edges_, (0, N_EDGES - len(self.edges_)), constant_values=np.inf),
             score_cells=_CELL[between].astype(np.int64),
@@ -378,7 +418,7 @@ class RegionPart(BaseEstimator):
             category_bins=known.bins_of_codes(self.categories_),
             clusterings=np.array(CLUSTERINGS),
             distances=self.offsets_,
-            offsets=layout.offsets,
+            offsets=layout.offsets[:n_plain],
             n_columns=layout.n_columns,
             numbers=known.numbers,
             limits=np.ascontiguousarray(self.range_limits_),
@@ -390,7 +430,7 @@ class RegionPart(BaseEstimator):
             different_cell=self.n_cells - 1,
             together=counted_together(widths, N_SCORE_CELLS),
         )
-        return RegionCounting(plan, self.scorer_, self.directions_)
+        return RegionCounting(plan, self.scorer_, self.directions_, self.learned_score_)
 
     def place(self, block: np.ndarray) -> np.ndarray:
         """Score cell and bins of each row of a block, as in `binned_`."""

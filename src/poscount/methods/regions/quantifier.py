@@ -15,7 +15,7 @@ from poscount.calibration.calibration import Calibration
 from poscount.counts.counts import Counts
 from poscount.data.columns import Columns
 from poscount.data.rows import InputSupport
-from poscount.methods.regions.layout import CLUSTERINGS, N_SCORE_CELLS
+from poscount.methods.regions.layout import N_SCORE_CELLS
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.targets import TargetRegions
 from poscount.methods.regions.view import PartView
@@ -133,10 +133,19 @@ class PositivesQuantifier(RegionQuantifier):
         of_part = self.part_.columns_.with_constants(known.constants_)
         require(same_learned(of_part, known), "its regions are of other columns.")
 
-    def _learn_part(self, codes: np.ndarray, columns: Columns | None = None) -> None:
+    def _learn_part(
+        self,
+        codes: np.ndarray,
+        columns: Columns | None = None,
+        reference: np.ndarray | None = None,
+    ) -> None:
         projected = hasattr(self, "projection_")
         self.part_ = RegionPart().fit_codes(
-            codes, columns or self.model_columns, self.seed_, projected=projected
+            codes,
+            columns or self.model_columns,
+            self.seed_,
+            projected=projected,
+            reference=reference,
         )
         self.n_labeled_ = self.part_.n_labeled_
 
@@ -150,18 +159,21 @@ class PositivesQuantifier(RegionQuantifier):
 
     @property
     def _posterior_shares(self) -> np.ndarray:
-        cells = _joint_cell(self.part_.binned_)
-        return np.bincount(cells, minlength=N_SCORE_CELLS * CLUSTERINGS[-1]) / len(cells)
+        cells = self._joint_cell(self.part_.binned_)
+        return np.bincount(cells, minlength=N_SCORE_CELLS * self._n_last) / len(cells)
 
     def _posterior_cells(self, block: Any) -> np.ndarray:
-        return _joint_cell(self.part_.place(block))
+        return self._joint_cell(self.part_.place(block))
 
     def _posterior_rows(self, cells: np.ndarray) -> np.ndarray:
-        # The last columns are those of the last clustering.
         tables = self.part_.tables(cells)
-        return tables[:, :, -CLUSTERINGS[-1] :].reshape(len(cells), -1)
+        return tables[:, :, -self._n_last :].reshape(len(cells), -1)
 
+    @property
+    def _n_last(self) -> int:
+        """Bins of the last partition: those of a learned score, or four clusters."""
+        return int(self.part_.layout.widths[-1])
 
-def _joint_cell(binned: np.ndarray) -> np.ndarray:
-    """Score cell and cluster, of four, in one number."""
-    return binned[:, 0].astype(np.intp) * CLUSTERINGS[-1] + binned[:, -1]
+    def _joint_cell(self, binned: np.ndarray) -> np.ndarray:
+        """Score cell, and bin of the last partition, in one number."""
+        return binned[:, 0].astype(np.intp) * self._n_last + binned[:, -1]

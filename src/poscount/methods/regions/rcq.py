@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import chosen_calibrations
 from poscount.data.rows import Rows
+from poscount.errors import InputError
 from poscount.methods.regions.estimate import estimate_part
-from poscount.methods.regions.features import FEATURE_NAMES
+from poscount.methods.regions.features import FEATURE_NAMES, OF_LEARNED_SCORE
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.quantifier import PositivesQuantifier
 from poscount.results.estimates import Estimates
@@ -103,12 +104,52 @@ class RCQ(PositivesQuantifier):
         """Raise ValueError unless the calibration is one for RCQ."""
         super().check_learned()
         if self.calibration_ is not None:
-            self.calibration_.check_for("RCQ", FEATURE_NAMES)
+            learned = self.part_.learned_score_ is not None
+            names = [*FEATURE_NAMES, *OF_LEARNED_SCORE] if learned else FEATURE_NAMES
+            self.calibration_.check_for(self._calibration_name, names)
 
-    def _learn(self, rows: Rows) -> None:
-        self._learn_part(rows.to_array())
-        (self.calibration_,) = chosen_calibrations(self.calibration, "RCQ")
+    def fit(
+        self,
+        positives: Any,
+        y: Any = None,
+        *,
+        unlabeled: Any = None,
+        features: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn from labelled positives and, if there are any at hand, from unlabeled rows.
+
+        Parameters
+        ----------
+        positives : array or frame of shape (n_labeled, n_features)
+            Labelled positives and nothing else, unless `y` tells which rows they are.
+        y : array-like of shape (n_rows,), optional
+            1 for a labelled positive, anything else for an unlabeled row.
+        unlabeled : array or frame, optional
+            Unlabeled rows of the field: the sample itself, an earlier one, or a part of all that is
+            to be counted. A score of the positives against them makes more regions. At most 5,000
+            distinct rows are learned from.
+        features : sequence of str, optional
+            Columns to use, if the positives are a frame with others as well.
+        """
+        rows, others = self._take_in(positives, y, features)
+        if others is not None and unlabeled is not None:
+            raise InputError(
+                "Give the unlabeled rows once: by y, or as unlabeled.", option="unlabeled"
+            )
+        self._learn(rows, others if unlabeled is None else unlabeled)
+        return self
+
+    def _learn(self, rows: Rows, unlabeled: Any = None) -> None:
+        reference = None
+        if unlabeled is not None:
+            reference = self._sample(unlabeled, allow_empty=False).to_array()
+        self._learn_part(rows.to_array(), reference=reference)
+        (self.calibration_,) = chosen_calibrations(self.calibration, self._calibration_name)
         self.hash_ = self._content_hash()
+
+    @property
+    def _calibration_name(self) -> str:
+        return "RCQ" if self.part_.learned_score_ is None else "RCQ-reference"
 
     @property
     def _counters(self) -> Sequence[RegionPart]:

@@ -41,6 +41,8 @@ from poscount.methods.regions.rule_kernels import kernel
 from poscount.seeds import stream
 
 BANDWIDTH = 0.7
+# Of the calibration, and with a learned score, by which more of the negatives are left behind.
+EXPONENT, LEARNED_EXPONENT = 2, 3
 N_PAIRS = 10
 LARGEST_NULL_RATIO = 1.2
 SMALLEST_CURVATURE = 0.05
@@ -80,7 +82,7 @@ class RegionEstimates:
     weights: np.ndarray
     bounds: tuple[np.ndarray, np.ndarray, np.ndarray]
     null_ratio: np.ndarray | float = 1.0
-    exponent: int = 2
+    exponent: int = EXPONENT
 
     @functools.cached_property
     def prevalence(self) -> np.ndarray:
@@ -256,11 +258,11 @@ class RegionRule:
         What the cuts are called.
     seed : int
         Of the calibration.
-    exponent : int
-        Of the calibration.
 
     Attributes
     ----------
+    exponent : int
+        Of the calibration.
     indices : ndarray of int
         The regions that are used: those that hold neither too few nor too many positives. Each is a
         flat index of band and cut.
@@ -274,13 +276,12 @@ class RegionRule:
         binned: np.ndarray,
         names: CutNames,
         seed: int,
-        exponent: int = 2,
     ) -> None:
         self.layout = layout
         self.binned = binned
         self.names = names
         self.seed = seed
-        self.exponent = exponent
+        self.exponent = LEARNED_EXPONENT if layout.learned else EXPONENT
         table = layout.tabulate(binned[:, 0], binned[:, 1:])
         self._positives_in_cuts = layout.in_cuts(table)
         share = self._positives_in_cuts.ravel() / len(binned)
@@ -290,11 +291,11 @@ class RegionRule:
         self.in_positives = self._positives_in_cuts.ravel()[self.indices]
         self._nulls: dict[int, float] = {}
 
-    def with_learned_score(self, bins: np.ndarray, exponent: int) -> RegionRule:
-        """Add the cuts of a learned score, in which the positives have these bins."""
-        layout = dataclasses.replace(self.layout, learned=True)
-        binned = np.column_stack([self.binned, bins])
-        return RegionRule(layout, binned, self.names, self.seed, exponent)
+    @functools.cached_property
+    def without_learned_score(self) -> RegionRule:
+        """The rule of the other regions."""
+        layout = dataclasses.replace(self.layout, learned=False)
+        return RegionRule(layout, self.binned[:, :-1], self.names, self.seed)
 
     @property
     def enough_positives(self) -> bool:

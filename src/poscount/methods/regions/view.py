@@ -12,6 +12,7 @@ from poscount.checks.columns import has_a_scale
 from poscount.checks.core_differs import core_difference
 from poscount.checks.overlap import core_excess
 from poscount.methods.pat import tail_ratios
+from poscount.methods.regions.features import FEATURE_NAMES, OF_LEARNED_SCORE
 from poscount.methods.regions.layout import PAT_SHARES
 from poscount.methods.regions.rule import RegionBounds, RegionCounts, RegionEstimates, RegionRule
 
@@ -26,13 +27,10 @@ class PartView:
     ----------
     part : RegionPart
     rule : RegionRule
-        That of the part, or one that has more regions.
     counts : RegionCounts
         Rows of the samples in these regions.
     side : SideCounts
         What else was counted of them.
-    more_features : ndarray of shape (n_samples, n_more), optional
-        What a calibration looks at besides the features of the regions.
     """
 
     def __init__(
@@ -41,20 +39,18 @@ class PartView:
         rule: RegionRule,
         counts: RegionCounts,
         side: SideCounts,
-        more_features: np.ndarray | None = None,
     ) -> None:
         self.part = part
         self.rule = rule
         self.counts = counts
         self.side = side
-        self.more_features = more_features
 
     def __len__(self) -> int:
         return len(self.counts.n_rows)
 
     def with_counts(self, counts: RegionCounts) -> PartView:
         """The same samples with other rows in the regions."""
-        return PartView(self.part, self.rule, counts, self.side, self.more_features)
+        return PartView(self.part, self.rule, counts, self.side)
 
     @functools.cached_property
     def found(self) -> RegionEstimates:
@@ -106,9 +102,20 @@ class PartView:
     def features(self) -> np.ndarray:
         """What a calibration looks at, a line for each sample."""
         of_regions = self.rule.features.of_view(self)
-        if self.more_features is None:
+        if self.part.learned_score_ is None:
             return of_regions
-        return np.column_stack([of_regions, self.more_features])
+        return np.column_stack([of_regions, self.of_learned_score])
+
+    @functools.cached_property
+    def of_learned_score(self) -> np.ndarray:
+        """What a calibration looks at besides, where there is a learned score."""
+        return self.rule.features.of_learned_score(self)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        learned = self.part.learned_score_ is not None
+        return [*FEATURE_NAMES, *OF_LEARNED_SCORE] if learned else FEATURE_NAMES
 
     @functools.cached_property
     def evidence(self) -> Evidence:
