@@ -121,7 +121,7 @@ def draw_reference(task: Task, rng: np.random.Generator) -> np.ndarray:
     n = log_uniform(rng, FEWEST_IN_REFERENCE if rng.random() < 0.25 else 500, most)
     n_positives = round(p * n)
     rows = np.concatenate([task.positives(n_positives, rng), task.negatives(n - n_positives, rng)])
-    return rng.permuted(rows, axis=0) if 1 - OF_NO_FIELD < kind else rows
+    return rng.permuted(rows, axis=0) if kind > 1 - OF_NO_FIELD else rows
 
 
 def log_uniform(rng: np.random.Generator, low: int, high: int) -> int:

@@ -97,7 +97,8 @@ class LearnedScore(BaseEstimator):
         self.location_, self.scale_, self.turns_ = order.constants
         sides = [self._distinct(rows) for rows in (ours, theirs)]
         self.n_reference_ = len(sides[1].values)
-        cuts = [_cuts(*columns_of) for columns_of in zip(*(side.values.T for side in sides))]
+        pairs = zip(*(side.values.T for side in sides), strict=True)
+        cuts = [_cuts(*pair) for pair in pairs]
         state = int(stream(seed, "learned score").integers(2**31))
         ensembles = [_boost(sides, fold, cuts, state) for fold in range(N_FOLDS)]
         self.feature_, self.threshold_, self.leaf_ = (

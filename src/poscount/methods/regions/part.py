@@ -276,7 +276,7 @@ class RegionPart(BaseEstimator):
         return self
 
     def with_reference(self, codes: np.ndarray, reference: np.ndarray) -> RegionPart:
-        """This part, which has no learned score, with one that is learned from unlabeled rows.
+        """The same, which has no learned score, with one that is learned from unlabeled rows.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class RegionPart(BaseEstimator):
         reference : ndarray of shape (n_unlabeled, n_columns)
         """
         part = RegionPart()
-        vars(part).update({name: value for name, value in vars(self).items() if name[0] != "_"})
+        part.__dict__.update((name, x) for name, x in vars(self).items() if name[0] != "_")
         part.learned_score_ = LearnedScore().fit(codes, reference, self.columns_, self.seed_)
         learned = part.learned_score_.bins(codes, self.columns_)
         part.binned_ = np.column_stack([self.binned_, learned])
