@@ -49,7 +49,7 @@ UNTOUCHED = (
 )
 KIN = {"sick": "hypothyroid", "lending_club": "loans_full"}
 # Learning a score takes half a second, and every table counts the same.
-N_TASKS_WITH_REFERENCE = 36
+N_TASKS_WITH_REFERENCE = 24
 FAMILIES_WITH_REFERENCE = {"mixture": 300, "regression": 84, "margins": 60, "parity": 24}
 # Kinds need a dozen models for each task, and 80 positives. Synthetic mixtures whose weights drift
 # are not among them, because with them errors on drifting data sets that were left out were larger.

@@ -1,9 +1,10 @@
-"""How good the calibration by experience is, on data that it was not learned from.
+r"""How good the calibration by experience is, on data that it was not learned from.
 
 The split is in `calibration_split.md`. First make the bank (and the shipped file) with
 
     python -m research calibrate --bank bank-rcq -o src/poscount/calibration/rcq.npz
-    python -m research calibrate --bank bank-trcq --method trcq -o src/poscount/calibration/trcq.npz
+    python -m research calibrate --bank bank-reference --method rcq-reference \
+        -o src/poscount/calibration/rcq-reference.npz
 
 Then, each command printing a table in Markdown:
 
@@ -16,7 +17,7 @@ Then, each command printing a table in Markdown:
     python -m benchmarks.accuracy.calibration overlap bank-rcq  # by how far the classes are apart
     python -m benchmarks.accuracy.calibration constructed bank-rcq  # constructed overlaps
     python -m benchmarks.accuracy.calibration growth bank-rcq  # error and coverage as n grows
-    python -m benchmarks.accuracy.calibration peers bank-rcq --trcq bank-trcq  # all methods
+    python -m benchmarks.accuracy.calibration peers bank-rcq --reference bank-reference
 
 Before: RCQ with the null calibration. After: by a calibration without the source and its kin.
 """
@@ -505,13 +506,13 @@ def _separation_of(source: Source, number: int) -> float:
 
 
 def peers(bank: Bank, n_jobs: int, n_tasks: int = 40) -> None:
-    """All methods on samples of TRCQ's tasks, apart by how strongly the classes overlap."""
+    """All methods on samples of tasks with references, apart by how strongly classes overlap."""
     left = LeftOut(bank, n_jobs)
-    left_trcq = LeftOut(read_bank(sorted(ARGUMENTS.trcq.glob("*.bank"))), n_jobs)
+    left_reference = LeftOut(read_bank(sorted(ARGUMENTS.reference.glob("*.bank"))), n_jobs)
     table: dict[str, list] = {"strong overlap": [], "other tasks": []}
     for source in sources():
         rcq = left.without(source.kin)
-        own = left_trcq.without(source.kin)
+        own = left_reference.without(source.kin)
         found = Parallel(n_jobs=n_jobs)(
             delayed(_all_methods)(source, number, rcq, own) for number in range(n_tasks)
         )
@@ -536,7 +537,7 @@ def peers(bank: Bank, n_jobs: int, n_tasks: int = 40) -> None:
 
 def _all_methods(source: Source, number: int, rcq: Calibration, trcq: Calibration) -> tuple:
     warnings.simplefilter("ignore")
-    task, (sample, *_) = draw_task(source, LIMITS["TRCQ"], 0, number)
+    task, (sample, *_) = draw_task(source, LIMITS["RCQ-reference"], 0, number)
     area = separation(task, stream(FRESH_SEED, f"overlap {source.name} {number}"))
     answers = []
     for model in (
@@ -581,7 +582,7 @@ if __name__ == "__main__":
     )
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("bank", type=Path)
-    parser.add_argument("--trcq", type=Path, help="TRCQ's bank, for `peers`")
+    parser.add_argument("--reference", type=Path, help="the bank with references, for `peers`")
     parser.add_argument("--jobs", type=int, default=-1)
     ARGUMENTS = parser.parse_args()
     bank = read_bank(sorted(ARGUMENTS.bank.glob("*.bank")))

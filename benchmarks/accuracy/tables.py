@@ -1,6 +1,6 @@
 """Tables as people have them: categories, gaps, and both turned out of numbers.
 
-    python -m benchmarks.accuracy.tables four bank-rcq bank-trcq  # four real tables with words
+    python -m benchmarks.accuracy.tables four bank-rcq bank-reference  # four real tables with words
     python -m benchmarks.accuracy.tables turned bank-rcq  # half of the columns become categories
     python -m benchmarks.accuracy.tables gaps bank-rcq  # values removed in six ways
     python -m benchmarks.accuracy.tables drift bank-rcq  # words that have changed since

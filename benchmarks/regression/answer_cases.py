@@ -670,7 +670,6 @@ def the_example() -> Answers:
 def training_and_experiments() -> Answers:
     for name, families, n_of_table in (
         ("RCQ", {"mixture": 2, "parity": 1, "regression": 1, "margins": 1}, 3),
-        ("TRCQ", {"mixture": 1}, 0),
         ("RCQ-kinds", {}, 2),
         ("RCQ-groups", {"mixture": 1}, 1),
     ):

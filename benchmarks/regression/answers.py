@@ -63,6 +63,8 @@ MAY_DIFFER: dict[str, float] = {
     # Distances are taken by differences, and have other last digits.
     r".*: (en|pe|penl1)\b": 1e-9,
     "EN on its rows": 1e-9,
+    # TRCQ is RCQ with the sample as its reference, and learns another score.
+    r".*\btrcq\b": math.inf,
 }
 HASH = ": hash"
 # The version of scikit-learn is an answer, too: those of its estimators hold for that version.

@@ -321,9 +321,9 @@ def test_a_check_without_its_evidence_says_why(check):
 def test_every_check_says_what_to_do_and_why_there_is_doubt():
     warned = (*MODEL_CHECKS, *SAMPLE_CHECKS)
     # These lower no verdict, or there is nothing that a user could do.
-    no_reason = {"few-positives", "singular-covariance", "subsampled", "tied-scores"}
+    no_reason = {"few-positives", "singular-covariance", "tied-scores"}
     assert {check.code for check in warned if not check.reason} == no_reason
-    no_advice = {"singular-covariance", "subsampled", "unlike-experience"}
+    no_advice = {"singular-covariance", "unlike-experience"}
     assert {check.code for check in warned if not check.advice} == no_advice
     for check in REPORT:
         said = (check.title, check.quantity, check.in_order, check.cannot_detect, check.advice)

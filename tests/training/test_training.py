@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import poscount
 from poscount import RCQ
 from poscount.calibration.files import read_calibration
-from poscount.calibration.trees import DEPTH, N_LEAVES
+from poscount.calibration.trees import DEPTH, N_LEAVES, trees_of_boosting
 from poscount.cli import main
 from poscount.errors import FileError
 from poscount.seeds import stream
@@ -17,7 +17,6 @@ from poscount.storage import container
 from poscount.training import bank as banks
 from poscount.training import learning
 from poscount.training.bank import make_bank, read_bank
-from poscount.training.learning import as_trees
 from poscount.training.sources import Source, read_table
 from poscount.training.tasks import Limits, draw_mixture, draw_real, draw_samples
 
@@ -189,4 +188,4 @@ def test_arrays_predict_what_scikit_learn_predicts():
         for q in (0.1, 0.5)
     ]
     expected = np.column_stack([model.predict(rows) for model in models])
-    np.testing.assert_allclose(as_trees(models).predict(rows), expected, atol=1e-5)
+    np.testing.assert_allclose(trees_of_boosting(models).predict(rows), expected, atol=1e-5)

@@ -32,7 +32,6 @@ from poscount.checks.pat_disagrees import PAT_DISAGREES
 from poscount.checks.repeated_columns import REPEATED_COLUMNS, SINGULAR_COVARIANCE
 from poscount.checks.repeated_values import REPEATED_VALUES
 from poscount.checks.second_sample import SECOND_SAMPLE
-from poscount.checks.subsampled import SUBSAMPLED
 from poscount.checks.tied_scores import TIED_SCORES
 from poscount.checks.unlike_training import UNLIKE_TRAINING
 from poscount.checks.unseen_categories import UNSEEN_CATEGORIES
@@ -64,7 +63,6 @@ SAMPLE_CHECKS = (
     CORE_DIFFERS,
     PAT_DISAGREES,
     OVERLAP,
-    SUBSAMPLED,
 )
 # In the order of the report.
 _REPORTED = (

@@ -113,9 +113,6 @@ class Evidence:
     gap: np.ndarray
     # Whether the calibration has seen nothing like the sample.
     unlike_training: np.ndarray
-    # Rows of the sample, and those that the method has used.
-    n_rows: np.ndarray
-    n_rows_used: np.ndarray
 
     # What RCQ's regions say, whatever the method of the answer is: its prevalence and gap, PAT's
     # prevalence with the same score before its cap at 1, and (PAT - RCQ) / gap.

@@ -122,8 +122,11 @@ def split_by_label(data: Any, y: Any) -> tuple[Any, Any]:
         return data, None
     labeled = np.asarray(y) == 1
     frame = as_frame(data)
-    table = data if frame is not None or sparse.issparse(data) else np.asarray(data)
-    n_rows = len(frame) if frame is not None else table.shape[0]
+    if frame is not None:
+        n_rows = len(frame)
+    else:
+        table = data.tocsr() if sparse.issparse(data) else np.asarray(data)
+        n_rows = table.shape[0]
     if labeled.shape != (n_rows,):
         raise InputError(
             f"There are {n_rows} rows, but y has the shape {labeled.shape}: it needs one label for "

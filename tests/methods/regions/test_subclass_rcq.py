@@ -415,8 +415,8 @@ def test_calibrations_of_either_kind(task, tmp_path):
             assert model.quantify(task[1]).to_dict() == whole.to_dict()
     with pytest.raises(ValueError, match="made for RCQ-kinds, not for RCQ"):
         RCQ(calibration=kinds).fit(task[0])
-    with pytest.raises(ValueError, match="made for TRCQ, not for RCQ"):
-        SubclassRCQ(3, calibration=shipped("TRCQ")).fit(task[0])
+    with pytest.raises(ValueError, match="made for RCQ-reference, not for RCQ"):
+        SubclassRCQ(3, calibration=shipped("RCQ-reference")).fit(task[0])
 
 
 @pytest.mark.parametrize(

@@ -96,55 +96,57 @@ class LearnedScore(BaseEstimator):
         self.order_ = order.columns
         self.location_, self.scale_, self.turns_ = order.constants
         sides = [self._distinct(rows) for rows in (ours, theirs)]
-        self.n_reference_ = len(sides[1].values)
-        pairs = zip(*(side.values.T for side in sides), strict=True)
-        cuts = [_cuts(*pair) for pair in pairs]
+        self.n_reference_ = len(sides[1].fold)
+        cuts = [_cuts(*pair) for pair in zip(*(side.columns for side in sides), strict=True)]
         state = int(stream(seed, "learned score").integers(2**31))
         ensembles = [_boost(sides, fold, cuts, state) for fold in range(N_FOLDS)]
         self.feature_, self.threshold_, self.leaf_ = (
             np.concatenate([getattr(trees, name) for trees in ensembles])
             for name in ("feature", "threshold", "leaf")
         )
-        scores = [self._scores(side.values, side.fold) for side in sides]
+        scores = [self._scores(side.columns, side.fold) for side in sides]
         self.edges_ = np.quantile(self.scores(positives, columns), LEARNED_QUANTILES)
         self.skill_ = _skill(scores, [side.times for side in sides])
         return self
 
     def scores(self, codes: np.ndarray, columns: Columns) -> np.ndarray:
         """Score of each row of codes, by the trees of its fold."""
-        values = self._standardised(classifier_design(codes, columns))
-        return self._scores(values, self._folds(values))
+        standardised = self._standardised(classifier_design(codes, columns))
+        return self._scores(standardised, self._folds(standardised))
 
     def bins(self, codes: np.ndarray, columns: Columns) -> np.ndarray:
         """Bin of each row along the score: how many of the positives' quantiles are below it."""
         return np.searchsorted(self.edges_, self.scores(codes, columns)).astype(np.uint8)
 
     def _standardised(self, design: np.ndarray) -> np.ndarray:
+        """Columns in standard deviations of the positives, of shape (n_columns, n_rows)."""
+        values = np.ascontiguousarray(design.T[self.order_], np.float64)
         with np.errstate(over="ignore"):
-            values = (design[:, self.order_] - self.location_) / self.scale_
+            values -= self.location_[:, np.newaxis]
+            values /= self.scale_[:, np.newaxis]
         return np.clip(values, -FARTHEST, FARTHEST, out=values)
 
-    def _keys(self, values: np.ndarray) -> np.ndarray:
-        total = np.zeros(len(values))
+    def _keys(self, columns: np.ndarray) -> np.ndarray:
+        total = np.zeros(columns.shape[1])
         # One column after the other: a matrix product may give equal rows other last bits.
-        for column, turns in zip(values.T, self.turns_, strict=True):
+        for column, turns in zip(columns, self.turns_, strict=True):
             total += turns * column
         return total % 1.0
 
-    def _folds(self, values: np.ndarray) -> np.ndarray:
-        return (N_FOLDS * self._keys(values)).astype(np.intp).clip(0, N_FOLDS - 1)
+    def _folds(self, columns: np.ndarray) -> np.ndarray:
+        return (N_FOLDS * self._keys(columns)).astype(np.intp).clip(0, N_FOLDS - 1)
 
     def _distinct(self, design: np.ndarray) -> _Side:
         """Distinct rows in the order of their keys, at most `MOST_ROWS` at equal distances."""
-        values = self._standardised(design)
-        _, first, times = np.unique(self._keys(values), return_index=True, return_counts=True)
+        columns = self._standardised(design)
+        _, first, times = np.unique(self._keys(columns), return_index=True, return_counts=True)
         if len(first) > MOST_ROWS:
             chosen = (np.arange(MOST_ROWS) + 0.5) * (len(first) / MOST_ROWS)
             first, times = first[chosen.astype(np.intp)], times[chosen.astype(np.intp)]
-        return _Side(values[first], times, self._folds(values[first]))
+        return _Side(columns[:, first], times, self._folds(columns[:, first]))
 
-    def _scores(self, values: np.ndarray, folds: np.ndarray) -> np.ndarray:
-        scores = np.empty(len(values))
+    def _scores(self, columns: np.ndarray, folds: np.ndarray) -> np.ndarray:
+        scores = np.empty(len(folds))
         for fold in range(N_FOLDS):
             feature, threshold, leaf = (
                 each[[fold]] for each in (self.feature_, self.threshold_, self.leaf_)
@@ -153,14 +155,14 @@ class LearnedScore(BaseEstimator):
             rows = np.flatnonzero(folds == fold)
             for start in range(0, len(rows), ROWS_AT_ONCE):
                 part = rows[start : start + ROWS_AT_ONCE]
-                scores[part] = trees.predict(values[part])[:, 0]
+                scores[part] = trees.predict(columns[:, part].T)[:, 0]
         return scores
 
 
 class _Side(NamedTuple):
-    """Distinct rows of positives or reference, how often each is there, and its fold."""
+    """Columns of distinct rows, positives or reference, how often each is there, and its fold."""
 
-    values: np.ndarray
+    columns: np.ndarray
     times: np.ndarray
     fold: np.ndarray
 
@@ -197,7 +199,7 @@ def _boost(sides: list[_Side], fold: int, cuts: list[np.ndarray], state: int) ->
     totals = [side.times[here].sum() for side, here in zip(sides, kept, strict=True)]
     if not all(totals):
         return Trees.nothing(1, N_TREES)
-    values = np.concatenate([side.values[here] for side, here in zip(sides, kept, strict=True)])
+    columns = np.hstack([side.columns[:, here] for side, here in zip(sides, kept, strict=True)])
     weights = np.concatenate(
         [side.times[here] / n for side, here, n in zip(sides, kept, totals, strict=True)]
     )
@@ -205,7 +207,7 @@ def _boost(sides: list[_Side], fold: int, cuts: list[np.ndarray], state: int) ->
     # Bins of our own, because those of scikit-learn take longer than the trees where rows have
     # weights.
     binned = np.column_stack(
-        [np.searchsorted(at, column) for at, column in zip(cuts, values.T, strict=True)]
+        [np.searchsorted(at, column) for at, column in zip(cuts, columns, strict=True)]
     )
     boosting = HistGradientBoostingClassifier(
         max_iter=N_TREES,

@@ -30,7 +30,8 @@ class RCQ(PositivesQuantifier):
     clusters of the positives. It takes the ratio of those with the smallest bounds, corrected for
     choosing among many (`poscount.methods.regions.rule` has the formulas). PAT, which looks at the
     bands alone, gives too high an estimate when negatives look like part of the positives; RCQ
-    needs only one region without them.
+    needs only one region without them. With unlabeled rows to learn from, there are also regions
+    along a score of the positives against them (`fit`).
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ class RCQ(PositivesQuantifier):
     part_ : RegionPart
         What was learned of the positives: the scorer, the cuts, where each of them lies.
     calibration_ : Calibration or None
-        The calibration, as part of the model; None for "null".
+        The calibration, as part of the model; None for "null". With unlabeled rows it is another
+        one, which has learned from tasks that had such rows.
     seed_ : int
         Seed of everything random.
     n_labeled_ : int
@@ -61,7 +63,8 @@ class RCQ(PositivesQuantifier):
     -----
     A sample is seen through 8 score cells times (5 bins of each cut feature and 9 clusters), the 52
     cells of PAT along the same score, 3 counts of rows far away, and 9 of rows outside of the
-    range of each feature: at most 14 kB and 72 bytes a feature, which add up.
+    range of each feature: at most 14 kB and 72 bytes a feature, which add up. A learned score adds
+    9 bins to each score cell.
 
     With fewer than 20 positives, or if no region holds between 8 and 90 % of them, RCQ uses PAT's
     rule with the same score, and the warning "few-positives-for-rcq" says so: without overlap,
@@ -74,7 +77,12 @@ class RCQ(PositivesQuantifier):
     100 prevalences do not exceed, for any negatives; the `gap` between bound and ratio, from which
     the interval is made; `pat`, PAT's estimate with the same score, before its cap at 1; and the
     statistics of the warnings, `core_difference`, `disagreement` and `core_excess`
-    (`poscount.checks`).
+    (`poscount.checks`). With a learned score: `learned_high` and `learned_ratio`, the smallest
+    upper bound along it and its ratio; `learned_above_0.2` and so on, the ratios above its quantiles;
+    `rcq` and `rcq_high`, the prevalence by the null calibration and the bound without it; `skill`
+    and `skill_in_sample`, by how much the area under the ROC curve, of the positives against the
+    unlabeled rows and the sample, is above that of a guess; `log_reference`, the logarithm of the
+    number of unlabeled rows learned from.
 
     Where kinds of positives come in changing shares, see `SubclassRCQ`; where some negatives are
     labelled, `RCQWithNegatives`; with several targets, `MultiRCQ`.
