@@ -78,7 +78,7 @@ class RCQ(PositivesQuantifier):
     the interval is made; `pat`, PAT's estimate with the same score, before its cap at 1; and the
     statistics of the warnings, `core_difference`, `disagreement` and `core_excess`
     (`poscount.checks`). With a learned score: `learned_high` and `learned_ratio`, the smallest
-    upper bound along it and its ratio; `learned_above_0.2` and so on, the ratios above its quantiles;
+    upper bound along it and its ratio; `learned_above_0.2` and so on, the ratios above quantiles;
     `rcq` and `rcq_high`, the prevalence by the null calibration and the bound without it; `skill`
     and `skill_in_sample`, by how much the area under the ROC curve, of the positives against the
     unlabeled rows and the sample, is above that of a guess; `log_reference`, the logarithm of the
