@@ -105,8 +105,10 @@ def cells_page(reports: Sequence[Path]) -> str:
         "for B, whose cells are those of a [stand-in](vowels-network.md), "
         "[its report](vowels-network/report.md).",
         _numbers(cells).markdown(),
-        "Each cell below has our error / the paper's, in points, in bold if they differ by more. A "
-        "number in brackets is the paper's alone, and the last column says why.",
+        f"Not compared: {'; '.join(f'{letter}, {why}' for letter, why in _NO_DATA.items())}; #2's "
+        "cells of C, R and W that repeat #1's. Of KM on H the paper has no numbers.",
+        "Each cell below has our error / the paper's, in points, in bold if they differ by more "
+        "than that. A number in brackets is the paper's alone.",
     ]
     for table in TABLES:
         parts += [f"## {table_label(table)}", _table(table, cells).markdown()]
@@ -139,7 +141,7 @@ def _numbers(cells: Sequence[Cell]) -> ReportTable:
         rows.append(["all" if table is None else table_label(table), *numbers])
     head = ["experiment", "cells", "compared", "agree", "distinct", "of these agree"]
     letters = {reason: letter for letter, reason in _NO_DATA.items()}
-    head += [f"{letters[r]}: {r}" if r in letters else r for r in reasons]
+    head += [letters.get(reason, reason) for reason in reasons]
     return ReportTable("cells", "Cells", head, rows)
 
 
@@ -152,16 +154,15 @@ def _table(table: str, cells: Sequence[Cell]) -> ReportTable:
         for column in columns:
             cell = found.get((letter, column))
             if cell is None:
-                row.append("failed")  # KM on H
+                row.append(None)  # KM failed on H
             elif cell.ours is None:
                 row.append(f"({cell.published:.2f})")
             else:
                 text = f"{cell.ours:.2f} / {cell.published:.2f}"
                 row.append(TableCell(text, bold=not cell.agrees))
-        reasons = dict.fromkeys(cell.why_not for (d, _), cell in found.items() if d == letter)
-        rows.append([*row, "; ".join(filter(None, reasons))])
-    labels = {method.column: method.label for method in _BY_LABEL.values()}
-    head = ["data set", *(labels[column] for column in columns), "why not compared"]
+        rows.append(row)
+    labels = {method.column: label.partition(" (as")[0] for label, method in _BY_LABEL.items()}
+    head = ["data set", *(labels[column] for column in columns)]
     return ReportTable(table, table_label(table), head, rows)
 
 
