@@ -1,4 +1,4 @@
-"""The commands: reproduce, report, datasets, calibrate."""
+"""The commands: reproduce, report, cells, datasets, calibrate."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -124,6 +125,20 @@ def report_(
     from research.report import write_report
 
     print(f"Report: {write_report(results, output, tell=_print_report_table)}")
+
+
+@app.command()
+def cells(
+    reports: Annotated[
+        list[Path], typer.Argument(help="Folders of reports, with all data sets together.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Page to write.")],
+) -> None:
+    """List every cell of the paper's tables: ours beside it, or why there is none."""
+    from research.report.every_cell import cells_page
+
+    output.write_text(cells_page(reports), encoding="utf-8")
+    print(f"{output}: every cell.")
 
 
 @app.command()

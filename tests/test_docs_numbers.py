@@ -16,6 +16,11 @@ def committed(name):
         return {row["method"]: row for row in csv.DictReader(file)}
 
 
+def page(name):
+    """Text of a page on one line, so that its sentences are found whole."""
+    return " ".join((DOCS / name).read_text(encoding="utf-8").split())
+
+
 def test_the_scorers_of_pat():
     names = {
         "Mahalanobis": "PAT",
@@ -28,6 +33,44 @@ def test_the_scorers_of_pat():
     assert set(quoted) == set(names)
     for name, row in quoted.items():
         assert [row[key] for key in SETS] == [f"{float(found[names[name]][k]):.1f}" for k in SETS]
+
+
+def test_who_is_better_than_pat():
+    found = committed("errors-1.csv")
+    ran_by_the_paper = [name for name, row in found.items() if row["rank, paper's nine"]]
+    assert len(ran_by_the_paper) == 9
+
+    def better(names):
+        return {
+            (name, key)
+            for name in names
+            for key in SETS
+            if float(found[name][key]) < float(found["PAT"][key])
+        }
+
+    ran = [*ran_by_the_paper, "min(ExTIcE, PAT)"]
+    assert better(ran) == {("BFT (oracle)", "L"), ("min(ExTIcE, PAT)", "L")}
+    assert {key for _, key in better(["AlphaMax"])} == {"L", "W", "q-g"}
+    assert "than PAT on L, W and q-g" in page("reproduction/experiment-1.md")
+
+
+def test_how_long_it_takes_to_start_anew():
+    found = committed("seconds-quantify.csv")
+    transductive = set(found) - {"PAT", "ODIn", "RCQ", "BFT (oracle)"}
+    ratios = {
+        name: [float(found[name][key]) / float(found["RCQ"][key]) for key in SETS]
+        for name in transductive
+    }
+    others = [ratio for name in transductive - {"TIcE"} for ratio in ratios[name]]
+    quoted = f"take {min(others):.1f} to {max(others):.0f} times as long as RCQ"
+    assert quoted in page("reproduction/README.md")
+    km, tice = ratios["KM1 (as published)"], ratios["TIcE"]
+    faster = sum(float(found["TIcE"][key]) < float(found["PAT"][key]) for key in SETS)
+    text = page("reproduction/experiment-4.md")
+    assert f"KM needs {min(km):.0f} to {max(km):.0f} times as long as RCQ" in text
+    assert 1.95 < min(tice) < max(tice) < 3.15
+    assert faster == 5
+    assert "is faster than PAT on five of the eight data sets" in text
 
 
 def test_how_often_intervals_hold():

@@ -24,6 +24,7 @@ GALLERY = sorted((ROOT / "docs" / "gallery").glob("plot_*.py"))
 # still answer is asked by ``python -m sphinx -b linkcheck docs docs/_build/links``.
 LINKS = {
     "https://arxiv.org/abs/2004.10356",
+    "https://doi.org/10.1007/978-3-030-10925-7_17",
     "https://www.sphinx-doc.org/",  # in the foot of every page
 }
 # Wide tables and code scroll by themselves; if anything else is too wide, the article does.

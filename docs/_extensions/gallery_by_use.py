@@ -20,8 +20,10 @@ PARTS = {
         "plot_sample_size": "Each line levels off: from there on only more positives help.",
     },
     "How the methods work": {
+        "plot_thresholds": "Mistakes cancel at one share only; few are made at a high threshold.",
         "plot_error_by_prevalence": "Classify and count is right at one share of positives only.",
         "plot_en": "Where negatives are near, EN's probabilities fall and its answer is too high.",
+        "plot_odin_bins": "Each bin holds a tenth of the positives: their histogram is flat.",
         "plot_partial_matching": "At the answer, the scaled positives just begin to overflow.",
         "plot_alphamax": "The likelihood is flat up to the truth and then falls.",
         "plot_pat_curve": "A level curve: no negatives pass any threshold. A falling one: they do.",

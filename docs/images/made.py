@@ -80,6 +80,12 @@ def _classify_and_count(folder: Path) -> None:
     make_theory.classify_and_count(folder)
 
 
+def _error_by_q(folder: Path) -> None:
+    import make_error_by_q
+
+    make_error_by_q.main(folder)
+
+
 def _case(name: str) -> Callable[[Path], object]:
     def make(folder: Path) -> None:
         import make_cases
@@ -97,6 +103,9 @@ PICTURES = {
     "classify_and_count.png": Picture(
         _classify_and_count,
         ("docs/images/make_theory.py", "src/poscount/theory/formulas.py"),
+    ),
+    "error_by_q.png": Picture(
+        _error_by_q, ("docs/images/make_error_by_q.py", "research/experiments/protocols.py")
     ),
     # The tests run the code of these pages and compare what it prints.
     **{

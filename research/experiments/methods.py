@@ -17,6 +17,7 @@ from poscount import registry
 from poscount.data.rows import InputSupport, Rows
 from poscount.scorers import fit_scorer, score
 from research.datasets import CATALOG
+from research.experiments.acc import ACC
 
 
 class Method(NamedTuple):
@@ -64,6 +65,8 @@ _NAMED = {
         Method("ranfoce", "RanFocE", "RanFocE", "ranfoce"),
         Method("minimum", "min(ExTIcE, PAT)", "min(ExTIcE,PAT_M)", "minimum"),
         Method("bft", "BFT (oracle)", "BFT_M", "bft"),
+        Method("cc", "CC (negatives known)", None, "acc", "CC"),
+        Method("acc", "ACC (negatives known)", None, "acc"),
         Method("pat-shrunk", "PAT, shrunk", None, "pat:scorer=mahalanobis-shrunk"),
         Method("pat-one-class-svm", "PAT, one-class SVM", None, "pat:scorer=one-class-svm"),
         Method("pat-local-outlier-factor", "PAT, LOF", None, "pat:scorer=local-outlier-factor"),
@@ -138,10 +141,12 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 
 def make(model: str, seed: int, data_set: str) -> Any:
-    """Unfitted quantifier of a `Method.model`, or the oracle, for a data set given by its key."""
+    """Unfitted quantifier of a `Method.model`, or a baseline, for a data set given by its key."""
     stem, _, text = model.partition(":")
     if stem == "bft":
         return BFT(random_state=seed)
+    if stem == "acc":
+        return ACC(random_state=seed)
     parameters = _parameters(text, model)
     if isinstance(parameters.get("scorer"), str):
         parameters["scorer"] = registry.scorer(parameters["scorer"])

@@ -18,7 +18,7 @@ from research.datasets import DataSet
 
 N_FOLDS = 5
 N_POINTS = 11  # prevalences 0, 0.1, ..., 1
-MAX_POSITIVES = 500
+MAX_POSITIVES = 500  # and as many negatives, for a method that learns from them
 MIN_POSITIVES = 10
 TWENTIETHS = tuple(i / 20 for i in range(21))
 MIN_ROWS = 10  # with fewer, a tenth of the sample is less than a row
@@ -152,6 +152,26 @@ def evaluations(dataset: DataSet, place: Place, seed: int) -> Iterator[tuple[np.
         yield dataset.features[pools.labeled], pools.sample(dataset, point)
 
 
+def negatives(dataset: DataSet, place: Place, seed: int, point: int) -> np.ndarray:
+    """Draw negatives for a method that learns from them: of the fold that the positives are from.
+
+    Parameters
+    ----------
+    dataset : DataSet
+    place : Place
+    seed : int
+    point : int
+        The evaluation, in tenths of positives.
+
+    Returns
+    -------
+    ndarray
+        At most 500 rows, none of which is in the sample.
+    """
+    pools = _Pools.of(dataset, place, seed, point)
+    return dataset.features[pools.known_negatives]
+
+
 def draw(dataset: DataSet, place: Place, seed: int) -> tuple[np.ndarray, Iterator[Sample]]:
     """Draw positives to learn from and eleven samples of one place, which share their folds.
 
@@ -202,6 +222,7 @@ class _Pools(NamedTuple):
     seed: int
     stem: str
     labeled: np.ndarray
+    known_negatives: np.ndarray
     positives: np.ndarray
     negatives: np.ndarray
 
@@ -219,8 +240,10 @@ class _Pools(NamedTuple):
         stem = f"{stem}/{place.fold}"
         known = fold[dataset.is_positive[fold]]
         labeled = stream(seed, f"{stem}/positives").permutation(known)[:MAX_POSITIVES]
+        other = fold[~dataset.is_positive[fold]]
+        known_negatives = stream(seed, f"{stem}/negatives").permutation(other)[:MAX_POSITIVES]
         in_rest = dataset.is_positive[rest]
-        pools = cls(protocol, seed, stem, labeled, rest[in_rest], rest[~in_rest])
+        pools = cls(protocol, seed, stem, labeled, known_negatives, rest[in_rest], rest[~in_rest])
         pools.check(dataset, place)
         return pools
 

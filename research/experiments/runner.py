@@ -20,6 +20,7 @@ from poscount.seeds import stream
 from research import datasets
 from research.datasets import DataSet
 from research.experiments import methods, protocols
+from research.experiments.acc import ACC
 from research.experiments.methods import Method
 from research.experiments.protocols import Place, Sample
 from research.experiments.store import Evaluation, Store
@@ -127,19 +128,23 @@ def evaluate(dataset: DataSet, unit: Unit, seed: int) -> list[Evaluation]:
     model_seed = int(stream(seed, f"{name}/{unit.model}").integers(2**32))
     model = methods.make(unit.model, model_seed, dataset.key)
     ask = model.quantify if hasattr(model, "quantify") else model.classify_and_count
+    needs_negatives = isinstance(model, ACC)
     rows: list[Evaluation] = []
     with warnings.catch_warnings():
         # Our own warnings are part of the answers; these are other libraries'.
         warnings.simplefilter("ignore")
         for positives, sample in protocols.evaluations(dataset, unit.place, seed):
+            known = [positives]
+            if needs_negatives:
+                known.append(protocols.negatives(dataset, unit.place, seed, sample.point))
             if unit.place.experiment == "4" and not rows:
                 # The first calls load compiled code, which is not part of the time.
                 with suppress(Exception):  # the second ones fail as well, and are recorded
-                    model.fit(positives)
+                    model.fit(*known)
                     ask(sample.rows)
             start = time.process_time()
             try:
-                model.fit(positives)
+                model.fit(*known)
             except Exception as error:
                 rows += _failed(unit, sample, len(positives), error)
                 continue

@@ -75,6 +75,7 @@ def experiment_chapter(
     chapter.items += _prevalence_tables(experiment, points, order, common)
     if experiment != "3":
         chapter.items += _prevalence_pictures(experiment, points, order)
+    chapter.items.append(_too_high_table(experiment, evaluations))
     held = intervals[intervals["experiment"] == experiment]
     if not held.empty:
         chapter.items.append(_interval_table(experiment, held))
@@ -260,6 +261,21 @@ def _prevalence_pictures(experiment: str, points: pd.DataFrame, order: list[str]
             name = f"{quantity}-by-prevalence-{experiment}-{i + 1}"
             pictures.append(Picture.of(figure, name, title))
     return pictures
+
+
+def _too_high_table(experiment: str, evaluations: pd.DataFrame) -> ReportTable:
+    """How many answers are above the truth; where all rows are positive, none can be."""
+    answered = evaluations[evaluations["bias"].notna()]
+    too_high = 100.0 * (answered["bias"] > 0)
+    shares = too_high.groupby(answered["method"]).mean()
+    possible = too_high.where(answered["truth"] < 1).groupby(answered["method"]).mean()
+    rows = [
+        [label_of(m), TableCell(shares[m], decimals=1), TableCell(possible[m], decimals=1)]
+        for m in in_order(shares.index)
+    ]
+    head = ["method", "all answers", "without samples of positives alone"]
+    title = f"{table_label(experiment)}: share of answers above the truth, in percent"
+    return ReportTable(f"too-high-{experiment}", title, head, rows)
 
 
 def _interval_table(experiment: str, held: pd.DataFrame) -> ReportTable:

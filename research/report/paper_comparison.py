@@ -81,13 +81,24 @@ def compare_errors(errors: pd.DataFrame) -> pd.DataFrame:
         if theirs is None:
             continue
         difference = own.published_mae - theirs.mae
-        within = abs(difference) <= max(POINTS, SHARE * theirs.mae)
+        within = agrees(own.published_mae, theirs.mae)
         sentence = published.explanation(own.table, own.dataset, own.method)
         sd = math.nan if theirs.sd is None else theirs.sd
         numbers = (own.published_mae, own.sd, theirs.mae, sd, difference)
         rows.append((*own[:3], *numbers, within, sentence))
     names = ["table", "dataset", "method", "mae", "sd", "published", "published_sd", "difference"]
     return pd.DataFrame(rows, columns=[*names, "within", "explanation"])
+
+
+def agrees(ours: float, theirs: float) -> bool:
+    """Whether an error is within a point, or within 15 %, of the paper's.
+
+    Examples
+    --------
+    >>> agrees(3.0, 2.1), agrees(11.4, 10.0), agrees(3.2, 2.1)
+    (True, True, False)
+    """
+    return abs(ours - theirs) <= max(POINTS, SHARE * theirs)
 
 
 class Agreement(NamedTuple):

@@ -108,6 +108,14 @@ def test_numbers_in_the_error_table(files):
     assert rows["TIcE"]["A"] == ""  # A has nine sub-classes, and here are three
 
 
+def test_how_many_answers_are_too_high(files):
+    rows = {row["method"]: row for row in table(files, "too-high-3")}
+    # Too high at every second of the eleven prevalences, 0, .2, ..., 1: six of eleven. The made-up
+    # answers go beyond 1 at the last, and without it five of ten are left.
+    assert float(rows["TIcE"]["all answers"]) == pytest.approx(600 / 11)
+    assert float(rows["TIcE"]["without samples of positives alone"]) == pytest.approx(50)
+
+
 def test_the_best_of_each_data_set_is_bold(files):
     markdown = files["report.md"].decode()
     rows = markdown.split("**#1: mean absolute error**")[1].split("\n\n")[1].splitlines()

@@ -47,8 +47,8 @@ class ODIn(ScoreQuantifier):
     scorer : estimator, optional
         Any scikit-learn or PyOD detector or pipeline; `Mahalanobis()` if None.
     limit : {"mean + 3 sd", "mean"}, default="mean + 3 sd"
-        How Lim comes from the overflows of positives themselves: as in the paper's experiments, or
-        as in its text, the mean of OA(1) between two random halves.
+        How Lim comes from the overflows of positives themselves: as in the authors' code, or as in
+        the paper's text, the mean of OA(1) between two random halves.
     confidence : float, default=0.95
         Level of the interval.
     n_jobs : int, optional
@@ -69,8 +69,9 @@ class ODIn(ScoreQuantifier):
 
     References
     ----------
-    D. dos Reis, M. de Souto, E. de Sousa, G. Batista, "Quantifying With Only Positive Training
-    Data".
+    D. dos Reis, A. Maletzke, E. Cherman, G. Batista, "One-Class Quantification", ECML PKDD 2018,
+    doi:10.1007/978-3-030-10925-7_17, introduced ODIn; described again in D. dos Reis, M. de Souto,
+    E. de Sousa, G. Batista, "Quantifying With Only Positive Training Data", arXiv:2004.10356.
 
     Examples
     --------

@@ -61,8 +61,10 @@ class PAT(ScoreQuantifier):
 
     References
     ----------
-    D. dos Reis, M. de Souto, E. de Sousa, G. Batista, "Quantifying With Only Positive Training
-    Data"; A. Maletzke, D. dos Reis, G. Batista et al. introduced PAT as a one-class quantifier.
+    D. dos Reis, A. Maletzke, E. Cherman, G. Batista, "One-Class Quantification", ECML PKDD 2018,
+    doi:10.1007/978-3-030-10925-7_17, introduced PAT with a single q. D. dos Reis, M. de Souto,
+    E. de Sousa, G. Batista, "Quantifying With Only Positive Training Data", arXiv:2004.10356, takes
+    the median over q.
 
     Examples
     --------

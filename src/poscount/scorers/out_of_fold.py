@@ -27,8 +27,8 @@ def fit_scorer(
 ) -> tuple[BaseEstimator, np.ndarray]:
     """Fit a scorer on all positives, and score each positive by one that was not fitted on it.
 
-    Ten shuffled folds, as in the paper, because a scorer gives its own training rows scores that
-    are too high.
+    Ten shuffled folds, as in the authors' code (the paper says k), because a scorer gives its own
+    training rows scores that are too high.
 
     Returns
     -------

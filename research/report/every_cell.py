@@ -1,0 +1,190 @@
+"""All cells of the paper's tables of errors on one page: compared, or why not.
+
+The page is made of the CSV files of finished reports, so that it needs no results file.
+"""
+
+from __future__ import annotations
+
+import csv
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from research import published
+from research.experiments.methods import GROUPS, resolve
+from research.report.document import ReportTable, TableCell
+from research.report.frames import table_label
+from research.report.paper_comparison import agrees
+
+LETTERS = ("N", "I", "A", "B", "C", "H", "L", "P", "R", "W")
+TABLES = ("1", "2", "3a", "3b", "3c")
+REPEATED = "repeats #1"
+NOT_COMPARED = "not in these results"
+_NO_DATA = {
+    "N": "its owners ask not to publish results",
+    "I": "not at hand",
+    "H": "only the letters q and g are at hand",
+}
+_BY_LABEL = {resolve(name).label: resolve(name) for name in GROUPS["paper"]}
+
+
+class Cell(NamedTuple):
+    """One cell of the paper.
+
+    Attributes
+    ----------
+    table, letter, column : str
+        Where it is.
+    published : float
+        The paper's error, in points.
+    ours : float or None
+        Our error, measured as the authors did; None if it is not compared.
+    why_not : str
+        Why it is not compared; empty if it is.
+    """
+
+    table: str
+    letter: str
+    column: str
+    published: float
+    ours: float | None
+    why_not: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it is compared and agrees."""
+        return self.ours is not None and agrees(self.ours, self.published)
+
+    @property
+    def distinct(self) -> bool:
+        """Whether it says more than a cell before it: one sub-class has one error in #3."""
+        return self.table not in ("3b", "3c") or published.N_NEGATIVES.get(self.letter) != 1
+
+
+def every_cell(reports: Sequence[Path]) -> list[Cell]:
+    """List all cells of the paper's tables of errors, with ours beside them where there is one.
+
+    Parameters
+    ----------
+    reports : sequence of Path
+        Folders of finished reports; together they have the data sets.
+    """
+    ours = {}
+    for report in reports:
+        for row in _read(report / "csv" / "paper-cells.csv"):
+            letter = published.name_in_paper(row["data set"])
+            table = row["experiment"].replace("#", "").replace("-", "")
+            ours[table, letter, _BY_LABEL[row["method"]].column] = float(row["ours"])
+    cells = []
+    for (table, letter, column), cell in published.tables().items():
+        if letter == "rank":
+            continue
+        found, why_not = ours.get((table, letter, column)), ""
+        if found is None and published.repeats_experiment_1(table, letter, column):
+            why_not = REPEATED
+        elif found is None:
+            why_not = _NO_DATA.get(letter, NOT_COMPARED)
+        cells.append(Cell(table, letter, column, cell.mae, found, why_not))
+    return cells
+
+
+def cells_page(reports: Sequence[Path]) -> str:
+    """Write the page: numbers of cells, every cell, and q-g beside the authors' H without p."""
+    cells = every_cell(reports)
+    compared = [cell for cell in cells if cell.ours is not None]
+    distinct = [cell for cell in compared if cell.distinct]
+    parts = [
+        "# Every cell of the paper",
+        "Written by `python -m research cells`, from the tables of the committed reports.",
+        f"The paper's tables of errors have {len(cells)} cells with a number. {len(compared)} of "
+        f"them are compared, and {_share(compared)} agree: they are within max(1 point, 15 %). "
+        "C, R and W have one sub-class of negatives, so that #3-b and #3-c repeat #3-a there; "
+        f"without these repetitions {len(distinct)} cells are compared, and {_share(distinct)} "
+        "agree. Why the others differ, as far as it is known: [Beside the paper](paper.md) and, "
+        "for B, whose cells are those of a [stand-in](vowels-network.md), "
+        "[its report](vowels-network/report.md).",
+        _numbers(cells).markdown(),
+        f"Not compared: {'; '.join(f'{letter}, {why}' for letter, why in _NO_DATA.items())}; #2's "
+        "cells of C, R and W that repeat #1's. Of KM on H the paper has no numbers.",
+        "Each cell below has our error / the paper's, in points, in bold if they differ by more "
+        "than that. A number in brackets is the paper's alone.",
+    ]
+    for table in TABLES:
+        parts += [f"## {table_label(table)}", _table(table, cells).markdown()]
+    parts += [
+        "## H with one of its sub-classes",
+        "H has the letters p and g as negatives, and its cells of #3 are those of the worse one, "
+        "which differs from method to method. We have g alone: q-g. The authors' raw results have "
+        "it apart.",
+        _handwritten(reports).markdown(),
+    ]
+    wrapped = [part if part[0] in "|#" else textwrap.fill(part, 118) for part in parts]
+    return "\n\n".join(part.rstrip() for part in wrapped) + "\n"
+
+
+def _share(cells: Sequence[Cell]) -> str:
+    agreeing = sum(cell.agrees for cell in cells)
+    return f"{agreeing} of these ({100 * agreeing / len(cells):.1f} %)"
+
+
+def _numbers(cells: Sequence[Cell]) -> ReportTable:
+    reasons = list(dict.fromkeys(cell.why_not for cell in cells if cell.why_not))
+    rows = []
+    for table in (*TABLES, None):
+        part = [cell for cell in cells if table in (cell.table, None)]
+        compared = [cell for cell in part if cell.ours is not None]
+        distinct = [cell for cell in compared if cell.distinct]
+        numbers = [len(part), len(compared), sum(cell.agrees for cell in compared)]
+        numbers += [len(distinct), sum(cell.agrees for cell in distinct)]
+        numbers += [sum(cell.why_not == reason for cell in part) for reason in reasons]
+        rows.append(["all" if table is None else table_label(table), *numbers])
+    head = ["experiment", "cells", "compared", "agree", "distinct", "of these agree"]
+    letters = {reason: letter for letter, reason in _NO_DATA.items()}
+    head += [letters.get(reason, reason) for reason in reasons]
+    return ReportTable("cells", "Cells", head, rows)
+
+
+def _table(table: str, cells: Sequence[Cell]) -> ReportTable:
+    found = {(cell.letter, cell.column): cell for cell in cells if cell.table == table}
+    columns = list(dict.fromkeys(column for _, column in found))
+    rows = []
+    for letter in LETTERS:
+        row: list[Any] = [letter]
+        for column in columns:
+            cell = found.get((letter, column))
+            if cell is None:
+                row.append(None)  # KM failed on H
+            elif cell.ours is None:
+                row.append(f"({cell.published:.2f})")
+            else:
+                text = f"{cell.ours:.2f} / {cell.published:.2f}"
+                row.append(TableCell(text, bold=not cell.agrees))
+        rows.append(row)
+    labels = {method.column: label.partition(" (as")[0] for label, method in _BY_LABEL.items()}
+    head = ["data set", *(labels[column] for column in columns)]
+    return ReportTable(table, table_label(table), head, rows)
+
+
+def _handwritten(reports: Sequence[Path]) -> ReportTable:
+    """Our errors on q-g beside the authors' on H with g alone, Experiment #3."""
+    ours = {
+        row["method"]: float(row["q-g"])
+        for report in reports
+        for row in _read(report / "csv" / "errors-3a.csv")
+        if row.get("q-g")
+    }
+    theirs = published.handwritten_g()
+    rows = []
+    for label, method in _BY_LABEL.items():
+        if label in ours and method.column in theirs:
+            own, other = ours[label], theirs[method.column]
+            differs = not agrees(own, other)
+            why = (published.explanation("3a", "q-g", method.name) or "") if differs else ""
+            rows.append([label, TableCell(own, bold=differs), other, why])
+    return ReportTable("q-g", "q-g", ["method", "ours", "the authors'", "why it differs"], rows)
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
