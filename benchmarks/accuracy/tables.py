@@ -229,7 +229,7 @@ def four(left_out: dict[str, LeftOut]) -> None:
         makes: dict[str, Any] = {
             "RCQ": RCQ(calibration=calibrations["RCQ"], random_state=0),
             "RCQ, null": RCQ(calibration="null", random_state=0),
-            "TRCQ": TRCQ(calibration=calibrations["TRCQ"], random_state=0),
+            "TRCQ": TRCQ(calibration=calibrations["RCQ-reference"], random_state=0),
             "TRCQ, null": TRCQ(calibration="null", random_state=0),
             "DEDPUL": DEDPUL(random_state=0),
             "BBE": BBE(random_state=0),
@@ -346,7 +346,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     banks = [LeftOut(read_bank(sorted(bank.glob("*.bank"))), 2) for bank in arguments.banks]
     if arguments.what == "four":
-        four(dict(zip(("RCQ", "TRCQ"), banks, strict=True)))
+        four(dict(zip(("RCQ", "RCQ-reference"), banks, strict=True)))
     elif arguments.what == "turned":
         spoilt(banks[0], NUMBERS, {"numbers": lambda task, rng: task, "turned": turned}, ())
     elif arguments.what == "gaps":

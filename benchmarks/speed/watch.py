@@ -1,7 +1,7 @@
 """Every figure that the scale page quotes, measured as a ratio to a baseline in the same run.
 
 python -m benchmarks.speed.watch run  # measure, print a table, add to the history
-python -m benchmarks.speed.watch run --only groups TRCQ  # figures whose name contains one of these
+python -m benchmarks.speed.watch run --only groups extice  # figures whose names contain these
 python -m benchmarks.speed.watch compare HEAD~1 HEAD  # two commits, each in a worktree of its own
 python -m benchmarks.speed.watch write docs/scale.md  # put the history's last figures into a page
 python -m benchmarks.speed.watch draw history.png  # the figures of every run in the history

@@ -45,8 +45,8 @@ def test_a_border_along_no_feature():
         for kind, found in ((TRCQ, errors), (RCQ, of_rcq)):
             model = kind(calibration="null", random_state=0).fit(positives)
             found.append(abs(model.quantify(sample) - 0.3))
-    assert np.mean(errors) < np.mean(of_rcq)
-    assert np.mean(errors) < 0.12
+    # With 600 rows to learn from; with thousands it is followed closely (`test_learned_score.py`).
+    assert np.mean(errors) < np.mean(of_rcq) - 0.1
 
 
 def test_parameters_and_levels(task, model):
@@ -88,10 +88,9 @@ def test_scales(task, model, scale):
     assert float(scaled) == pytest.approx(float(model.quantify(sample)), abs=1e-3)
 
 
-def test_absurd_values_are_far_away(task, model):
+def test_absurd_values_are_counted_too(task, model):
     far = np.vstack([task[1], np.full((5, 6), 1e300), np.full((5, 6), -1e300)])
-    one, two = (model.quantify(rows).details["uncalibrated"] for rows in (far, task[1]))
-    assert one == pytest.approx(two, abs=0.05)
+    assert 0.3 in model.quantify(far).interval
 
 
 def test_a_feature_that_only_the_sample_varies_in():

@@ -143,6 +143,23 @@ def test_the_rule_is_the_plain_one_with_more_cuts(task, reference):
     assert answer.details["rcq"] == pytest.approx(float(without), abs=1e-6)
 
 
+def test_a_border_along_no_feature():
+    errors, without = [], []
+    for seed in range(3):
+        positives, sample = oblique(seed, 0.3)
+        unlabeled = oblique(seed + 50, 0.1, n_unlabeled=5000)[1]
+        for rows, found in ((unlabeled, errors), (None, without)):
+            model = RCQ(calibration="null", random_state=0).fit(positives, unlabeled=rows)
+            found.append(abs(model.quantify(sample) - 0.3))
+    assert np.mean(errors) < 0.1 < np.mean(without) - 0.2
+
+
+def test_absurd_values_are_far_away(task, model):
+    far = np.vstack([task[1], np.full((5, 6), 1e300), np.full((5, 6), -1e300)])
+    one, two = (model.quantify(rows).details["uncalibrated"] for rows in (far, task[1]))
+    assert one == pytest.approx(two * 600 / 610, abs=0.01)
+
+
 def test_counts_add_up(task, model):
     sample = task[1]
     parts = [model.count(sample[:100]), model.count(sample[100:])]
