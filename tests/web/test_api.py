@@ -192,7 +192,7 @@ def test_the_example_says_what_python_says_with_the_truth_beside_it(example):
         assert entry["interval"] == {"low": p.interval.low, "high": p.interval.high, "level": 0.95}
         assert entry["truth"] == night["positives"] / night["rows"]
     assert "In 9 groups" in answer["headline"]
-    learned = "400 positives and 5,000 distinct ones of the unlabeled rows with the columns"
+    learned = "400 positives and 5,000 distinct unlabeled rows with the columns"
     assert answer["n_reference"] == 5000
     assert f"RCQ, fitted on {learned}" in answer["made"]
     assert (

@@ -339,7 +339,7 @@ def test_a_sheet_of_a_workbook_is_chosen_beside_the_file(wary_page):
     assert "40 rows" in page.inner_text("#unlabeled-files")
     page.click("#estimate")
     assert table(page)["all rows"][3] == "40"
-    assert "--sheet known" in page.inner_text("#command")
+    assert "sheet='known'" in page.text_content("#python")
 
 
 def test_signs_units_and_dates_are_read_by_the_settings(page):
@@ -379,7 +379,7 @@ def test_a_button_beside_a_problem_reads_only_its_files_again(wary_page):
     assert len(used(page)) == 8
     page.click("#estimate")
     assert table(page)["all rows"][3] == "400"
-    assert "--decimal ," in page.inner_text("#command").splitlines()[-1]
+    assert "read_options = ReadOptions(decimal=',')" in page.text_content("#python")
 
 
 def test_a_chart_tells_values_and_shows_a_part(answered):

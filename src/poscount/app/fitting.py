@@ -120,13 +120,14 @@ def fit(
         _check_targets(targets, target_column, len(positives))
     model = _unfitted(method, options, several=several, negatives=bool(negatives))
     why_not = None
-    if isinstance(model, RCQ):
-        if sample is not None and not positives_only:
-            why_not = sample.why_not_again or _made_for_positives(model.calibration)
-            unlabeled = sample if why_not is None else None
-    elif unlabeled is not None or positives_only:
-        option = "positives_only" if positives_only else "unlabeled"
-        raise InputError(_no_use_of_unlabeled(model, method), option=option, leave_out=True)
+    if not isinstance(model, RCQ):
+        if unlabeled is not None or positives_only:
+            raise _no_use_of_unlabeled(
+                model, method, "unlabeled" if unlabeled else "positives_only"
+            )
+    elif sample is not None and not positives_only:
+        why_not = sample.why_not_again or _made_for_positives(model.calibration)
+        unlabeled = sample if why_not is None else None
     parts = [read_files(each.files, read_options=each.read_options) for each in positives]
     read_options = positives[0].read_options
     if several:
@@ -210,15 +211,16 @@ def _unfitted(
     return Bootstrap(model, **resampling) if resampling else model
 
 
-def _no_use_of_unlabeled(model: Quantifier, method: str) -> str:
+def _no_use_of_unlabeled(model: Quantifier, method: str, option: str) -> InputError:
     kinds = {
         MultiRCQ: "Models of several targets",
         SubclassRCQ: "Models of kinds of positives",
         RCQWithNegatives: "Models with labelled negatives",
     }
+    message = f"The method {method} does not learn from unlabeled rows when it is fitted; rcq does."
     if type(model) in kinds:
-        return f"{kinds[type(model)]} do not learn from unlabeled rows yet."
-    return f"The method {method} does not learn from unlabeled rows when it is fitted; rcq does."
+        message = f"{kinds[type(model)]} do not learn from unlabeled rows yet."
+    return InputError(message, option=option, leave_out=True)
 
 
 def _made_for_positives(calibration: Any) -> str | None:

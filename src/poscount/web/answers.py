@@ -99,7 +99,8 @@ def build_answer(
     first = results[0].prevalence
     targets = _targets(results)
     headline = _headline_of_targets(results, targets) if targets else _headline(results)
-    with_reference = results[0].n_reference > 0
+    and_reference = _and_reference(results)
+    with_reference = bool(and_reference)
     by_experience = first.details.get("likely_error") is not None
     not_covered = _CHANGED_IS_NOT_COVERED if by_experience else _CHANCE_ONLY
     return {
@@ -114,10 +115,14 @@ def build_answer(
         "scores": None if scores is None else _scores(scores),
         "truth": truth is not None,
         "warnings": _warnings(results),
-        "meaning": [_MEANING, _BY_EXPERIENCE if by_experience else _BY_CHANCE],
+        "meaning": [
+            _MEANING,
+            _BY_EXPERIENCE if by_experience else _BY_CHANCE,
+            *([f"The model learned from the positives{and_reference}."] if and_reference else []),
+        ],
         "doubts": [_CHANGED, _LOOKALIKES, not_covered, _CHECK],
         "made": (
-            f"{first.method}, fitted on {first.n_labeled:,} positives{_and_reference(results)} "
+            f"{first.method}, fitted on {first.n_labeled:,} positives{and_reference} "
             f"with the columns {', '.join(features)}; seed {model.seed_}."
         ),
         "n_reference": results[0].n_reference,
@@ -281,4 +286,4 @@ def _methods_paragraph(results: Sequence[Result], n_features: int, seed: int) ->
 def _and_reference(results: Sequence[Result]) -> str:
     """Say how many of the unlabeled rows were learned from, too."""
     n = results[0].n_reference
-    return f" and {n:,} distinct ones of the unlabeled rows" if n else ""
+    return f" and {n:,} distinct unlabeled rows" if n else ""
