@@ -1,15 +1,19 @@
 """From files to models and answers: each thing once, and errors that name their place."""
 
+import copy
+import os
+
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
 from answers import assert_same_answer
-from poscount import ExTIcE
+from poscount import RCQ, ExTIcE
 from poscount.app import data_files, estimates, fitting
 from poscount.app.data_files import DataFiles
 from poscount.app.results import draw
+from poscount.calibration.files import shipped, write_calibration
 from poscount.errors import InputError
 from poscount.example import example_path, load_example
 from poscount.files import features, reading
@@ -305,6 +309,123 @@ def test_pictures_in_several_formats_are_the_same_each_time(model, tmp_path):
     assert contents[0][0] == contents[1][0]
 
 
+# Unlabeled rows that a score is learned from
+
+NULL = {"calibration": "null", "random_state": 0}
+
+
+def learn(unlabeled, options=NULL):
+    return fit(POSITIVES, "rcq", options=options, unlabeled=DataFiles.matching(unlabeled))
+
+
+def test_unlabeled_rows_are_read_as_the_positives_are(tmp_path, example):
+    in_memory = RCQ(**NULL).fit(example.positives, unlabeled=example.trap)
+    assert learn([TRAP]).hash_ == in_memory.hash_
+    # Words stay words where those of a file happen to be numbers, and numbers may be whole.
+    positives = example.positives.select(["peak_mv"]).append_column("site", [["a", "b"] * 200])
+    unlabeled = pa.table({"site": ["7", "b"], "peak_mv": [8.0, 9.0]})
+    (tmp_path / "u0.csv").write_text("site,peak_mv\n7,8\n")
+    (tmp_path / "u1.csv").write_text("peak_mv,site\n9,b\n")
+    pa.csv.write_csv(positives, tmp_path / "p.csv")
+    files = DataFiles.matching([f"{tmp_path}/u*.csv"])
+    found = fit(str(tmp_path / "p.csv"), "rcq", options=NULL, unlabeled=files)
+    assert found.hash_ == RCQ(**NULL).fit(positives, unlabeled=unlabeled).hash_
+
+
+def test_the_seed_draws_the_unlabeled_rows(monkeypatch, tmp_path, example):
+    monkeypatch.setattr(fitting, "MOST_REFERENCE_ROWS", 500)
+    model = learn([TRAP])
+    assert model.part_.learned_score_.n_reference_ == 500
+    for i, start in enumerate((0, 100, 4000)):
+        end = (100, 4000, None)[i]
+        part = example.trap.slice(start, None if end is None else end - start)
+        pa.parquet.write_table(part, tmp_path / f"{i}.parquet")
+    assert learn([str(tmp_path)]).hash_ == model.hash_
+    assert learn([TRAP], NULL | {"random_state": 1}).hash_ != model.hash_
+    other = learn([TRAP], {"calibration": "null"})
+    assert learn([TRAP], NULL | {"random_state": other.seed_}).hash_ == other.hash_
+
+
+def test_what_is_counted_is_learned_from(example):
+    fitted = fitting.fit([DataFiles([POSITIVES])], options=NULL, sample=DataFiles([TRAP]))
+    assert fitted.model.hash_ == learn([TRAP]).hash_
+    assert fitted.why_positives_only is None
+    results = quantify(fitted.model, [TRAP], by=["night"])
+    assert [result.n_reference for result in results] == [5000] * 9
+    for part in (results[0].record(), results[0].line()):
+        assert part["n_reference"] == 5000
+    (result,), _ = estimates.quantify_with_scores(
+        fitted.model, example.positives, DataFiles([TRAP]), most_rows=1000
+    )
+    assert result.n_reference == 5000
+    alone = fitting.fit(
+        [DataFiles([POSITIVES])], options=NULL, sample=DataFiles([TRAP]), positives_only=True
+    )
+    assert fitting.learned_score(alone.model) is None
+    (result,) = quantify(alone.model, [TRAP])
+    assert "n_reference" not in {**result.record(), **result.line()}
+    assert fit(POSITIVES, "pat", options={}, sample=DataFiles([TRAP])).n_labeled_ == 400
+
+
+def test_why_only_the_positives_were_learned_from(tmp_path, model):
+    def why(*files, **options):
+        sample = DataFiles(files)
+        fitted = fitting.fit([DataFiles([POSITIVES])], options=NULL | options, sample=sample)
+        assert (fitted.why_positives_only is None) == bool(fitting.learned_score(fitted.model))
+        return fitted.why_positives_only
+
+    counts, pipe, own = (str(tmp_path / name) for name in ("a.counts", "pipe", "own.npz"))
+    count(model, [TRAP]).save(counts)
+    os.mkfifo(pipe)
+    calibration = copy.deepcopy(shipped("RCQ"))
+    write_calibration(calibration, own)
+    assert why(TRAP) is None
+    assert why(TRAP, "-") == "standard input can be read only once"
+    assert why(pipe) == f"{pipe} can be read only once"
+    assert why(counts, TRAP) == f"{counts} has no rows"
+    assert why(TRAP, calibration=own) == f"{own} was made without unlabeled rows"
+    calibration.method_ = "RCQ-reference"
+    write_calibration(calibration, own)
+    assert why(TRAP, calibration=own) is None
+
+
+def test_errors_of_unlabeled_rows_are_not_those_of_positives(
+    refused, monkeypatch, tmp_path, example, model
+):
+    monkeypatch.setattr(fitting, "MOST_REFERENCE_ROWS", 200)
+    for i in range(3):
+        pa.csv.write_csv(example.trap.slice(100 * i, 100), tmp_path / f"{i}.csv")
+    bad = str(tmp_path / "1.csv")
+    rows = example.trap.slice(100, 100)
+    for value in ("high", "inf"):
+        # In all rows, because not every one is drawn.
+        cells = pa.array([value] * 100)
+        column = rows.column_names.index("peak_mv")
+        pa.csv.write_csv(rows.set_column(column, "peak_mv", cells), bad)
+        error = refused(learn, [str(tmp_path)])
+        assert (error.file, error.column, error.row) == (bad, "peak_mv", 0)
+    pa.csv.write_csv(rows.drop_columns("peak_mv"), bad)
+    error = refused(learn, [bad])
+    assert (error.file, error.column) == (bad, "peak_mv")
+    typed = str(tmp_path / "words.parquet")
+    words = rows.drop_columns("peak_mv").append_column("peak_mv", [["high"] * 100])
+    pa.parquet.write_table(words, typed)
+    error = refused(learn, [typed])
+    assert (error.file, error.column) == (typed, "peak_mv")
+    pa.csv.write_csv(example.trap.slice(0, 0), bad)
+    error = refused(learn, [bad])
+    assert (error.file, error.message) == (bad, "there are no rows: at least one is needed.")
+    path = str(tmp_path / "a.counts")
+    count(model, [TRAP]).save(path)
+    assert refused(learn, [path]).message == "a counts file has no rows; give the data instead."
+    positives = str(tmp_path / "p.csv")
+    pa.csv.write_csv(changed(example.positives, "peak_mv", 7, "inf"), positives)
+    error = refused(
+        fitting.fit, [DataFiles([positives])], options=NULL, unlabeled=DataFiles([TRAP])
+    )
+    assert (error.file, error.column, error.row) == (positives, "peak_mv", 7)
+
+
 # Files that do not go together
 
 
@@ -328,10 +449,19 @@ def test_counts_files_have_neither_groups_nor_weights(refused, model, tmp_path):
         ({}, {"targets": ["a", "a"], "positives": 2}, "'a' is there 2 times"),
         ({}, {"targets": ["a"], "positives": 2}, "each target needs a file"),
         ({}, {"positives": 2}, "There are 2 files of positives"),
+        ({}, {"positives": 2, "unlabeled": 1}, "the option goes before each"),
+        ({}, {"method": "pat", "unlabeled": 1}, "pat does not learn from unlabeled rows when"),
+        ({}, {"method": "trcq", "unlabeled": 1}, "trcq does not learn from unlabeled rows when"),
+        ({"subclasses": 2}, {"unlabeled": 1}, "Models of kinds of positives do not learn"),
+        ({}, {"negatives": 1, "unlabeled": 1}, "Models with labelled negatives do not learn"),
+        ({}, {"target_column": "peak_mv", "unlabeled": 1}, "Models of several targets do not"),
+        ({}, {"method": "pat", "positives_only": True}, "pat does not learn from unlabeled rows"),
     ],
 )
 def test_what_cannot_be_fitted_together(refused, options, more, sentence):
     files = DataFiles([POSITIVES])
     positives = [files] * more.pop("positives", 1)
     more["negatives"] = [files] * more.get("negatives", 0)
+    if "unlabeled" in more:
+        more["unlabeled"] = files
     assert sentence in refused(fitting.fit, positives, options=options, **more).message

@@ -244,8 +244,8 @@ def test_weights_say_what_python_says(poscount_, refused, model, weighted, tmp_p
     found = poscount_("quantify", model, rows, "--by", "night", *options).results()
     assert [row["count"] for row in found] == [p.count for p in by_night.values()]
     # What has a weight among the positives is no feature.
-    estimated = poscount_("estimate", tmp_path / "p.csv", rows, *options).results()
-    assert estimated == [result]
+    alone = ("estimate", tmp_path / "p.csv", rows, "--positives-only")
+    assert poscount_(*alone, *options).results() == [result]
     shown = poscount_("quantify", model, rows, "--weights", "weight").out
     effective = expected.details["effective_rows"]
     assert f"the interval is that of {effective:.0f} rows of equal weight." in shown
@@ -316,12 +316,109 @@ def few_rows(trap, tmp_path):
 def test_every_method_estimates_what_python_estimates(poscount_, few_rows, method):
     arguments = ("estimate", POSITIVES, few_rows, "--method", method, "--random-state", 7)
     (result,) = poscount_(*arguments, "--format", "json").results()
-    model = registry.method(method)(random_state=7).fit(load_example("pyarrow").positives)
-    assert result["prevalence"] == float(model.quantify(pa.parquet.read_table(few_rows)))
+    sample = pa.parquet.read_table(few_rows)
+    learned = {"unlabeled": sample} if method == "rcq" else {}
+    positives = load_example("pyarrow").positives
+    model = registry.method(method)(random_state=7).fit(positives, **learned)
+    assert result["prevalence"] == float(model.quantify(sample))
     by_night = poscount_(*arguments, "--by", "night", "--format", "json").results()
     assert [(row["night"], row["prevalence"]) for row in by_night] == [
         ("2026-01-19", result["prevalence"])
     ]
+
+
+# Unlabeled rows that a score is learned from
+
+
+LEARNED = "score also learned from 5,000 distinct unlabeled rows"
+
+
+@pytest.fixture
+def learned(poscount_, tmp_path):
+    path = tmp_path / "learned.poscount"
+    options = ("--unlabeled", TRAP, "--calibration", "null")
+    assert poscount_("fit", POSITIVES, "-o", path, *options).status == 0
+    return path
+
+
+def test_a_score_is_learned_from_unlabeled_rows(poscount_, learned, trap, tmp_path):
+    told = poscount_(
+        "fit", POSITIVES, "-o", learned, "--unlabeled", TRAP, "--calibration", "null"
+    ).out
+    sentence = "The score was also learned from 5,000 distinct unlabeled rows"
+    assert told.endswith(f". {sentence} of {TRAP}.\n")
+    in_python = RCQ(calibration="null", random_state=0)
+    in_python.fit(load_example("pyarrow").positives, unlabeled=trap)
+    assert registry.load(learned).hash_ == in_python.hash_
+    score = in_python.part_.learned_score_
+    shown = poscount_("show", learned).out.splitlines()
+    pairs = f"{50 + 100 * score.skill_:.0f} % of pairs"
+    assert shown[1] == f"{sentence}; it ranks a positive above an unlabeled row in {pairs}."
+    (record,) = [json.loads(poscount_("show", learned, "--format", "json").out)]
+    assert (record["n_reference"], record["skill"]) == (5000, score.skill_)
+    for i in range(2):
+        write_csv(tmp_path / f"{i}.csv", trap.slice(4000 * i, 4000 if i == 0 else None))
+    options = ("--unlabeled", tmp_path / "0.csv", "--unlabeled", tmp_path / "1.csv")
+    path = tmp_path / "parts.poscount"
+    told = poscount_("fit", POSITIVES, "-o", path, *options, "--calibration", "null").out
+    assert f"of {tmp_path}/0.csv and 1 more." in told
+    assert registry.load(path).hash_ == in_python.hash_
+
+
+@pytest.mark.parametrize("groups", [(), ("--by", "night")])
+def test_an_estimate_learns_from_the_rows_that_it_counts(poscount_, learned, groups, tmp_path):
+    def results(*arguments):
+        return poscount_(*arguments, *groups, "--format", "json").results()
+
+    estimate = ("estimate", POSITIVES, TRAP, "--calibration", "null")
+    found = results(*estimate)
+    assert found == results("quantify", learned, TRAP)
+    assert {result["n_reference"] for result in found} == {5000}
+    lines = poscount_(*estimate, *groups, "--format", "csv").out.splitlines()
+    assert {row["n_reference"] for row in csv.DictReader(lines)} == {"5000"}
+    assert poscount_(*estimate, *groups).out.endswith(f"RCQ, 400 positives, {LEARNED}, seed 0\n")
+    alone = tmp_path / "alone.poscount"
+    poscount_("fit", POSITIVES, "-o", alone, "--calibration", "null")
+    expected = results("quantify", alone, TRAP)
+    assert results(*estimate, "--positives-only") == expected
+    assert not any("n_reference" in result for result in expected)
+
+
+def test_what_is_read_once_is_not_learned_from(poscount_, trap, monkeypatch, tmp_path):
+    estimate = ("estimate", POSITIVES, TRAP, "--calibration", "null", "--positives-only")
+    expected = poscount_(*estimate, "--format", "json").results()
+    content = write_csv(tmp_path / "trap.csv", trap).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
+    outcome = poscount_("estimate", POSITIVES, "-", "--calibration", "null", "--format", "json")
+    assert outcome.results() == expected
+    assert outcome.err == (
+        "Only the positives were learned from: standard input can be read only once.\n"
+    )
+
+
+def test_unlabeled_rows_that_cannot_be_learned_from(refused, tmp_path):
+    def fit(*options):
+        return refused("fit", POSITIVES, "-o", tmp_path / "m.poscount", *options)
+
+    assert fit("--unlabeled", TRAP, "--method", "pat") == (
+        "poscount: The method pat does not learn from unlabeled rows when it is fitted; rcq does. "
+        "Leave --unlabeled out."
+    )
+    assert fit("--unlabeled", TRAP, "--subclasses", "auto") == (
+        "poscount: Models of kinds of positives do not learn from unlabeled rows yet. "
+        "Leave --unlabeled out."
+    )
+    assert fit(TRAP, "--unlabeled", TRAP).endswith(f"Pass --unlabeled '{TRAP}'.")
+    truth = str(example_path("truth.csv"))
+    assert fit("--unlabeled", truth).startswith(
+        f"poscount: {truth}: column 'wingbeat_hz': the file has no such column"
+    )
+    nothing = tmp_path / "none.csv"
+    nothing.write_text(gzip.decompress(Path(TRAP).read_bytes()).decode().split("\n")[0])
+    assert "none.csv: there are no rows" in fit("--unlabeled", nothing)
+    assert refused("estimate", POSITIVES, TRAP, "--method", "pat", "--positives-only").endswith(
+        "rcq does. Leave --positives-only out."
+    )
 
 
 def test_bootstrap_gives_an_interval(poscount_, refused, few_rows):

@@ -223,7 +223,7 @@ def texts(node):
 
 
 # Of the page's server, of `windows` and `ChangeDetector` in Python, and of research.
-NO_FLAGS = {"limits", "time", "run_length", "drop"}
+NO_FLAGS = {"limits", "time", "run_length", "drop", "y"}
 
 
 def test_every_option_that_an_error_names_is_one_of_a_command():

@@ -22,8 +22,10 @@ import pytest
 
 import poscount
 from poscount import RCQ, registry
+from poscount.app.fitting import MOST_REFERENCE_ROWS
 from poscount.cli import main
 from poscount.example import example_path, load_example
+from poscount.files.sampling import RowSample
 
 pytest.importorskip("fastapi")
 
@@ -178,7 +180,8 @@ def test_files_of_one_name_are_told_apart(visit):
 
 def test_the_example_says_what_python_says_with_the_truth_beside_it(example):
     data = load_example("pyarrow")
-    expected = RCQ(random_state=0).fit(data.positives).quantify_groups(data.trap, "night")
+    model = RCQ(random_state=0).fit(data.positives, unlabeled=data.trap)
+    expected = model.quantify_groups(data.trap, "night")
     answer = example.answer(by=["night"])
     assert {entry["label"]: entry["prevalence"] for entry in answer["results"]} == {
         night: float(p) for (night,), p in expected.items()
@@ -189,6 +192,12 @@ def test_the_example_says_what_python_says_with_the_truth_beside_it(example):
         assert entry["interval"] == {"low": p.interval.low, "high": p.interval.high, "level": 0.95}
         assert entry["truth"] == night["positives"] / night["rows"]
     assert "In 9 groups" in answer["headline"]
+    learned = "400 positives and 5,000 distinct unlabeled rows with the columns"
+    assert answer["n_reference"] == 5000
+    assert f"RCQ, fitted on {learned}" in answer["made"]
+    assert (
+        "which learns from labelled positives and unlabeled rows: " in answer["methods_paragraph"]
+    )
 
 
 def test_csv_gz_and_parquet_and_several_files_give_one_answer(visit):
@@ -197,7 +206,7 @@ def test_csv_gz_and_parquet_and_several_files_give_one_answer(visit):
     visit.send("positives", "p.parquet", parquet_of(data.positives.to_pydict()))
     visit.send("unlabeled", "u.parquet", parquet_of(halves[0].to_pydict()))
     visit.send("unlabeled", "u.csv.gz", gzip.compress(csv_of(halves[1].to_pydict())))
-    expected = RCQ(random_state=0).fit(data.positives).quantify(data.trap)
+    expected = RCQ(random_state=0).fit(data.positives, unlabeled=data.trap).quantify(data.trap)
     (together,) = visit.answer()["results"]
     assert together["prevalence"] == float(expected)
     assert together["n_unlabeled"] == 8070
@@ -222,11 +231,12 @@ def test_every_method_on_offer_answers_as_in_python(visit, method):
     sample = {name: np.append(values, values + 50) for name, values in numbers(rng, 60).items()}
     visit.send("positives", "p.csv", csv_of(positives))
     visit.send("unlabeled", "u.csv", csv_of(sample))
-    expected = (
-        registry.method(method)(random_state=7).fit(pa.table(positives)).quantify(pa.table(sample))
-    )
-    (entry,) = visit.answer(method=method, random_state=7)["results"]
-    assert entry["prevalence"] == float(expected)
+    learned = {"unlabeled": pa.table(sample)} if method == "rcq" else {}
+    model = registry.method(method)(random_state=7).fit(pa.table(positives), **learned)
+    answer = visit.answer(method=method, random_state=7)
+    (entry,) = answer["results"]
+    assert entry["prevalence"] == float(model.quantify(pa.table(sample)))
+    assert ("positives alone" in answer["methods_paragraph"]) == (method != "rcq")
     assert entry["method"] == type(registry.method(method)()).__name__
 
 
@@ -249,8 +259,8 @@ def test_settings_reach_the_method(example):
 def test_warnings_are_said_once_with_all_their_places(visit):
     rng = np.random.default_rng(0)
     visit.send("positives", "p.csv", csv_of(numbers(rng, 80)))
-    sample = {name: np.array(column) + 2.0 for name, column in numbers(rng, 60).items()}
-    sample["site"] = ["x", "y", "y"] * 20
+    sample = {name: np.array(column) + 1.0 for name, column in numbers(rng, 30).items()}
+    sample["site"] = ["x", "y", "y"] * 10
     visit.send("unlabeled", "u.csv", csv_of(sample))
     answer = visit.answer(by=["site"])
     wide = next(kind for kind in answer["warnings"] if kind["code"] == "wide-interval")
@@ -318,25 +328,48 @@ def two_files(web):
 
 
 @pytest.mark.parametrize("wanted", RECIPES.values(), ids=list(RECIPES))
-def test_the_recipes_run_and_say_the_same(two_files, wanted, tmp_path, monkeypatch, capsys):
+def test_the_recipes_run_and_say_the_same(two_files, wanted, run_recipes, monkeypatch):
     # Replicates of so little work are not worth processes of their own.
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     visit, files = two_files
-    answer = visit.answer(**wanted)
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
+    run_recipes(visit.answer(**wanted), files)
+
+
+def test_the_recipes_draw_the_same_of_many_rows(visit, run_recipes):
+    rng = np.random.default_rng(0)
+    sample = numbers(rng, MOST_REFERENCE_ROWS + 3000)
+    sample["a"][:12_000] += 2
+    files = {"p.csv": csv_of(numbers(rng, 100)), "u.csv": csv_of(sample)}
+    visit.send("positives", "p.csv", files["p.csv"])
+    visit.send("unlabeled", "u.csv", files["u.csv"])
+    answer = visit.answer()
+    assert "RowSample(20000, seed=0)" in answer["python"]
+    run_recipes(answer, files)
+
+
+@pytest.fixture
+def run_recipes(tmp_path, monkeypatch, capsys):
+    """Runs the commands and the Python of an answer, which must give the same."""
     monkeypatch.chdir(tmp_path)
-    *before, last = [shlex.split(line) for line in answer["command"].splitlines()]
-    for command in [*before, [*last, "--format", "json"]]:
-        monkeypatch.setattr(sys, "argv", command)
-        with contextlib.suppress(SystemExit):
-            main()
-    printed = capsys.readouterr().out
-    shown = json.loads(printed[printed.index("[\n") :])
-    assert [entry["prevalence"] for entry in shown] == [e["prevalence"] for e in answer["results"]]
-    exec(compile(answer["python"], "recipe", "exec"), {})
-    by_python = re.findall(r"Prevalence\((\S+),", capsys.readouterr().out)
-    assert by_python == [f"{entry['prevalence']:.3f}" for entry in answer["results"]]
+
+    def run(answer, files):
+        for name, content in files.items():
+            (tmp_path / name).write_bytes(content)
+        *before, last = [shlex.split(line) for line in answer["command"].splitlines()]
+        for command in [*before, [*last, "--format", "json"]]:
+            monkeypatch.setattr(sys, "argv", command)
+            with contextlib.suppress(SystemExit):
+                main()
+        printed = capsys.readouterr().out
+        shown = json.loads(printed[printed.index("[\n") :])
+        assert [entry["prevalence"] for entry in shown] == [
+            e["prevalence"] for e in answer["results"]
+        ]
+        exec(compile(answer["python"], "recipe", "exec"), {})
+        by_python = re.findall(r"Prevalence\((\S+),", capsys.readouterr().out)
+        assert by_python == [f"{entry['prevalence']:.3f}" for entry in answer["results"]]
+
+    return run
 
 
 def test_a_name_with_a_comma_has_no_command_but_python(visit):
@@ -451,8 +484,9 @@ def test_settings_of_unlabeled_files_must_agree(visit):
     visit.send("unlabeled", "u.parquet", parquet, delimiter=";")
     answer = visit.answer()
     assert answer["results"][0]["n_unlabeled"] == 800
-    assert "--random-state 0 --decimal ,\nposcount quantify" in answer["command"]
-    assert answer["command"].endswith("poscount quantify model.poscount u.csv u.parquet")
+    command = visit.answer(method="pat")["command"]
+    assert "--random-state 0 --decimal ,\nposcount quantify" in command
+    assert command.endswith("poscount quantify model.poscount u.csv u.parquet")
     visit.send("unlabeled", "v.csv", german, decimal=",")
     answer = visit.http.post(f"{visit.base}/estimates", json={})
     assert (answer.status_code, answer.json()["field"]) == (422, "decimal")
@@ -510,7 +544,10 @@ def upload_and_answer(web, k, repeats, failures):
         assert sent.status_code == 201, sent.text
         (entry,) = visit.answer()["results"]
         many = pa.table({name: np.tile(values, repeats) for name, values in sample.items()})
-        expected = RCQ(random_state=0).fit(pa.table(positives)).quantify(many)
+        drawn = RowSample(MOST_REFERENCE_ROWS, seed=0)
+        drawn.add(many.to_batches()[0])
+        model = RCQ(random_state=0).fit(pa.table(positives), unlabeled=drawn.rows().table)
+        expected = model.quantify(many)
         assert entry["prevalence"] == float(expected)
         assert entry["interval"]["high"] == expected.interval.high
         assert entry["n_unlabeled"] == 1000 * repeats
@@ -588,7 +625,7 @@ def test_another_sample_is_compared_with(example):
     assert example.http.get(f"{example.base}/reading").json() == []
     info = example.follow(estimate, "comparison")
     data = load_example("pyarrow")
-    model = RCQ(random_state=0).fit(data.positives)
+    model = RCQ(random_state=0).fit(data.positives, unlabeled=data.trap)
     nights = np.array(data.trap["night"].to_pylist()).astype(str)
     before = data.trap.filter(pa.array(nights < "2026-01-17"))
     expected = poscount.compare_samples(model, model.count(data.trap), model.count(before))

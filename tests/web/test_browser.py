@@ -217,7 +217,8 @@ def test_files_columns_groups_and_downloads(page, tmp_path):
     choose(page, "night", "group:night")
     assert page.inner_text("#chosen") == "8 columns are used; one answer for each night."
     page.click("#estimate")
-    expected = RCQ(random_state=0).fit(data.positives).quantify_groups(data.trap, "night")
+    model = RCQ(random_state=0).fit(data.positives, unlabeled=data.trap)
+    expected = model.quantify_groups(data.trap, "night")
     shown = table(page)
     assert {label: cells[0] for label, cells in shown.items()} == {
         night: f"{100 * p:.1f} %" for (night,), p in expected.items()
@@ -338,7 +339,7 @@ def test_a_sheet_of_a_workbook_is_chosen_beside_the_file(wary_page):
     assert "40 rows" in page.inner_text("#unlabeled-files")
     page.click("#estimate")
     assert table(page)["all rows"][3] == "40"
-    assert "--sheet known" in page.inner_text("#command")
+    assert "sheet='known'" in page.text_content("#python")
 
 
 def test_signs_units_and_dates_are_read_by_the_settings(page):
@@ -378,7 +379,7 @@ def test_a_button_beside_a_problem_reads_only_its_files_again(wary_page):
     assert len(used(page)) == 8
     page.click("#estimate")
     assert table(page)["all rows"][3] == "400"
-    assert "--decimal ," in page.inner_text("#command").splitlines()[-1]
+    assert "read_options = ReadOptions(decimal=',')" in page.text_content("#python")
 
 
 def test_a_chart_tells_values_and_shows_a_part(answered):

@@ -36,7 +36,7 @@ def test_the_report_is_what_the_library_says_and_can_be_kept(
     told = answered.follow(answered.estimate, "diagnosis")
     assert told["state"] == "done", told
     data = load_example("pyarrow")
-    model = RCQ(random_state=0).fit(data.positives)
+    model = RCQ(random_state=0).fit(data.positives, unlabeled=data.trap)
     expected = poscount.diagnose(model, data.trap, positives=data.positives).to_dict()
     found = told["result"]["findings"]
     assert [{k: v for k, v in f.items() if k != "figures"} for f in found] == expected["findings"]

@@ -17,8 +17,9 @@ from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
 from poscount.files.features import model_columns
 from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
-from poscount.files.reading import FileRows, expand, read_batches, read_files
+from poscount.files.reading import FileRows, expand, is_read_once, read_batches, read_files
 from poscount.files.sampling import RowSample, SampledRows
+from poscount.files.streams import source_name
 
 # Called with a title for all that is counted in one go; gives a context with a progress function
 # or None in it.
@@ -99,6 +100,14 @@ class DataFiles:
         """Those of them that hold counts instead of rows."""
         return [file for file in self.files if file.endswith(COUNTS_SUFFIX)]
 
+    @property
+    def why_not_again(self) -> str | None:
+        """Why their rows cannot be read a second time, in a clause, or None if they can."""
+        for file in self.files:
+            if is_read_once(file):
+                return f"{source_name(file)} can be read only once"
+        return f"{self.counts_files[0]} has no rows" if self.counts_files else None
+
     def single(self) -> Iterator[DataFiles]:
         """Each file by itself."""
         for file in self.files:
@@ -157,18 +166,18 @@ class DataFiles:
             read_options=self.read_options,
         )
 
-    def sample(self, model: Quantifier, most: int) -> SampledRows:
-        """Read the columns that a model was fitted on, of `most` rows drawn by its seed."""
-        drawn = RowSample(most, seed=model.seed_)
-        columns, numeric = model_columns(model), model.numeric_features_
-        for file in self.files:
-            for batch in read_batches(
-                file, columns=columns, numeric=numeric, read_options=self.read_options
-            ):
-                try:
-                    drawn.add(batch)
-                except InputError as error:
-                    raise error.at(file=file) from error
+    def sample(
+        self, columns: Sequence[str], numeric: Sequence[str], most: int, *, seed: int
+    ) -> SampledRows:
+        """Read some columns, of which some are numbers, of `most` rows drawn by a seed."""
+        for file in self.counts_files:
+            raise InputError("a counts file has no rows; give the data instead.", file=file)
+        drawn = RowSample(most, seed=seed)
+        for file, batch in self._read_batches(columns=columns, numeric=numeric):
+            try:
+                drawn.add(batch)
+            except InputError as error:
+                raise error.at(file=file) from error
         return drawn.rows()
 
     def batches(self, model: Quantifier, by: Sequence[str] = ()) -> Source:
@@ -185,22 +194,26 @@ class DataFiles:
                 raise InputError("a counts file has no rows; give the data instead.", file=file)
 
         def read() -> Iterator[Batch]:
-            with self.progress(self.name) as progress:
-                read_so_far = BytesRead(self.files, progress)
-                for file in self.files:
-                    row = 0
-                    for batch in read_batches(
-                        file,
-                        numeric=model.numeric_features_,
-                        by=by,
-                        read_options=self.read_options,
-                        progress=read_so_far.progress_of(file),
-                    ):
-                        yield Batch(as_frame_with_names(batch), file, row)
-                        row += batch.num_rows
-                    read_so_far.finish(file)
+            rows = dict.fromkeys(self.files, 0)
+            for file, batch in self._read_batches(numeric=model.numeric_features_, by=by):
+                yield Batch(as_frame_with_names(batch), file, rows[file])
+                rows[file] += batch.num_rows
 
         return read
+
+    def _read_batches(self, **wanted: Any) -> Iterator[tuple[str, Any]]:
+        """Go through all files, showing the progress; `wanted` is for `read_batches`."""
+        with self.progress(self.name) as progress:
+            read_so_far = BytesRead(self.files, progress)
+            for file in self.files:
+                for batch in read_batches(
+                    file,
+                    read_options=self.read_options,
+                    progress=read_so_far.progress_of(file),
+                    **wanted,
+                ):
+                    yield file, batch
+                read_so_far.finish(file)
 
 
 def add_counts(parts: Sequence[tuple[str, Any]]) -> Any:

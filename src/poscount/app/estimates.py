@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from poscount.app.data_files import DataFiles, add_counts
+from poscount.app.fitting import learned_score
 from poscount.app.results import RESERVED, TARGET, Result, limit_column
 from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.base.quantifier import Quantifier
@@ -69,15 +70,18 @@ def quantify(
         result
         for group, sample in samples or [({}, data)]
         for key, answer in _answers(model, sample, by)
-        for result in _results({**group, **dict(zip(by, key, strict=True))}, answer)
+        for result in _results({**group, **dict(zip(by, key, strict=True))}, answer, model)
     ]
 
 
-def _results(group: dict[str, Any], answer: Prevalence | TargetShares) -> list[Result]:
+def _results(
+    group: dict[str, Any], answer: Prevalence | TargetShares, model: Quantifier
+) -> list[Result]:
     """The result for a group; one for each target if there are several."""
-    if not isinstance(answer, TargetShares):
-        return [Result(group, answer)]
-    return [Result({**group, TARGET: name}, share) for name, share in answer.items()]
+    if isinstance(answer, TargetShares):
+        return [Result({**group, TARGET: name}, share) for name, share in answer.items()]
+    score = learned_score(model)
+    return [Result(group, answer, score.n_reference_ if score else 0)]
 
 
 def _answers(
@@ -205,4 +209,4 @@ def quantify_with_scores(
         int((scores.sample < edges[0]).sum()),
         n,
     )
-    return [Result({}, prevalence)], picture
+    return _results({}, prevalence, model), picture

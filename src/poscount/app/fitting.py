@@ -7,22 +7,32 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from sklearn.base import clone
+
 from poscount import registry
 from poscount.app.data_files import DataFiles
 from poscount.base.counting import CountingQuantifier
 from poscount.base.quantifier import Quantifier
+from poscount.calibration.files import read_calibration
+from poscount.data.categories import DATES
+from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
 from poscount.files.features import choose_features, chosen_columns
 from poscount.files.reading import FileRows, join_tables, read_files
 from poscount.methods.bootstrap import Bootstrap
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
+from poscount.methods.regions.learned_score import LearnedScore
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.negatives import RCQWithNegatives
+from poscount.methods.regions.rcq import RCQ
 from poscount.methods.regions.subclass_rcq import SubclassRCQ
 from poscount.scorers.out_of_fold import N_FOLDS
+from poscount.seeds import seed_of
 
 # Methods that are not reusable but score the positives fold by fold, as reusable ones do.
 _SCORE_POSITIVES = ("trcq", "minimum")
+# Unlabeled rows that RCQ is given to learn from: more than it uses, because some may be equal.
+MOST_REFERENCE_ROWS = 20_000
 # Where an interval is made by resampling, these are about that.
 _RESAMPLING = ("n_resamples", "confidence", "n_jobs", "verbose", "random_state")
 
@@ -37,11 +47,14 @@ class Fitted(NamedTuple):
         The rows of all files.
     left_out : dict of str to str
         Columns that were not used by default, such as dates, and what they hold.
+    why_positives_only : str, optional
+        Why RCQ did not learn from the sample, too, as it does by default; a clause.
     """
 
     model: Any
     positives: Any
     left_out: dict[str, str]
+    why_positives_only: str | None = None
 
 
 def fit(
@@ -54,9 +67,14 @@ def fit(
     negatives: Sequence[DataFiles] = (),
     features: list[str] | None = None,
     exclude: list[str] | None = None,
-    weights: str | None = None,
+    unlabeled: DataFiles | None = None,
+    sample: DataFiles | None = None,
+    positives_only: bool = False,
 ) -> Fitted:
     """Fit a method on files of positives, of one target or of several.
+
+    RCQ also learns from unlabeled rows, drawn at random by its seed: from `unlabeled`, or from the
+    `sample`, which can be counted afterwards.
 
     Parameters
     ----------
@@ -76,12 +94,24 @@ def fit(
         Labelled negatives; each is a kind of its own.
     features, exclude : list of str, optional
         Columns to use, and not to use.
-    weights : str, optional
-        Column of weights in the files to be counted. Positives have no weights: if they have the
-        column, too, it is not used, unless `features` names it.
+    unlabeled : DataFiles, optional
+        Unlabeled rows to learn from; only for RCQ.
+    sample : DataFiles, optional
+        What is to be counted; RCQ learns from it if it can be read twice. Positives have no
+        weights: if they have its column of weights, too, that is not used, unless `features` names
+        it.
+    positives_only : bool
+        Whether to learn nothing from the sample; only for RCQ.
     """
     several = targets is not None or target_column is not None
     if not several and len(positives) > 1:
+        if unlabeled is not None:
+            raise InputError(
+                f"There are {len(positives)} files of positives: if the later ones are of "
+                "unlabeled rows, the option goes before each of them.",
+                option="unlabeled",
+                value=positives[1].name,
+            )
         raise InputError(
             f"There are {len(positives)} files of positives: name the target of each.",
             option="targets",
@@ -89,6 +119,15 @@ def fit(
     if targets is not None:
         _check_targets(targets, target_column, len(positives))
     model = _unfitted(method, options, several=several, negatives=bool(negatives))
+    why_not = None
+    if not isinstance(model, RCQ):
+        if unlabeled is not None or positives_only:
+            raise _no_use_of_unlabeled(
+                model, method, "unlabeled" if unlabeled else "positives_only"
+            )
+    elif sample is not None and not positives_only:
+        why_not = sample.why_not_again or _made_for_positives(model.calibration)
+        unlabeled = sample if why_not is None else None
     parts = [read_files(each.files, read_options=each.read_options) for each in positives]
     read_options = positives[0].read_options
     if several:
@@ -107,15 +146,25 @@ def fit(
         labelled["target_column"] = target_column
     if isinstance(model, SubclassRCQ) and model.subclasses in table.column_names:
         not_features.append(str(model.subclasses))
+    weights = sample.weights if sample else None
     if weights is not None and weights in set(table.column_names) - set(features or []):
         not_features.append(weights)
     try:
         chosen = choose_features(table, features, not_features, source, read_options)
-        learned = table if targets is None else _slices(table, targets, parts)
-        model.fit(learned, features=chosen.features, **labelled)
     except InputError as error:
         raise rows.located(error.at(file=error.file or source)) from error
-    return Fitted(model, table, chosen.left_out)
+    if unlabeled is not None:
+        # The rows are drawn by the seed that the model keeps.
+        model.random_state = seed_of(model.random_state)
+        labelled["unlabeled"] = _drawn(unlabeled, table, chosen.features, model.random_state)
+    learned = table if targets is None else _slices(table, targets, parts)
+    try:
+        model.fit(learned, features=chosen.features, **labelled)
+    except InputError as error:
+        if unlabeled is not None:
+            _check_unlabeled(unlabeled, model, table, chosen.features, error)
+        raise rows.located(error.at(file=error.file or source)) from error
+    return Fitted(model, table, chosen.left_out, why_not)
 
 
 def _unfitted(
@@ -160,6 +209,53 @@ def _unfitted(
         given["scorer"] = registry.scorer(given["scorer"])
     model = kind(**given)
     return Bootstrap(model, **resampling) if resampling else model
+
+
+def _no_use_of_unlabeled(model: Quantifier, method: str, option: str) -> InputError:
+    kinds = {
+        MultiRCQ: "Models of several targets",
+        SubclassRCQ: "Models of kinds of positives",
+        RCQWithNegatives: "Models with labelled negatives",
+    }
+    message = f"The method {method} does not learn from unlabeled rows when it is fitted; rcq does."
+    if type(model) in kinds:
+        message = f"{kinds[type(model)]} do not learn from unlabeled rows yet."
+    return InputError(message, option=option, leave_out=True)
+
+
+def _made_for_positives(calibration: Any) -> str | None:
+    """Say that a calibration of the user's own is for RCQ without unlabeled rows, if it is."""
+    shipped = calibration in ("experience", "null")
+    if shipped or read_calibration(calibration).method_ == "RCQ-reference":
+        return None
+    return f"{calibration} was made without unlabeled rows"
+
+
+def _drawn(unlabeled: DataFiles, positives: Any, features: Sequence[str], seed: int) -> Any:
+    """Some of the unlabeled rows, whose columns hold numbers where those of the positives do."""
+    kinds = as_frame_with_names(positives).schema
+    numeric = [name for name in features if kinds[name].is_numeric() or kinds[name] in DATES]
+    drawn = unlabeled.sample(features, numeric, MOST_REFERENCE_ROWS, seed=seed)
+    if drawn.n_rows == 0:
+        raise InputError("there are no rows: at least one is needed.", file=unlabeled.name)
+    return drawn.table
+
+
+def _check_unlabeled(
+    unlabeled: DataFiles,
+    model: Quantifier,
+    positives: Any,
+    features: Sequence[str],
+    error: InputError,
+) -> None:
+    """Raise an error of the unlabeled rows, with its place, unless it is one of the positives."""
+    try:
+        alone = clone(model).fit(positives, features=features)
+    except InputError:
+        return
+    if unlabeled.why_not_again is None:
+        unlabeled.count(alone)
+    raise InputError(error.message, file=unlabeled.name, column=error.column) from error
 
 
 def _negatives(kinds: Sequence[DataFiles]) -> dict[str, Any]:
@@ -235,6 +331,11 @@ def is_reusable(method: type[Quantifier] | Quantifier) -> bool:
 def has_interval(kind: type[Quantifier]) -> bool:
     """Tell whether a method gives intervals by itself; the others get one from `Bootstrap`."""
     return not issubclass(kind, TransductiveQuantifier) or "confidence" in kind().get_params()
+
+
+def learned_score(model: Quantifier) -> LearnedScore | None:
+    """The score that a model has learned from unlabeled rows, too, or None if there were none."""
+    return getattr(getattr(model, "part_", None), "learned_score_", None)
 
 
 def fewest_positives(method: str) -> int:

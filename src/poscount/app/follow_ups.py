@@ -30,6 +30,7 @@ from poscount.diagnostics.assumption_report import diagnose as diagnose_sample
 from poscount.diagnostics.two_samples import compare_samples
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
+from poscount.files.features import model_columns
 from poscount.files.reading import read_table
 from poscount.files.sampling import SampledRows
 from poscount.seeds import RandomState, seed_of
@@ -90,7 +91,8 @@ def diagnose(
 
     def read(data: DataFiles) -> SampledRows:
         if most_rows is not None:
-            return data.sample(model, most_rows)
+            columns, numeric = model_columns(model), model.numeric_features_
+            return data.sample(columns, numeric, most_rows, seed=model.seed_)
         table = data.read(model).table
         return SampledRows(table, table.num_rows)
 

@@ -38,6 +38,7 @@ RESERVED = (
     "effective_rows",
     "negatives",
     "limits",
+    "n_reference",
 )
 
 # How text begins that spreadsheets take for a formula, or skip to find one; the last four are the
@@ -47,10 +48,14 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 
 
 class Result(NamedTuple):
-    """A prevalence, and what it is the prevalence of: column names and values."""
+    """A prevalence, and what it is the prevalence of: column names and values.
+
+    `n_reference` unlabeled rows, all different, are those that the score was learned from, too.
+    """
 
     group: dict[str, Any]
     prevalence: Prevalence
+    n_reference: int = 0
 
     @property
     def seed(self) -> int | None:
@@ -96,7 +101,12 @@ class Result(NamedTuple):
             Shares; the record tells how likely each of them is exceeded.
         """
         exceeded = [{"limit": limit, "above": self.above(limit)} for limit in limits]
-        parts = {"limits": exceeded, "kinds": self.kinds, "negatives": self.negatives}
+        parts = {
+            "limits": exceeded,
+            "kinds": self.kinds,
+            "negatives": self.negatives,
+            "n_reference": self.n_reference,
+        }
         more = {name: entries for name, entries in parts.items() if entries}
         return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **more}
 
@@ -126,6 +136,7 @@ class Result(NamedTuple):
             "count": p.count,
             "n_unlabeled": p.n_unlabeled,
             "n_labeled": p.n_labeled,
+            **({"n_reference": self.n_reference} if self.n_reference else {}),
             "method": p.method,
             "verdict": p.verdict.grade,
             "warnings": self.codes,

@@ -27,6 +27,7 @@ from poscount.cli.output import (
     fitted_model,
     print_demo,
     print_findings,
+    reference_in_words,
     rows_in_words,
     targets_in_words,
     tell_written,
@@ -88,6 +89,7 @@ def fit(
     targets: opt.Targets = None,
     target_column: opt.TargetColumn = None,
     negatives: opt.Negatives = None,
+    unlabeled: opt.Unlabeled = None,
     method: opt.Method = registry.DEFAULT_METHOD,
     scorer: opt.Scorer = None,
     features: opt.Features = None,
@@ -104,7 +106,8 @@ def fit(
 
     of_targets = [data_files([path], read_options) for path in positives]
     known = [data_files([path], read_options) for path in negatives or []]
-    inputs = [file for each in (*of_targets, *known) for file in each.files]
+    others = data_files(unlabeled, read_options) if unlabeled else None
+    inputs = [file for each in (*of_targets, *known, others) if each for file in each.files]
     check_output(output, [*inputs, calibration])
     fitted = fit_files(
         of_targets,
@@ -121,14 +124,16 @@ def fit(
         negatives=known,
         features=names(features),
         exclude=names(exclude),
+        unlabeled=others,
     )
     model = fitted_model(fitted)
     model.save(output)
     columns = join_names(model.feature_names_in_)
     what = targets_in_words(model)
-    tell_written(
-        output, f"{output}: {model} learned from {model.n_labeled_} positives{what} by {columns}."
-    )
+    sentence = f"{model} learned from {model.n_labeled_} positives{what} by {columns}."
+    if others is not None:
+        sentence += f" {reference_in_words(model)} of {others.name}."
+    tell_written(output, f"{output}: {sentence}")
 
 
 @app.command()
@@ -167,6 +172,7 @@ def estimate(
     data: opt.Data,
     target_column: opt.TargetColumn = None,
     negatives: opt.Negatives = None,
+    positives_only: opt.PositivesOnly = False,
     method: opt.Method = registry.DEFAULT_METHOD,
     scorer: opt.Scorer = None,
     features: opt.Features = None,
@@ -186,7 +192,7 @@ def estimate(
     *,
     read_options: ReadOptions,
 ) -> None:
-    """Fit and estimate in one step, with any method."""
+    """Fit and estimate in one step, with any method; rcq also learns from the rows it counts."""
     from poscount.app.estimates import quantify as quantify_files
     from poscount.app.fitting import fit as fit_files
 
@@ -216,7 +222,8 @@ def estimate(
         negatives=known,
         features=names(features),
         exclude=names(exclude),
-        weights=weights,
+        sample=files,
+        positives_only=positives_only,
     )
     model = fitted_model(fitted)
     results = quantify_files(model, files, by=grouping(by), by_file=by_file, limits=above)

@@ -118,6 +118,21 @@ Negatives = Annotated[
         show_default=False,
     ),
 ]
+Unlabeled = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="For rcq: unlabeled rows to learn from, too: a file, a glob in quotes or a directory; "
+        "again for each further one.",
+        show_default=False,
+    ),
+]
+PositivesOnly = Annotated[
+    bool,
+    typer.Option(
+        "--positives-only",
+        help="For rcq: learn from the positives alone, and not from the rows to be counted, too.",
+    ),
+]
 Bootstrap = Annotated[
     int | None,
     typer.Option(

@@ -54,6 +54,8 @@ def fitted_model(fitted: Fitted) -> Any:
             f"--features can name them; --exclude {names} leaves them out without this line.",
             err=True,
         )
+    if fitted.why_positives_only:
+        echo(f"Only the positives were learned from: {fitted.why_positives_only}.", err=True)
     return fitted.model
 
 
@@ -160,6 +162,15 @@ def targets_in_words(model: Any) -> str:
     return f" of {join_names(targets, most=10)}" if targets else ""
 
 
+def reference_in_words(model: Any) -> str:
+    """How many unlabeled rows a model has learned from, if it has, as the start of a sentence."""
+    from poscount.app.fitting import learned_score
+
+    score = learned_score(model)
+    assert score is not None
+    return f"The score was also learned from {score.n_reference_:,} distinct unlabeled rows"
+
+
 def print_demo(results: Sequence[Result], truth: Sequence[float], picture: str) -> None:
     """Print the nights of the example beside the truth, and what to do next."""
     prevalences = [result.prevalence for result in results]
@@ -211,21 +222,27 @@ def _print_plan(plan: Plan) -> None:
 
 def emit_model(model: Any, file: str, form: str, output: str | None) -> None:
     """Print what a model is and what became of its columns."""
-    from poscount.app.fitting import describe_columns, describe_targets
+    from poscount.app.fitting import describe_columns, describe_targets, learned_score
 
-    columns = describe_columns(model)
+    columns, score = describe_columns(model), learned_score(model)
     targets = describe_targets(model) if hasattr(model, "targets_") else {}
     record = {
         "file": file,
         "method": type(model).__name__,
         "n_labeled": model.n_labeled_,
         "seed": model.seed_,
+        **({"n_reference": score.n_reference_, "skill": score.skill_} if score else {}),
         **({"targets": targets} if targets else {}),
         "columns": [column._asdict() for column in columns],
     }
 
     def show() -> None:
         echo(f"{file}: {model} learned from {model.n_labeled_} positives, seed {model.seed_}.")
+        if score:
+            echo(
+                f"{reference_in_words(model)}; it ranks a positive above an unlabeled row in "
+                f"{50 + 100 * score.skill_:.0f} % of pairs."
+            )
         if targets:
             rows = [[name, str(size)] for name, size in targets.items()]
             print_table(["target", "positives"], rows, ["positives"])
@@ -252,7 +269,7 @@ def _print_result_table(
     heads += [*(["truth"] if truth else []), counted, "rows"]
     axis, drawn = _bars([result.prevalence for result in results])
     rows = []
-    for i, (_, p) in enumerate(results):
+    for i, (_, p, _) in enumerate(results):
         exceeded = [_chance(results[i].above(limit)) for limit in limits]
         shares = [f"{p:.3f}", _interval(p), *exceeded, *([f"{truth[i]:.3f}"] if truth else [])]
         numbers = [*shares, f"{p.count:.0f}", str(p.n_unlabeled)]
@@ -279,7 +296,10 @@ def _print_result_table(
     for shared in warnings_of(results):
         echo(f"warning{_where(shared)}, {shared.warning}")
     # The last of several targets is "other", which has the positives of all.
-    echo(f"{first.method}, {results[-1].prevalence.n_labeled} positives, seed {results[0].seed}")
+    learned = f"{results[-1].prevalence.n_labeled} positives"
+    if results[0].n_reference:
+        learned += f", score also learned from {results[0].n_reference:,} distinct unlabeled rows"
+    echo(f"{first.method}, {learned}, seed {results[0].seed}")
 
 
 def _bars(prevalences: Sequence[Prevalence]) -> tuple[list[str], list[list[str]]]:

@@ -343,6 +343,11 @@ def _different_types(
 # Which files
 
 
+def is_read_once(path: str) -> bool:
+    """Tell whether a file is gone once it has been read: standard input, or a pipe."""
+    return path == "-" or (os.path.exists(path) and _is_pipe(path))
+
+
 def _matches(path: str) -> list[str]:
     if is_url(path):
         files = matching_urls(path, _is_supported)

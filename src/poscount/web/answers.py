@@ -99,6 +99,8 @@ def build_answer(
     first = results[0].prevalence
     targets = _targets(results)
     headline = _headline_of_targets(results, targets) if targets else _headline(results)
+    and_reference = _and_reference(results)
+    with_reference = bool(and_reference)
     by_experience = first.details.get("likely_error") is not None
     not_covered = _CHANGED_IS_NOT_COVERED if by_experience else _CHANCE_ONLY
     return {
@@ -113,12 +115,17 @@ def build_answer(
         "scores": None if scores is None else _scores(scores),
         "truth": truth is not None,
         "warnings": _warnings(results),
-        "meaning": [_MEANING, _BY_EXPERIENCE if by_experience else _BY_CHANCE],
+        "meaning": [
+            _MEANING,
+            _BY_EXPERIENCE if by_experience else _BY_CHANCE,
+            *([f"The model learned from the positives{and_reference}."] if and_reference else []),
+        ],
         "doubts": [_CHANGED, _LOOKALIKES, not_covered, _CHECK],
         "made": (
-            f"{first.method}, fitted on {first.n_labeled:,} positives with the columns "
-            f"{', '.join(features)}; seed {model.seed_}."
+            f"{first.method}, fitted on {first.n_labeled:,} positives{and_reference} "
+            f"with the columns {', '.join(features)}; seed {model.seed_}."
         ),
+        "n_reference": results[0].n_reference,
         "methods_paragraph": _methods_paragraph(results, len(features), model.seed_),
         "files": [
             {"name": file.name, "role": file.role, "sha256": file.sha256} for file in task.files
@@ -129,8 +136,8 @@ def build_answer(
         "columns": [column._asdict() for column in describe_columns(model)],
         "seed": model.seed_,
         "picture": f"Chart of the numbers in the table. {headline}" if drawn else None,
-        "command": reproduction_code.command(task, named, is_reusable(model)),
-        "python": reproduction_code.python(task, named, first.method),
+        "command": reproduction_code.command(task, named, is_reusable(model), with_reference),
+        "python": reproduction_code.python(task, named, first.method, with_reference),
         "no_model": no_model,
     }
 
@@ -261,9 +268,22 @@ def _methods_paragraph(results: Sequence[Result], n_features: int, seed: int) ->
         by_experience = first.details.get("likely_error") is not None
         source = "calibrated on tasks with known prevalence" if by_experience else "for chance"
         interval = f" Intervals are {100 * first.interval.level:g} % intervals, {source}."
+    learns, score = "from labelled positives alone", ""
+    if results[0].n_reference:
+        learns = "from labelled positives and unlabeled rows"
+        score = (
+            f" One of its scores was learned from the positives{_and_reference(results)}; no "
+            "negatives were labelled."
+        )
     return (
         f"The share of positives was estimated with {first.method} as implemented in poscount "
-        f"{__version__} (seed {seed}), which learns from labelled positives alone: "
-        f"{first.n_labeled:,} labelled positives and {n_rows:,} unlabeled rows{groups}, described "
-        f"by {columns}.{interval} The approach follows {_CITATION}."
+        f"{__version__} (seed {seed}), which learns {learns}: {first.n_labeled:,} labelled "
+        f"positives and {n_rows:,} unlabeled rows{groups}, described by {columns}.{score}"
+        f"{interval} The approach follows {_CITATION}."
     )
+
+
+def _and_reference(results: Sequence[Result]) -> str:
+    """Say how many of the unlabeled rows were learned from, too."""
+    n = results[0].n_reference
+    return f" and {n:,} distinct unlabeled rows" if n else ""

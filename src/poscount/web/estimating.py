@@ -33,7 +33,7 @@ _DPI = 110
 def make_estimate(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]:
     """Fit the method, estimate all groups, and write the answer into the folder of the task."""
     report_step(f"learning from {task.positives.name}", None)
-    fitted = _fitted(task)
+    fitted = _fitted(task, report_step)
     model = fitted.model
     if not is_reusable(model):
         report_step(f"looking at {_spoken(task)} of unlabeled rows", None)
@@ -49,14 +49,16 @@ def data_of(task: EstimateTask) -> DataFiles:
     return DataFiles(task.paths, task.read_options, n_jobs=1)
 
 
-def _fitted(task: EstimateTask) -> Fitted:
+def _fitted(task: EstimateTask, report_step: ReportStep) -> Fitted:
     positives = DataFiles([task.positives.path], task.positives_format)
+    progress = _progress([f"learning from {_spoken(task)}"], report_step)
     return fit(
         [positives],
         task.method,
         options=task.options,
         target_column=task.wanted.target_column,
         features=task.wanted.features,
+        sample=replace(data_of(task), progress=progress),
     )
 
 
@@ -65,7 +67,9 @@ def _results(
 ) -> tuple[list[Result], ScorePicture | None]:
     """The result of every group; of a single answer also the scores, from the same reading."""
     by_file = task.wanted.by_file
-    data = replace(data_of(task), progress=_progress(task, report_step))
+    counted = [file.name for file in task.unlabeled] if by_file else [_spoken(task)]
+    progress = _progress([f"counting {name}" for name in counted], report_step)
+    data = replace(data_of(task), progress=progress)
     if task.wanted.target_column is None and not task.by and not by_file:
         return quantify_with_scores(fitted.model, fitted.positives, data, most_rows=_MOST_SCORED)
     results = quantify(fitted.model, data, by=task.by, by_file=by_file)
@@ -83,18 +87,16 @@ def _spoken(task: EstimateTask) -> str:
     return task.unlabeled[0].name if n == 1 else f"{n} files"
 
 
-def _progress(task: EstimateTask, report_step: ReportStep) -> ProgressFactory:
-    """Tell how far the counting is: of one file after the other, or of all together."""
-    by_file = task.wanted.by_file
-    parts = [file.name for file in task.unlabeled] if by_file else [_spoken(task)]
+def _progress(steps: Sequence[str], report_step: ReportStep) -> ProgressFactory:
+    """Tell how far the reading is: of one file after the other, or of all together."""
     numbers = itertools.count()
 
     @contextmanager
     def progress(title: str) -> Iterator[Callable[[int, int], None]]:
         number = next(numbers)
-        step = f"counting {parts[number]}"
-        report_step(step, number / len(parts))
-        yield lambda done, total: report_step(step, (number + done / total) / len(parts))
+        step = steps[number]
+        report_step(step, number / len(steps))
+        yield lambda done, total: report_step(step, (number + done / total) / len(steps))
 
     return progress
 

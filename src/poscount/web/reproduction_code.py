@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from poscount import registry
+from poscount.app.fitting import MOST_REFERENCE_ROWS
 from poscount.files.read_options import ReadOptions
 from poscount.web.tasks import EstimateTask
 
 _MODEL = "model.poscount"
 
 
-def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) -> str:
+def command(
+    task: EstimateTask, features: Sequence[str] | None, reusable: bool, with_reference: bool
+) -> str:
     """Write the commands; `features` is None where the command line would choose the same."""
     in_lists = [*(features or ()), *task.by]
     for written in (task.positives_format, task.read_options):
@@ -23,7 +26,8 @@ def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) 
             "# A column name has a comma in it, or a space at one of its ends: the command line "
             "cannot\n# be given such a name. Use Python."
         )
-    if not reusable and task.positives_format != task.read_options:
+    together = with_reference or not reusable
+    if together and task.positives_format != task.read_options:
         return (
             "# The positives are not written as the other files are, or are in another sheet, and "
             "this\n# command reads all files in one way. Use Python."
@@ -45,6 +49,8 @@ def command(task: EstimateTask, features: Sequence[str] | None, reusable: bool) 
         words = ["poscount estimate", positives, *unlabeled, *options, *groups, *csv_options]
         return " ".join(words)
     positives_options = _csv_options(task.positives_format)
+    if with_reference:
+        options += [f"--unlabeled {name}" for name in unlabeled]
     fit = ["poscount fit", positives, f"-o {_MODEL}", *options, *positives_options]
     quantify = [f"poscount quantify {_MODEL}", *unlabeled, *groups, *csv_options]
     return f"{' '.join(fit)}\n{' '.join(quantify)}"
@@ -59,7 +65,9 @@ def diagnose_command(task: EstimateTask) -> str:
     return " ".join([f"poscount diagnose {_MODEL}", *unlabeled, *options])
 
 
-def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) -> str:
+def python(
+    task: EstimateTask, features: Sequence[str] | None, class_name: str, with_reference: bool
+) -> str:
     """Write the same in Python."""
     unusual, of_positives = _unusual(task.read_options), _unusual(task.positives_format)
     read_options = ", read_options=read_options" if unusual else ""
@@ -84,13 +92,23 @@ def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) 
         reading_options = f", by={list(task.by)!r}{read_options}"
     else:
         reading_options = read_options
-    if task.wanted.by_file:
-        reading = [f"for name in {names!r}:", f"    sample = read_table(name{reading_options})"]
-    elif len(names) == 1:
+    by_file = task.wanted.by_file
+    together = with_reference or not by_file
+    if len(names) == 1:
         reading = [f"sample = read_table({names[0]!r}{reading_options})"]
     else:
         reading = [f"sample = read_files({names!r}{reading_options}).table"]
-    indent, shown = ("    ", "name, ") if task.wanted.by_file else ("", "")
+    drawn = with_reference and sum(file.rows for file in task.unlabeled) > MOST_REFERENCE_ROWS
+    if drawn:
+        reading += [
+            f"drawn = RowSample({MOST_REFERENCE_ROWS}, seed={task.wanted.random_state})",
+            "for batch in sample.to_batches():",
+            "    drawn.add(batch)",
+        ]
+    if with_reference:
+        chosen = f", unlabeled={'drawn.rows().table' if drawn else 'sample'}{chosen}"
+    each = [f"for name in {names!r}:", f"    sample = read_table(name{reading_options})"]
+    indent, shown = ("    ", "name, ") if by_file else ("", "")
     if task.by:
         by = task.by[0] if len(task.by) == 1 else list(task.by)
         answers = [
@@ -99,7 +117,7 @@ def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) 
         ]
     else:
         answers = [f"{indent}print({shown}repr(model.quantify(sample)))"]
-    several = "read_files, " if len(names) > 1 and not task.wanted.by_file else ""
+    several = "read_files, " if len(names) > 1 and together else ""
     formats = {
         "positives_format": of_positives if of_positives != unusual else {},
         "read_options": unusual,
@@ -113,11 +131,13 @@ def python(task: EstimateTask, features: Sequence[str] | None, class_name: str) 
         f"from poscount import {', '.join(sorted(imported))}",
         *(["from poscount.files.read_options import ReadOptions"] if written else []),
         f"from poscount.files.reading import {several}read_table",
+        *(["from poscount.files.sampling import RowSample"] if drawn else []),
         "",
         *written,
         f"positives = read_table({task.positives.name!r}{positives_format})",
+        *(reading if together else []),
         f"model = {made}.fit(positives{chosen})",
-        *reading,
+        *(each if by_file else []),
         *answers,
     ]
     return "\n".join(lines)
