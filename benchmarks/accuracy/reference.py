@@ -6,7 +6,7 @@ The bank is that of ``python -m research calibrate --method RCQ-reference --bank
 Of each of its tasks from `research.shipped_calibrations.BANK_TABLES` the first sample is counted by
 RCQ, whose shipped calibration has seen none of these tables; by RCQ with other unlabeled rows of
 the same table, and with the sample itself, by a calibration without the table and its kin; and by
-others. Every table counts the same; standard errors, in brackets, are those of its mean over tables.
+others. Every table counts the same; standard errors of the mean over tables are in brackets.
 """
 
 from __future__ import annotations

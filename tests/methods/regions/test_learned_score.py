@@ -176,7 +176,9 @@ def test_counts_add_up(task, model):
         assert float(share) == float(named.quantify(frame[frame.site == site]))
 
 
-def test_the_mean_posterior_is_the_prevalence(task, model):
+def test_the_mean_posterior_is_the_prevalence(task, reference):
+    # By experience, a sample with so much overlap may well have no positives at all.
+    model = RCQ(calibration="null", random_state=0).fit(task[0], unlabeled=reference)
     posterior = model.posterior(task[1])
     assert posterior.mean() == pytest.approx(float(model.quantify(task[1])), abs=1e-6)
     # The first 180 rows are the positives.
