@@ -131,8 +131,8 @@ def shipped_plan(method: str) -> Iterator[tuple[Source | str, int]]:
             yield source.as_numbers(), FEWER_WITH_KINDS.get(source.name, N_TASKS_WITH_KINDS)
         return
     if method == "RCQ-reference":
-        for source in (*sources(), *FAMILIES):
-            yield source, N_TASKS_WITH_REFERENCE
+        yield from ((source, N_TASKS_WITH_REFERENCE) for source in sources())
+        yield from dict.fromkeys(FAMILIES, N_TASKS_WITH_REFERENCE).items()
         for name in BANK_TABLES:
             hard = name in HARDLY_RECOGNISABLE
             yield bank_source(name), FEWER_WITH_REFERENCE if hard else N_TASKS_WITH_REFERENCE

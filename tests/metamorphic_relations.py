@@ -96,7 +96,9 @@ BOUNDS = {
     | _all(SHARE, sample_twice=27, sample_5_times=27)
     | _all(AXES, rotation=27)
     | _all(ONE_ROW, huge_positive=14, huge_row=8),
-    "trcq": _all(AXES, rotation=24) | _all(SPREAD, huge_positive=19, huge_row=24),
+    "trcq": _all(COPIES, sample_twice=30, sample_5_times=68)
+    | _all(AXES, rotation=24)
+    | _all(SPREAD, huge_positive=19, huge_row=24),
     "minimum": _all(PARTS, order_of_positives=8, order_of_rows=8, rotation=42)
     | _all(PARTS, sample_twice=15, sample_5_times=57)
     | _all(PARTS, huge_positive=34, huge_row=4),

@@ -181,8 +181,10 @@ def test_the_mean_posterior_is_the_prevalence(task, reference):
     model = RCQ(calibration="null", random_state=0).fit(task[0], unlabeled=reference)
     posterior = model.posterior(task[1])
     assert posterior.mean() == pytest.approx(float(model.quantify(task[1])), abs=1e-6)
-    # The first 180 rows are the positives.
-    assert posterior[:180].mean() > posterior[180:].mean() + 0.2
+    # The first 180 rows are the positives; without the score they are hardly told apart.
+    without = RCQ(calibration="null", random_state=0).fit(task[0]).posterior(task[1])
+    apart, hardly = (found[:180].mean() - found[180:].mean() for found in (posterior, without))
+    assert apart > 0.1 > hardly
 
 
 def test_labels_instead_of_two_tables(task, reference, model):
