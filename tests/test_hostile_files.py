@@ -139,6 +139,8 @@ def trees(rows, tmp_path_factory):
     ):
         model.fit(rows).save(path)
         found[type(model).__name__] = hostile_models.open_model(path)
+    RCQ(random_state=0).fit(rows, unlabeled=rows + 1).save(path)
+    found["RCQ, learned score"] = hostile_models.open_model(path)
     return found
 
 
@@ -173,6 +175,10 @@ def of_part(change):
     return lambda state: change(state["part_"]["state"])
 
 
+def of_score(change):
+    return of_part(lambda state: change(state["learned_score_"]["state"]))
+
+
 HOSTILE = {
     "edges that are NaN": ("PAT", array("edges_", lambda x: x * np.nan), "edges_ of PAT"),
     "edges in reverse": ("PAT", array("edges_", lambda x: x[::-1].copy()), "ascending order"),
@@ -188,6 +194,21 @@ HOSTILE = {
     "features beyond": ("RCQ", of_part(array("features_", lambda x: x + 1)), ""),
     "features twice": ("RCQ", of_part(array("features_", lambda x: x * 0)), ""),
     "bins beyond": ("RCQ", of_part(array("binned_", lambda x: x + np.uint8(9))), ""),
+    "a tree's column beyond": (
+        "RCQ, learned score",
+        of_score(array("feature_", lambda x: x + 3)),
+        "a column that there is not",
+    ),
+    "a learned column twice": (
+        "RCQ, learned score",
+        of_score(array("order_", lambda x: x * 0)),
+        "in no order",
+    ),
+    "edges of a score in reverse": (
+        "RCQ, learned score",
+        of_score(array("edges_", lambda x: x[::-1] - np.arange(8))),
+        "ascending order",
+    ),
     "no members": ("Minimum", value("quantifiers_", []), "other members"),
     "infinite positives": ("ExTIcE", array("positives_", lambda x: x + np.inf), "positives_"),
     "missing positives": ("ExTIcE", array("positives_", lambda x: x * np.nan), "other columns"),

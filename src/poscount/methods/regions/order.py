@@ -83,10 +83,7 @@ class CanonicalOrder:
 
     def keys(self, rows: np.ndarray) -> np.ndarray:
         """Key of each row, in [0, 1)."""
-        return self.keys_of_standardised(self.standardised(rows))
-
-    def keys_of_standardised(self, values: np.ndarray) -> np.ndarray:
-        """Key of each row that `standardised` has returned."""
+        values = self.standardised(rows)
         total = np.zeros(len(values))
         # One column after the other: a matrix product may give equal rows other last bits.
         for column, turns in zip(values.T, self._turns, strict=True):
