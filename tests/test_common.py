@@ -29,13 +29,14 @@ def expected_failures(estimator):
 def without_labels(kind):
     """The same method without labels: those of the checks are any classes, and here 1 is special.
 
-    As a class at the top of this module, because the checks pickle it.
+    As a class at the top of this module, because the checks pickle it, and with the same name, by
+    which some methods look up what is theirs.
     """
 
-    def fit(self, X, y=None):
-        return kind.fit(self, X)
+    def fit(self, X, y=None, **more):
+        return kind.fit(self, X, **more)
 
-    name = f"Unlabelled{kind.__name__}"
+    name = kind.__name__
     globals()[name] = type(name, (kind,), {"fit": fit, "__module__": __name__})
     return globals()[name]
 
