@@ -238,7 +238,7 @@ def test_words_and_gaps(task, reference):
 def test_sparse_rows():
     rng = np.random.default_rng(0)
     positives, others = (
-        sparse.random_array((n, 300), density=0.1, rng=rng, format="csr") for n in (200, 900)
+        sparse.csr_array(rng.random((n, 300)) * (rng.random((n, 300)) < 0.1)) for n in (200, 900)
     )
     model = RCQ(random_state=0).fit(positives, unlabeled=others)
     assert 0 <= float(model.quantify(others)) <= 1
