@@ -93,6 +93,7 @@ STREAMS = [
     "member {}",
     "own order",
     "projection",
+    "recording",
     "row codes",
     "scorer",
     "some rows",

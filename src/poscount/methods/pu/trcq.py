@@ -14,7 +14,7 @@ from poscount.calibration.files import chosen_calibrations
 from poscount.data.rows import InputSupport, Rows
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.methods.regions.estimate import estimate_part
-from poscount.methods.regions.features import FEATURE_NAMES, OF_LEARNED_SCORE
+from poscount.methods.regions.features import feature_names
 from poscount.methods.regions.order import CanonicalOrder
 from poscount.methods.regions.part import RegionPart, distinct_rows
 from poscount.methods.regions.view import PartView
@@ -39,6 +39,9 @@ class TRCQ(TransductiveQuantifier):
         Level of the interval.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
         As in `RCQ` with unlabeled rows.
+    tolerance : float, default=0.0
+        By how many standard deviations of the positives columns may have been recorded differently
+        in the sample: another sensor, night or laboratory.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of the classifiers and of all that RCQ draws.
 
@@ -81,6 +84,7 @@ class TRCQ(TransductiveQuantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],
+        "tolerance": [constraints.Interval(Real, 0, 1, closed="both")],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -93,7 +97,7 @@ class TRCQ(TransductiveQuantifier):
         """Raise ValueError unless the regions are of the model's own columns and positives."""
         super().check_learned()
         if self.calibration_ is not None:
-            self.calibration_.check_for("RCQ-reference", [*FEATURE_NAMES, *OF_LEARNED_SCORE])
+            self.calibration_.check_for("RCQ-reference", feature_names(learned=True))
         same = same_learned(self.part_.columns_, self.model_columns)
         require(same, "its regions are of other columns.")
         require(self.part_.n_labeled_ == self.n_labeled_, "its regions are of other positives.")
@@ -115,10 +119,12 @@ class TRCQ(TransductiveQuantifier):
         *,
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
+        tolerance: float = 0.0,
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
         self.calibration = calibration
+        self.tolerance = tolerance
         self.random_state = random_state
 
     def _learn(self, rows: Rows) -> None:
@@ -162,4 +168,4 @@ class TRCQ(TransductiveQuantifier):
         cells = np.zeros((1, part.n_cells), np.int64)
         with one_blas_thread():
             part.count_into(cells, 0, sample, None, None)
-        return part.view(cells, np.array([len(sample)]))
+        return part.view(cells, np.array([len(sample)]), self.tolerance)

@@ -10,7 +10,7 @@ import numpy as np
 from poscount.calibration.calibration import Calibration
 from poscount.checks import batch_warnings
 from poscount.methods.intervals import normal_quantiles
-from poscount.methods.regions.features import OF_LEARNED_SCORE
+from poscount.methods.regions.features import OF_LEARNED_SCORE, OF_TOLERANCE
 from poscount.methods.regions.rule import interval_from_gap
 from poscount.methods.regions.view import PartView
 from poscount.results.distribution import (
@@ -66,9 +66,11 @@ def estimate_part(
         unlike_training=unfamiliar,
     )
 
-    learned = {}
+    more = {}
+    if view.tolerance > 0:
+        more = dict(zip(OF_TOLERANCE[1:], view.of_tolerance.T[1:], strict=True))
     if view.part.learned_score_ is not None:
-        learned = dict(zip(OF_LEARNED_SCORE, view.of_learned_score.T, strict=True))
+        more |= dict(zip(OF_LEARNED_SCORE, view.of_learned_score.T, strict=True))
 
     def region_of(i: int) -> dict[str, Any]:
         return {
@@ -93,7 +95,7 @@ def estimate_part(
             "core_difference": view.core_difference,
             "disagreement": disagreement,
             "core_excess": view.core_excess,
-            **learned,
+            **more,
         },
         warnings=batch_warnings(evidence, view.part.model_results(view.rule)),
     )

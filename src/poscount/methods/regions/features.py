@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,6 +48,9 @@ FEATURE_NAMES = [
     "median_feature_high",
     *(f"band{i}_high" for i in range(len(BANDS))),
 ]
+# What the regions without a learned score say if columns may have been recorded differently: the
+# tolerance, the prevalence by the null calibration, and the smallest upper bound.
+OF_TOLERANCE = ["tolerance", "tolerant", "tolerant_high"]
 # What is known besides where there is a learned score: the smallest upper bound along it, and its
 # ratio; the prevalence by the null calibration, and the smallest upper bound, without it; how well
 # it tells positives from the reference, and from the sample; the size of the reference; and the
@@ -58,6 +61,11 @@ OF_LEARNED_SCORE = [
     *("skill", "skill_in_sample", "log_reference"),
     *(f"learned_above_{LEARNED_QUANTILES[i]:g}" for i in LEARNED_POINTS),
 ]
+
+
+def feature_names(*, learned: bool) -> list[str]:
+    """Names of what a calibration of RCQ looks at, with or without a learned score."""
+    return [*FEATURE_NAMES, *OF_TOLERANCE, *(OF_LEARNED_SCORE if learned else ())]
 
 
 class RegionFeatures:
@@ -121,17 +129,18 @@ class RegionFeatures:
             columns += of_kind
         columns += _best_features(sets.of_features)
         columns += [of_band.high for of_band in sets.smallest[n_shares + n_kinds :]]
-        features = np.ascontiguousarray(np.array(columns).T)
-        features[~np.isfinite(features)] = np.nan
-        # The last bits depend on the machine, and a tree could split between them.
-        return features.round(DECIMALS)
+        return _lines(columns)
+
+    def of_tolerance(self, view: PartView) -> np.ndarray:
+        """What is said of each sample if its columns may differ: `OF_TOLERANCE`."""
+        found = view.tolerant(view.tolerance)
+        return _lines([np.full(len(view), view.tolerance), found.prevalence, found.region_high])
 
     def of_learned_score(self, view: PartView) -> np.ndarray:
         """What is known of each sample where there is a learned score: `OF_LEARNED_SCORE`."""
         learned, n_cuts = view.part.learned_score_, len(LEARNED_QUANTILES)
         assert learned is not None
-        counts, plain = view.counts, view.rule.without_learned_score
-        without = plain.estimate(counts._replace(in_cuts=counts.in_cuts[..., :-n_cuts]))
+        counts, without = view.counts, view.plain
         ratio, _, high = view.found.bounds
         best = _smallest(ratio[:, self._learned], high[:, self._learned])
         above = counts.in_cuts[:, 0, -n_cuts:] / counts.n_rows[:, np.newaxis]
@@ -142,9 +151,7 @@ class RegionFeatures:
             np.full(len(ratio), np.log(learned.n_reference_)),
             *(above[:, i] / (1 - LEARNED_QUANTILES[i]) for i in LEARNED_POINTS),
         ]
-        features = np.array(columns).T
-        features[~np.isfinite(features)] = np.nan
-        return features.round(DECIMALS)
+        return _lines(columns)
 
     def sets(self, found: RegionEstimates) -> RegionSets:
         """What sets of regions say about samples, by machine code where that is worth it."""
@@ -216,6 +223,14 @@ class RegionFeatures:
         )
         n_few = np.array([_n_few(n) for n in sizes], np.int64)
         return filled, n_few, np.array([_places(n) for n in sizes], np.int64), members
+
+
+def _lines(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Columns as a line for each sample, NaN where there is nothing."""
+    features = np.ascontiguousarray(np.array(columns).T)
+    features[~np.isfinite(features)] = np.nan
+    # The last bits depend on the machine, and a tree could split between them.
+    return features.round(DECIMALS)
 
 
 class _Smallest(NamedTuple):

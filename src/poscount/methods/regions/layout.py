@@ -118,6 +118,11 @@ class RegionLayout:
         """The feature that each cut is of; -1 for all rows, clusterings and the learned score."""
         return np.array([feature for feature, _ in self._members()])
 
+    @functools.cached_property
+    def without_learned_score(self) -> RegionLayout:
+        """The layout of the other partitions."""
+        return region_layout(self.n_features, False, self.gapped, self.categories)
+
     def _members(self) -> Iterator[tuple[int, np.ndarray]]:
         """The feature of each cut, and its columns."""
         bins = [start + np.arange(n) for start, n in zip(self.offsets, self.widths, strict=True)]

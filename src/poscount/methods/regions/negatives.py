@@ -14,7 +14,7 @@ from poscount.checks import BatchWarnings
 from poscount.data.rows import Rows
 from poscount.errors import InputError
 from poscount.methods.regions.estimate import estimate_part
-from poscount.methods.regions.features import FEATURE_NAMES
+from poscount.methods.regions.features import feature_names
 from poscount.methods.regions.labeled_groups import (
     LabeledGroups,
     refuse_same_rows,
@@ -108,7 +108,7 @@ class RCQWithNegatives(PositivesQuantifier):
         require(same, "its groups are of other columns.")
         require(self.groups_.names_[0] == POSITIVES, "its first group is not the positives.")
         if self.calibration_ is not None:
-            self.calibration_.check_for("RCQ", FEATURE_NAMES)
+            self.calibration_.check_for("RCQ", feature_names(learned=False))
         check_calibrations(self.group_calibration_, self.other_calibration_)
 
     def fit(

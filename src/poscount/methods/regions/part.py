@@ -44,6 +44,7 @@ from poscount.methods.regions.partition import (
     learn_partitions,
 )
 from poscount.methods.regions.ranges import N_COLUMNS, RangeCounts, learn_limits
+from poscount.methods.regions.recording import N_COPIES, SIZE, recorded_differently
 from poscount.methods.regions.rule import RegionCounts, RegionRule
 from poscount.methods.regions.view import PartView
 from poscount.scorers import Mahalanobis, fit_scorer, own_if_tied, score
@@ -140,6 +141,10 @@ class RegionPart(BaseEstimator):
         Number of rows given, copies included.
     n_labeled_ : int
         Number of rows learned from.
+    recording_variance_ : ndarray of shape (n_bands, n_cuts)
+        Variance of the share of the labelled rows in each band and cut if columns are recorded
+        differently by a standard deviation, the square of the mean change included; without the
+        cuts of a learned score (`poscount.methods.regions.recording`).
     max_tie_share_ : float
         Largest share of them with one score.
     core_dof_ : float
@@ -167,6 +172,8 @@ class RegionPart(BaseEstimator):
         "offsets_": Array("float64", (sum(CLUSTERINGS),), least=0),
         "learned_score_": OrNone(Part("LearnedScore")),
         "binned_": Array("uint8", ("positives", None)),
+        # No share changes by more than 1.
+        "recording_variance_": Array("float64", (len(BANDS), None), least=0, most=SIZE**-2),
         "range_limits_": Array("float64", ("numbers", N_COLUMNS - 1), infinite=True),
         "zeros_": Array("int64", ("numbers",), least=0),
         "duplicate_share_": Number(0, 1),
@@ -210,6 +217,9 @@ class RegionPart(BaseEstimator):
         widths = np.concatenate([[N_SCORE_CELLS], self.layout.widths])
         require(self.binned_.shape[1] == len(widths), "its positives are not in its bins.")
         require((self.binned_.max(axis=0) < widths).all(), "a positive is in no bin.")
+        n_cuts = self.layout.without_learned_score.cuts.shape[1]
+        same = self.recording_variance_.shape[1] == n_cuts
+        require(same, "its variances of recording are of other cuts.")
         require(self.hash_ == self._content_hash(), "its content is not what its hash says.")
 
     def fit_codes(
@@ -271,6 +281,7 @@ class RegionPart(BaseEstimator):
             self.learned_score_ = LearnedScore().fit(block, reference, columns, seed)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]
         self.binned_ = self._with_bins(cells, block)
+        self.recording_variance_ = self._learn_recording_variance(block, order)
         self.core_dof_ = self._core_dof()
         self.hash_ = self._content_hash()
         return self
@@ -301,6 +312,20 @@ class RegionPart(BaseEstimator):
         ordered = np.ascontiguousarray(design[rows][:, order.columns])
         return block[rows], Rows(ordered, None, InputSupport()), order.columns
 
+    def _learn_recording_variance(self, block: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """Learn how shares change if rows are recorded differently, from copies of them."""
+        numbers, layout = self.columns_.numbers, self.layout.without_learned_score
+        # The design matrix begins with the numbers.
+        copies = recorded_differently(block, numbers, order[order < len(numbers)], self.seed_)
+        n_rows = copies.shape[1]
+        rows = copies.reshape(-1, copies.shape[2])
+        cells = self._score_cells_of(rows).reshape(-1, n_rows)
+        with one_blas_thread():
+            bins = self._counting.plain_bins(rows).T.reshape(1 + N_COPIES, n_rows, -1)
+        tables = np.array([layout.tabulate(*of_copy) for of_copy in zip(cells, bins, strict=True)])
+        shares = layout.in_cuts(tables) / n_rows
+        return ((shares[1:] - shares[0]) ** 2).mean(axis=0) / SIZE**2
+
     def _core_dof(self) -> float:
         core = self.binned_[self.binned_[:, 0] >= BANDS[CORE][0]]
         n_numbers = len(self.features_)
@@ -326,6 +351,7 @@ class RegionPart(BaseEstimator):
             "binned": self.binned_,
             "far": self.far_scores_,
             "limits": self.range_limits_,
+            "recording": self.recording_variance_,
         }
         if self.learned_score_ is not None:
             learned = ("order_", "location_", "scale_", "feature_", "threshold_", "leaf_", "edges_")
@@ -434,9 +460,11 @@ class RegionPart(BaseEstimator):
 
     def place(self, block: np.ndarray) -> np.ndarray:
         """Score cell and bins of each row of a block, as in `binned_`."""
+        return self._with_bins(self._score_cells_of(block), block)
+
+    def _score_cells_of(self, block: np.ndarray) -> np.ndarray:
         with one_blas_thread():
-            between = np.searchsorted(self.edges_, self.scores(block))
-        return self._with_bins(_CELL[between], block)
+            return _CELL[np.searchsorted(self.edges_, self.scores(block))]
 
     def scores(self, block: np.ndarray) -> np.ndarray:
         """Score of each row of a block."""
@@ -459,16 +487,18 @@ class RegionPart(BaseEstimator):
         """Cells of the regions as tables of the layout: (n_samples, n_score_cells, n_columns)."""
         return cells[:, : self._ends[0]].reshape(len(cells), N_SCORE_CELLS, -1)
 
-    def view(self, cells: np.ndarray, n_rows: np.ndarray) -> PartView:
+    def view(self, cells: np.ndarray, n_rows: np.ndarray, tolerance: float = 0.0) -> PartView:
         """What the regions say about samples.
 
         Parameters
         ----------
         cells : ndarray of shape (n_samples, n_cells)
         n_rows : ndarray of shape (n_samples,)
+        tolerance : float, default=0.0
+            As in `PartView`.
         """
         counts = RegionCounts(self.layout.in_cuts(self.tables(cells)), n_rows)
-        return PartView(self, self.rule, counts, self.side_counts(cells))
+        return PartView(self, self.rule, counts, self.side_counts(cells), tolerance)
 
     def side_counts(self, cells: np.ndarray) -> SideCounts:
         """What was counted besides the regions, from cells of shape (n_samples, n_cells)."""

@@ -152,7 +152,10 @@ class PositivesQuantifier(RegionQuantifier):
     def _view(self, *counts: Counts) -> PartView:
         """What the regions of the positives say about samples, from their counts."""
         cells, n_rows = self._rows_of(*counts)
-        return self.part_.view(cells[:, : self.part_.n_cells], n_rows)
+        return self._part_view(cells[:, : self.part_.n_cells], n_rows)
+
+    def _part_view(self, cells: np.ndarray, n_rows: np.ndarray) -> PartView:
+        return self.part_.view(cells, n_rows)
 
     def _scores(self, block: Any) -> np.ndarray:
         return self.part_.scores(block)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from poscount.base import constraints
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import chosen_calibrations
 from poscount.data.rows import Rows
 from poscount.errors import InputError
 from poscount.methods.regions.estimate import estimate_part
-from poscount.methods.regions.features import FEATURE_NAMES, OF_LEARNED_SCORE
+from poscount.methods.regions.features import feature_names
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.quantifier import PositivesQuantifier
+from poscount.methods.regions.view import PartView
 from poscount.results.estimates import Estimates
 from poscount.storage.schema import Field, OrNone, Part
 
@@ -42,6 +45,9 @@ class RCQ(PositivesQuantifier):
         thousands of tasks whose truth is known (`poscount.calibration`). "null" looks only at what
         chance does to samples of positives alone, and its intervals fail under overlap. The path
         of a file that ``poscount calibrate`` has made of your own field's past is possible, too.
+    tolerance : float, default=0.0
+        By how many standard deviations of the positives columns may have been recorded differently
+        in the sample: another sensor, night or laboratory.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
@@ -82,7 +88,9 @@ class RCQ(PositivesQuantifier):
     `rcq` and `rcq_high`, the prevalence by the null calibration and the bound without it; `skill`
     and `skill_in_sample`, by how much the area under the ROC curve, of the positives against the
     unlabeled rows and the sample, is above that of a guess; `log_reference`, the logarithm of the
-    number of unlabeled rows learned from.
+    number of unlabeled rows learned from. With a tolerance: `tolerant` and `tolerant_high`, the
+    prevalence by the null calibration and the smallest upper bound within it, both without a
+    learned score.
 
     Where kinds of positives come in changing shares, see `SubclassRCQ`; where some negatives are
     labelled, `RCQWithNegatives`; with several targets, `MultiRCQ`.
@@ -104,16 +112,34 @@ class RCQ(PositivesQuantifier):
     True
     """
 
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        **PositivesQuantifier._parameter_constraints,
+        "tolerance": [constraints.Interval(Real, 0, 1, closed="both")],
+    }
+
     LEARNED: ClassVar[Mapping[str, Field]] = {"calibration_": OrNone(Part("Calibration"))}
 
     calibration_: Calibration | None
+
+    def __init__(
+        self,
+        *,
+        confidence: float = 0.95,
+        calibration: str | Calibration = "experience",
+        tolerance: float = 0.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            confidence=confidence, calibration=calibration, n_jobs=n_jobs, random_state=random_state
+        )
+        self.tolerance = tolerance
 
     def check_learned(self) -> None:
         """Raise ValueError unless the calibration is one for RCQ."""
         super().check_learned()
         if self.calibration_ is not None:
-            learned = self.part_.learned_score_ is not None
-            names = [*FEATURE_NAMES, *OF_LEARNED_SCORE] if learned else FEATURE_NAMES
+            names = feature_names(learned=self.part_.learned_score_ is not None)
             self.calibration_.check_for(self._calibration_name, names)
 
     def fit(
@@ -164,5 +190,7 @@ class RCQ(PositivesQuantifier):
         return [self.part_]
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
-        view = self.part_.view(cells, n_rows)
-        return estimate_part(view, self.calibration_, self.confidence)
+        return estimate_part(self._part_view(cells, n_rows), self.calibration_, self.confidence)
+
+    def _part_view(self, cells: np.ndarray, n_rows: np.ndarray) -> PartView:
+        return self.part_.view(cells, n_rows, self.tolerance)

@@ -14,7 +14,8 @@ bounds are to the smallest.
 
 If something is known about the other rows of the sample, such as the shares of other targets, what
 they explain is subtracted from the counts. Its variance v, as a share of the sample, is then part
-of the bounds: the right-hand side gets a second term, k^2 v / m^2.
+of the bounds: the right-hand side gets a second term, k^2 v / m^2. So is that of m itself, if the
+positives of the sample may have been recorded a little differently: u^2 times the variance of m.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def bounds(
     in_positives : ndarray of shape (n_regions,) or (n_samples, n_regions)
     n_labeled : int
     noise : ndarray of shape (n_samples, n_regions), optional
-        Variance of what was subtracted from the rows, as a share of the sample.
+        Variance of the rows besides that of drawing them, as a share of the sample.
 
     Examples
     --------
@@ -130,18 +131,17 @@ def bounds(
     spread = search * (1 - share) / share
     curvature = 1 - spread / n_labeled
     usable = curvature > SMALLEST_CURVATURE
-    if isinstance(noise, float) and noise == 0 and share.ndim == 1:
-        compiled = kernel("bound", *in_sample.shape)
-        if compiled is not None:
-            ratio, low, high = np.empty((3, *in_sample.shape))
-            n_rows = np.array(n_unlabeled[:, 0], np.float64)
-            rows = np.require(in_sample, np.float64, ("C", "W"))
-            compiled(rows, n_rows, share, spread, curvature, usable, ratio, low, high)
-            return ratio, low, high
+    of_noise = np.atleast_2d(search * noise / share**2)
+    compiled = kernel("bound", *in_sample.shape) if share.ndim == 1 else None
+    if compiled is not None:
+        ratio, low, high = np.empty((3, *in_sample.shape))
+        n_rows = np.array(n_unlabeled[:, 0], np.float64)
+        rows = np.require(in_sample, np.float64, ("C", "W"))
+        compiled(rows, n_rows, share, spread, curvature, usable, of_noise, ratio, low, high)
+        return ratio, low, high
     ratio = in_sample / n_unlabeled / share
     middle = 2 * ratio + spread / n_unlabeled
-    squares = ratio**2 - search * noise / share**2
-    root = np.sqrt(np.maximum(middle**2 - 4 * curvature * squares, 0))
+    root = np.sqrt(np.maximum(middle**2 - 4 * curvature * (ratio**2 - of_noise), 0))
     with np.errstate(divide="ignore"):
         low, high = (
             np.where(usable, (middle + sign * root) / (2 * curvature), sign * np.inf)
@@ -209,7 +209,8 @@ class RegionCounts(NamedTuple):
     n_rows : ndarray of int, shape (n_samples,)
         All rows of each sample.
     noise : ndarray of shape (n_samples, n_bands, n_cuts), optional
-        Variance of what was subtracted from `in_cuts`, as a share of the sample.
+        Variance of `in_cuts` besides that of drawing rows, as a share of the sample: of what was
+        subtracted, or of how the positives were recorded.
     """
 
     in_cuts: np.ndarray
@@ -294,7 +295,7 @@ class RegionRule:
     @functools.cached_property
     def without_learned_score(self) -> RegionRule:
         """The rule of the other regions."""
-        layout = dataclasses.replace(self.layout, learned=False)
+        layout = self.layout.without_learned_score
         return RegionRule(layout, self.binned[:, :-1], self.names, self.seed)
 
     @property

@@ -69,6 +69,7 @@ def bound(
     spread: np.ndarray,
     curvature: np.ndarray,
     usable: np.ndarray,
+    of_noise: np.ndarray,
     ratios: np.ndarray,
     lows: np.ndarray,
     highs: np.ndarray,
@@ -81,15 +82,18 @@ def bound(
     n_rows : ndarray of shape (n_samples,)
     share, spread, curvature, usable : ndarray of shape (n_regions,)
         As there.
+    of_noise : ndarray of shape (n_samples, n_regions) or (1, n_regions)
+        The same for all samples if there is one line.
     ratios, lows, highs : ndarray of shape (n_samples, n_regions)
         Become the results.
     """
     for sample in range(len(in_sample)):
         n = n_rows[sample]
+        row = of_noise[sample if len(of_noise) > 1 else 0]
         for i in range(len(share)):
             ratio = in_sample[sample, i] / n / share[i]
             middle = 2 * ratio + spread[i] / n
-            square = middle * middle - 4 * curvature[i] * (ratio * ratio)
+            square = middle * middle - 4 * curvature[i] * (ratio * ratio - row[i])
             root = math.sqrt(square if square > 0 else 0.0)
             low = (middle - root) / (2 * curvature[i])
             high = (middle + root) / (2 * curvature[i])
@@ -275,7 +279,7 @@ SIGNATURES = {
     ),
     "bound": (
         "void(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1],"
-        "boolean[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])"
+        "boolean[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])"
     ),
     "fall_off": "void(float64[:, ::1], float64[::1], float64[::1], float64[:, ::1])",
     "weigh": (

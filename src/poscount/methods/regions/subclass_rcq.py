@@ -16,7 +16,7 @@ from poscount.counts.counts import Counts
 from poscount.data.rows import Rows
 from poscount.errors import InputError
 from poscount.methods.regions.estimate import estimate_part, null_estimates
-from poscount.methods.regions.features import FEATURE_NAMES
+from poscount.methods.regions.features import FEATURE_NAMES, feature_names
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.quantifier import PositivesQuantifier
 from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES, subclass_features
@@ -159,7 +159,7 @@ class SubclassRCQ(PositivesQuantifier):
             same = same_learned(part.columns_, self.model_columns) and part.rule.enough_positives
             require(same, "a kind is not one of its own.")
         if self.calibration_ is not None:
-            self.calibration_.check_for("RCQ", FEATURE_NAMES)
+            self.calibration_.check_for("RCQ", feature_names(learned=False))
         if self.sum_calibration_ is not None:
             self.sum_calibration_.check_for("RCQ-kinds", SUBCLASS_FEATURES)
 
@@ -260,7 +260,7 @@ class SubclassRCQ(PositivesQuantifier):
 
     def _sum_features(self, views: Sequence[PartView]) -> np.ndarray:
         """What the sum's calibration looks at, a line for each sample."""
-        plain, *of_kinds = (view.features for view in views)
+        plain, *of_kinds = (view.of_regions for view in views)
         sizes = np.array([part.n_labeled_ for part in self.subclass_parts_])
         named = self._column is not None
         return subclass_features(plain, np.array(of_kinds), sizes, self.separation_, named)
@@ -295,13 +295,13 @@ class SubclassRCQ(PositivesQuantifier):
     def _kind_estimates(self, view: PartView) -> Estimates:
         """Estimates for one kind by itself, from its features, which are rounded."""
         p, ratio, gap = (
-            view.features[:, FEATURE_NAMES.index(name)] for name in ("prevalence", "ratio", "gap")
+            view.of_regions[:, FEATURE_NAMES.index(name)] for name in ("prevalence", "ratio", "gap")
         )
         null = null_estimates(p, ratio, gap, self.confidence)
         if self.calibration_ is None:
             return null
         trained, unfamiliar = self.calibration_.estimate(
-            view.features, FEATURE_NAMES, self.confidence
+            view.features, view.feature_names, self.confidence
         )
         return trained.widened_by(null, below=unfamiliar)
 

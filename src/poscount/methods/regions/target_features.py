@@ -73,7 +73,7 @@ def _of_group(
     ]
     more = np.column_stack(columns)
     more[~np.isfinite(more)] = np.nan
-    return np.column_stack([left.features, more.round(DECIMALS)])
+    return np.column_stack([left.of_regions, more.round(DECIMALS)])
 
 
 def _of_other(

@@ -12,8 +12,8 @@ from poscount.checks.columns import has_a_scale
 from poscount.checks.core_differs import core_difference
 from poscount.checks.overlap import core_excess
 from poscount.methods.pat import tail_ratios
-from poscount.methods.regions.features import FEATURE_NAMES, OF_LEARNED_SCORE
-from poscount.methods.regions.layout import PAT_SHARES
+from poscount.methods.regions.features import feature_names
+from poscount.methods.regions.layout import LEARNED_QUANTILES, PAT_SHARES
 from poscount.methods.regions.rule import RegionBounds, RegionCounts, RegionEstimates, RegionRule
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ class PartView:
         Rows of the samples in these regions.
     side : SideCounts
         What else was counted of them.
+    tolerance : float, default=0.0
+        By how many standard deviations of the positives columns may have been recorded differently
+        in the samples.
     """
 
     def __init__(
@@ -39,23 +42,62 @@ class PartView:
         rule: RegionRule,
         counts: RegionCounts,
         side: SideCounts,
+        tolerance: float = 0.0,
     ) -> None:
         self.part = part
         self.rule = rule
         self.counts = counts
         self.side = side
+        self.tolerance = tolerance
 
     def __len__(self) -> int:
         return len(self.counts.n_rows)
 
     def with_counts(self, counts: RegionCounts) -> PartView:
         """The same samples with other rows in the regions."""
-        return PartView(self.part, self.rule, counts, self.side)
+        return PartView(self.part, self.rule, counts, self.side, self.tolerance)
 
     @functools.cached_property
     def found(self) -> RegionEstimates:
         """Ratios, bounds and the uncalibrated prevalence."""
         return self.rule.estimate(self.counts)
+
+    @functools.cached_property
+    def plain(self) -> RegionEstimates:
+        """The same without the regions of a learned score."""
+        if self.part.learned_score_ is None:
+            return self.found
+        return self._plain_rule.estimate(self._plain_counts)
+
+    def tolerant(self, tolerance: float) -> RegionEstimates:
+        """The same as `plain` if columns may have been recorded differently.
+
+        The positives of a sample, of which there are at most as many as PAT says, then have other
+        shares in the regions than the labelled ones. Their variance is part of the bounds, so that
+        regions which a small change empties are not trusted.
+
+        Parameters
+        ----------
+        tolerance : float
+            In standard deviations of the positives.
+        """
+        if tolerance == 0:
+            return self.plain
+        size = tolerance * np.minimum(1.0, self.pat)[:, np.newaxis, np.newaxis]
+        noise = size**2 * self.part.recording_variance_
+        return self._plain_rule.estimate(self._plain_counts._replace(noise=noise))
+
+    @property
+    def _plain_rule(self) -> RegionRule:
+        learned = self.part.learned_score_ is not None
+        return self.rule.without_learned_score if learned else self.rule
+
+    @property
+    def _plain_counts(self) -> RegionCounts:
+        if self.part.learned_score_ is None:
+            return self.counts
+        # The cuts of the learned score are the last ones.
+        return self.counts._replace(in_cuts=self.counts.in_cuts[..., : -len(LEARNED_QUANTILES)])
 
     def most_informative_regions(self, n_regions: int = 15) -> list[RegionBounds]:
         """The regions with the smallest bounds for the first sample, smallest first.
@@ -101,10 +143,20 @@ class PartView:
     @functools.cached_property
     def features(self) -> np.ndarray:
         """What a calibration looks at, a line for each sample."""
-        of_regions = self.rule.features.of_view(self)
-        if self.part.learned_score_ is None:
-            return of_regions
-        return np.column_stack([of_regions, self.of_learned_score])
+        lines = [self.of_regions, self.of_tolerance]
+        if self.part.learned_score_ is not None:
+            lines.append(self.of_learned_score)
+        return np.column_stack(lines)
+
+    @functools.cached_property
+    def of_regions(self) -> np.ndarray:
+        """Those of the features that are there for every method."""
+        return self.rule.features.of_view(self)
+
+    @functools.cached_property
+    def of_tolerance(self) -> np.ndarray:
+        """What a calibration sees of samples that may have been recorded differently."""
+        return self.rule.features.of_tolerance(self)
 
     @functools.cached_property
     def of_learned_score(self) -> np.ndarray:
@@ -114,8 +166,7 @@ class PartView:
     @property
     def feature_names(self) -> list[str]:
         """Names of the features."""
-        learned = self.part.learned_score_ is not None
-        return [*FEATURE_NAMES, *OF_LEARNED_SCORE] if learned else FEATURE_NAMES
+        return feature_names(learned=self.part.learned_score_ is not None)
 
     @functools.cached_property
     def evidence(self) -> Evidence:
