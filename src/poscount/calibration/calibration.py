@@ -6,30 +6,32 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
 from poscount.calibration.blend import BLEND, ONE_KIND, SUM, blend
 from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
-from poscount.results.distribution import INTERVAL_LEVELS, quantiles_from_intervals
+from poscount.results.distribution import LEVELS, around, quantile_at
 from poscount.results.estimates import Estimates
-from poscount.storage.schema import Array, Field, ListOf, MayLack, Text, require
+from poscount.storage.schema import Array, Field, ListOf, MayLack, Number, Text, require
 
-# Quantiles of the truth that are learned: the median, and the ends of 80 and 95 % intervals.
-QUANTILES = (0.025, 0.1, 0.5, 0.9, 0.975)
-MEDIAN = 2
-LEARNED_LEVELS = (0.8, 0.95)
-# Level of the interval whose farther end is the likely error: 81 of 100 errors on sources that were
-# left out were not larger (`benchmarks/accuracy/calibration.py verdict`).
+# Where the steps of a distribution end. With p the uncalibrated prevalence and g the gap between
+# the smallest bound and the ratio: at shares of p - 2 g; then at p plus multiples of g, because
+# they shrink as samples grow; then at shares of what is left up to 1.
+SHARES_BELOW = np.array([0, 0.03, 0.08, 0.15, 0.25, 0.37, 0.5, 0.64, 0.78])
+GAPS_AROUND = np.array([-2, -1.4, -0.9, -0.6, -0.35, -0.15, 0.05, 0.25, 0.5, 1, 2.5])
+SHARES_ABOVE = np.array([0.1, 0.3, 0.6, 1])
+# One class for a truth of 0, and one for each step.
+N_CLASSES = len(SHARES_BELOW) + len(GAPS_AROUND) + len(SHARES_ABOVE)
+# What the gap is called in the lines of a method.
+GAPS = ("kinds_gap", "total_gap", "gap")
+# Exponential functions of different machines differ in their last bits.
+DECIMALS = 9
+# Level of the interval whose farther end is the likely error.
 LIKELY = 0.6
-# No end is closer to the value, as a share of the upper bound.
-SMALLEST_DISTANCE = 0.005
-# An end that is closer to 0 or 1 than this share of the interval's width is put there; and so is a
-# lower end below this share of the value. If half of what was counted may be negatives that look
-# like positives, all of it may be: where intervals missed, it was mostly there.
-NEAR_END, HALF = 0.05, 0.5
 SMALLEST_BOUND = 1e-6
-LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 10.0
+LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 30.0
+# Whether a task is recognisable, which the user may know, and no line tells.
+RECOGNISABLE = "recognisable"
 # How the names of columns begin that are no ratios; so are logarithms and differences.
 NO_RATIOS = (
     "region_share",
@@ -39,6 +41,8 @@ NO_RATIOS = (
     "skill",
     "mean_distance",
     "told",
+    RECOGNISABLE,
+    "tolerance",
 )
 # Of the region with the smallest upper bound.
 OF_REGION = ("region_share", "region_ratio", "region_low")
@@ -47,10 +51,10 @@ AS_THEY_ARE = ("prevalence", "ratio", "gap", "high", "pat")
 
 
 class Calibration(BaseEstimator):
-    """How far RCQ was from the truth in a bank of tasks, given what its regions said.
+    """How the truth was distributed in a bank of tasks, given what RCQ's regions said.
 
-    It predicts quantiles of the error, as shares of the smallest upper bound that any region gives.
-    ``poscount calibrate`` makes one; poscount comes with one for each method.
+    It predicts the probability of each of some steps, which are measured by what the regions said
+    (`step_ends`). ``poscount calibrate`` makes one; poscount comes with one for each method.
 
     Attributes
     ----------
@@ -59,14 +63,10 @@ class Calibration(BaseEstimator):
     columns_ : list of str
         Columns of the lines that it takes.
     feature_, threshold_, missing_right_, leaf_ : ndarray
-        The trees (`poscount.calibration.trees.Trees`).
-    levels_ : ndarray
-        Levels for which there are factors.
-    below_, above_ : ndarray
-        By how much the learned distances of the ends from the value are stretched at these levels,
-        so that intervals hold on data sets that were not learned from.
-    error_ : ndarray of shape (2,)
-        Expected error, as multiples of the learned widths at 80 and 95 %.
+        The trees (`poscount.calibration.trees.Trees`), an ensemble for each step.
+    temperature_ : float
+        What sums of trees are divided by, so that probabilities are right on data sets that were
+        not learned from.
     least_, most_ : ndarray
         Range of each column outside of which nothing was learned; infinite where it does not
         matter.
@@ -86,20 +86,14 @@ class Calibration(BaseEstimator):
     LEARNED: ClassVar[Mapping[str, Field]] = {
         "method_": Text(("RCQ", "RCQ-reference", "RCQ-kinds", "RCQ-groups", "RCQ-other")),
         "columns_": ListOf(Text(), "columns", distinct=True),
-        "feature_": Array("uint8", (len(QUANTILES), "trees", N_SPLITS)),
-        "threshold_": Array("float32", (len(QUANTILES), "trees", N_SPLITS), infinite=True),
-        "missing_right_": Array("bool", (len(QUANTILES), "trees", N_SPLITS)),
-        # So that no sum overflows: an error is at most 1, as a share of a bound.
+        "feature_": Array("uint8", (N_CLASSES, "trees", N_SPLITS)),
+        "threshold_": Array("float32", (N_CLASSES, "trees", N_SPLITS), infinite=True),
+        "missing_right_": Array("bool", (N_CLASSES, "trees", N_SPLITS)),
+        # So that no sum overflows.
         "leaf_": Array(
-            "float32",
-            (len(QUANTILES), "trees", N_LEAVES),
-            least=-LARGEST_LEAF,
-            most=LARGEST_LEAF,
+            "float32", (N_CLASSES, "trees", N_LEAVES), least=-LARGEST_LEAF, most=LARGEST_LEAF
         ),
-        "levels_": Array("float64", ("levels",)),
-        "below_": Array("float64", ("levels",), least=0, most=LARGEST_VALUE),
-        "above_": Array("float64", ("levels",), least=0, most=LARGEST_VALUE),
-        "error_": Array("float64", (len(LEARNED_LEVELS),), least=0, most=LARGEST_VALUE),
+        "temperature_": Number(0.1, 10),
         "least_": Array("float64", ("columns",), infinite=True),
         "most_": Array("float64", ("columns",), infinite=True),
         "provenance_": Text(),
@@ -107,14 +101,13 @@ class Calibration(BaseEstimator):
     }
 
     def check_learned(self) -> None:
-        """Raise ValueError unless everything is as `answer` needs it: files may hold anything."""
+        """Raise ValueError unless everything is as `estimate` needs it: files may hold anything."""
         columns = self.columns_
-        require({"prevalence", "high"} <= set(columns), "it does not name its columns.")
-        require(self.feature_.size and self.levels_.size, "it has no trees or no levels.")
+        named = {"prevalence", "high", "log_rows"} <= set(columns) and set(GAPS) & set(columns)
+        require(named, "it does not name its columns.")
+        require(self.feature_.size, "it has no trees.")
         known = self.feature_.max() < n_features(columns)
         require(known, "a tree looks at a column that there is not.")
-        rising = (np.diff(self.levels_, prepend=0, append=1) > 0).all()
-        require(rising, "levels do not increase from 0 to 1.")
         require((self.least_ <= self.most_).all(), "a range is empty.")
         if self.blend_.size:
             fits = len(self.blend_) == 1 + len(columns) and {BLEND, ONE_KIND, SUM} <= set(columns)
@@ -123,18 +116,23 @@ class Calibration(BaseEstimator):
     def check_for(self, method: str, names: Sequence[str]) -> None:
         """Raise ValueError unless it was made for a method that has columns of these names."""
         require(self.method_ == method, f"the calibration is one of {self.method_}.")
-        unknown = sorted(set(self.columns_) - set(names))
+        unknown = sorted(set(self.columns_) - {*names, RECOGNISABLE})
         require(not unknown, "the calibration looks at columns that this poscount does not have.")
 
     @property
     def trees(self) -> Trees:
-        """The trees that predict the quantiles."""
+        """The trees that predict the steps."""
         return Trees(self.feature_, self.threshold_, self.missing_right_, self.leaf_)
 
     def estimate(
-        self, lines: np.ndarray, names: Sequence[str], level: float
+        self,
+        lines: np.ndarray,
+        names: Sequence[str],
+        level: float,
+        *,
+        recognisable: bool | None = None,
     ) -> tuple[Estimates, np.ndarray]:
-        """Prevalences and intervals: the median of the truth in tasks that looked like this.
+        """Prevalences and their distributions: those of the truth in tasks that looked like this.
 
         Parameters
         ----------
@@ -144,15 +142,18 @@ class Calibration(BaseEstimator):
             Names of these columns.
         level : float
             Of the intervals.
+        recognisable : bool, optional
+            What the user knows, as in `poscount.RCQ`.
 
         Returns
         -------
         estimates : Estimates
-            With details `expected_error`, the mean absolute error of the value in such tasks, and
-            `likely_error`, what 80 of 100 of them were not farther off than.
+            With a detail `likely_error`, what about 80 of 100 values were not farther off than.
         unfamiliar : ndarray of bool, shape (n_samples,)
             Whether a sample is unlike all tasks that were learned from.
         """
+        told = np.full(len(lines), np.nan if recognisable is None else float(recognisable))
+        lines, names = np.column_stack([lines, told]), [*names, RECOGNISABLE]
         unknown = sorted(set(self.columns_) - set(names))
         if unknown:
             raise ValueError(
@@ -160,124 +161,103 @@ class Calibration(BaseEstimator):
                 "it again with `poscount calibrate`."
             )
         # Those of its own time, in case that there are more by now.
-        lines = lines[:, [list(names).index(name) for name in self.columns_]]
+        lines = lines[:, [names.index(name) for name in self.columns_]]
         if self.blend_.size:
             lines = blend(lines, self.columns_, self.blend_)
-        predicted = self.trees.predict(as_features(lines, self.columns_))
-        learned = LearnedQuantiles(predicted, lines, self.columns_)
-        # A sum along each row, not a matrix product, so that a group gets the bits it gets alone.
-        expected_error = (learned.widths * self.error_).sum(axis=1)
-        value = learned.value_or_end(expected_error)
-        low, high = learned.interval(INTERVAL_LEVELS, self.levels_, self.below_, self.above_)
-        likely = INTERVAL_LEVELS == LIKELY
-        likely_error = np.max([np.abs(value - end[likely][0]) for end in (low, high)], axis=0)
+        sums = self.trees.predict(as_features(lines, self.columns_))
+        quantiles = quantiles_of_steps(
+            probabilities(sums, self.temperature_), step_ends(lines, self.columns_)
+        )
+        value = median_or_end(quantiles, lines, self.columns_)
+        quantiles = around(quantiles, value)
+        ends = quantile_at(quantiles, np.array([(1 - LIKELY) / 2, (1 + LIKELY) / 2]))
         unfamiliar = ((lines < self.least_) | (lines > self.most_)).any(axis=1)
         estimates = Estimates(
             value=value,
-            quantiles=quantiles_from_intervals(value, low, high),
+            quantiles=quantiles,
             level=level,
-            details={"expected_error": expected_error, "likely_error": likely_error},
+            details={"likely_error": np.abs(ends - value[:, np.newaxis]).max(axis=1)},
         )
         return estimates, unfamiliar
 
 
-class LearnedQuantiles:
-    """Quantiles of the truth as the trees predict them, and intervals made of them.
+def step_ends(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    """Where the steps of each sample's distribution end: ascending, the first at 0.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        The first class is a truth of 0, and class k the step from the end before it to its own.
+        Ends may be above 1: what is there is a truth of 1.
+
+    Examples
+    --------
+    >>> line = np.array([[0.5, 0.1, np.log(1000)]])
+    >>> ends = step_ends(line, ["prevalence", "gap", "log_rows"])
+    >>> [float(ends[0, i]) for i in (0, 9, 19, -1)]
+    [0.0, 0.3, 0.75, 1.0]
+    """
+    p = uncalibrated(lines, columns)
+    gap = lines[:, next(list(columns).index(name) for name in GAPS if name in columns)]
+    # Without any bound, everything is possible. Less than half a row cannot be told from none.
+    gap = np.maximum(np.nan_to_num(gap, nan=1.0), _half_row(lines, columns))
+    around_p = p[:, np.newaxis] + gap[:, np.newaxis] * GAPS_AROUND
+    first, last = np.maximum(around_p[:, :1], 0), around_p[:, -1:]
+    above = last + np.maximum(1 - last, 0) * SHARES_ABOVE
+    return np.hstack([first * SHARES_BELOW, np.maximum(around_p, 0), above])
+
+
+def probabilities(sums: np.ndarray, temperature: float) -> np.ndarray:
+    """Probabilities of the classes, from the sums of their trees."""
+    sums = (sums - sums.max(axis=1, keepdims=True)) / temperature
+    powers = np.exp(np.ascontiguousarray(sums))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def quantiles_of_steps(shares: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Quantiles, at `LEVELS`, of distributions that are uniform within each step.
 
     Parameters
     ----------
-    predicted : ndarray of shape (n_samples, 5)
-        Predictions of `QUANTILES`: of the truth minus the uncalibrated prevalence, as a share of
-        the upper bound.
-    lines : ndarray of shape (n_samples, n_columns)
-        What the regions say.
-    columns : sequence of str
+    shares : ndarray of shape (n_samples, n_classes)
+        Probability of 0, and of each step.
+    ends : ndarray of shape (n_samples, n_classes)
+        As `step_ends` gives them.
 
-    Attributes
-    ----------
-    value : ndarray of shape (n_samples,)
-        The median.
-    widths : ndarray of shape (n_samples, 2)
-        Widths of the learned intervals.
+    Examples
+    --------
+    >>> found = quantiles_of_steps(np.array([[0.2, 0.8]]), np.array([[0.0, 0.4]]))
+    >>> [float(x) for x in quantile_at(found[0], np.array([0.1, 0.2, 0.6, 1.0])).round(3)]
+    [0.0, 0.0, 0.2, 0.4]
     """
-
-    def __init__(self, predicted: np.ndarray, lines: np.ndarray, columns: Sequence[str]) -> None:
-        bound = upper_bounds(lines, columns)
-        errors = np.sort(predicted, axis=1) * bound[:, np.newaxis]
-        self._uncalibrated = uncalibrated(lines, columns)
-        absolute = np.clip(self._uncalibrated[:, np.newaxis] + errors, 0, 1)
-        self.value = absolute[:, MEDIAN]
-        self._smallest = SMALLEST_DISTANCE * bound
-        at = list(columns).index("log_rows") if "log_rows" in columns else None
-        self._half_row = 0.0 if at is None else 0.5 / np.exp(lines[:, at])
-        self._below = self.value[:, np.newaxis] - absolute[:, [1, 0]]
-        self._above = absolute[:, [3, 4]] - self.value[:, np.newaxis]
-        self.widths = self._below + self._above
-
-    def value_or_end(self, expected_error: np.ndarray) -> np.ndarray:
-        """The value; or exactly 0 or 1 if the regions say so, and the value is hardly another.
-
-        No positives at all, and nothing but positives, are frequent truths, and no median is.
-        """
-        at_end = (self._uncalibrated == 0) | (self._uncalibrated == 1)
-        # Less than half a row is none.
-        near = np.abs(self.value - self._uncalibrated) <= np.maximum(expected_error, self._half_row)
-        return np.where(at_end & near, self._uncalibrated, self.value)
-
-    def distances(self, level: float) -> tuple[np.ndarray, np.ndarray]:
-        """Learned distances of the ends from the value, of the level that is next to this one."""
-        nearest = 0 if level <= LEARNED_LEVELS[0] else 1
-        below, above = (
-            np.maximum(side[:, nearest], self._smallest) for side in (self._below, self._above)
-        )
-        return below, above
-
-    def interval(
-        self, level: float | np.ndarray, levels: np.ndarray, below: np.ndarray, above: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Ends of the intervals, of shape (n_samples,), or (n_levels, n_samples) for several.
-
-        Parameters
-        ----------
-        level : float or ndarray of shape (n_levels,)
-        levels : ndarray
-            Levels for which there are factors.
-        below, above : ndarray
-            Factors by which the learned distances are stretched at these levels.
-        """
-        down, up = (
-            self._stretched(side, level, levels, factors)
-            for side, factors in ((0, below), (1, above))
-        )
-        return put_to_ends(self.value - down, self.value, self.value + up)
-
-    def _stretched(
-        self, side: int, level: float | np.ndarray, levels: np.ndarray, factors: np.ndarray
-    ) -> np.ndarray:
-        """Distance at a level: of the factors below it and above it, as if errors were normal."""
-        z, at = ndtri((1 + level) / 2), ndtri((1 + levels) / 2)
-        # A higher level never has a narrower interval.
-        known = np.maximum.accumulate(
-            [self.distances(level)[side] * k for level, k in zip(levels, factors, strict=True)]
-        )
-        # From no distance at a level of 0 on; and beyond the last level in proportion.
-        at, known = np.append(0.0, at), np.vstack([np.zeros_like(known[0]), known])
-        i = np.clip(np.searchsorted(at, z, side="right"), 1, len(at) - 1)
-        part = ((z - at[i - 1]) / (at[i] - at[i - 1]))[..., np.newaxis]
-        between = known[i - 1] + part * (known[i] - known[i - 1])
-        beyond = known[-1] * (z / at[-1])[..., np.newaxis]
-        return np.where((z >= at[-1])[..., np.newaxis], beyond, between)
-
-
-def put_to_ends(
-    low: np.ndarray, value: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Put an end of an interval to 0 or 1 if it is next to it, or does not exclude much."""
-    near = NEAR_END * (high - low)
-    return (
-        np.where((low < near) | (low < HALF * value), 0.0, low),
-        np.where(high > 1 - near, 1.0, high),
+    reached = shares.cumsum(axis=1)
+    # What rounding leaves below 1 has no step of its own.
+    reached[:, -1] = 1.0
+    k = (reached[:, :, np.newaxis] < LEVELS).sum(axis=1)
+    before = np.maximum(k - 1, 0)
+    (high, low), (p_high, p_low) = (
+        (np.take_along_axis(values, i, axis=1) for i in (k, before)) for values in (ends, reached)
     )
+    part = (LEVELS - p_low) / np.where(k > 0, p_high - p_low, 1.0)
+    found = np.where(k > 0, low + part * (high - low), 0.0)
+    # Rounding must not put a quantile below the one before it.
+    return np.maximum.accumulate(np.clip(found, 0, 1).round(DECIMALS), axis=1)
+
+
+def median_or_end(quantiles: np.ndarray, lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    """The median; or exactly 0 or 1 if the regions say so, and so did a quarter of the truths.
+
+    No positives at all, and nothing but positives, are frequent truths, and no median is.
+    """
+    p, half_row = uncalibrated(lines, columns), _half_row(lines, columns)
+    quarter, median, three_quarters = quantile_at(quantiles, np.array([0.25, 0.5, 0.75])).T
+    none = (p == 0) & (quarter <= half_row)
+    everything = (p == 1) & (three_quarters >= 1 - half_row)
+    return np.where(none, 0.0, np.where(everything, 1.0, median))
+
+
+def _half_row(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    return 0.5 / np.exp(lines[:, list(columns).index("log_rows")])
 
 
 def uncalibrated(lines: np.ndarray, columns: Sequence[str]) -> np.ndarray:

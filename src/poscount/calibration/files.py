@@ -11,18 +11,8 @@ from poscount.errors import FileError
 from poscount.storage import container
 from poscount.storage.schema import check_estimator
 
-_ARRAYS = (
-    "feature",
-    "threshold",
-    "missing_right",
-    "leaf",
-    "levels",
-    "below",
-    "above",
-    "error",
-    "least",
-    "most",
-)
+_ARRAYS = ("feature", "threshold", "missing_right", "leaf", "least", "most")
+_META = ("method", "columns", "temperature", "provenance")
 
 
 def write_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> None:
@@ -30,11 +20,7 @@ def write_calibration(calibration: Calibration, path: str | os.PathLike[str]) ->
     arrays = {name: getattr(calibration, f"{name}_") for name in _ARRAYS}
     if calibration.blend_.size:
         arrays["blend"] = calibration.blend_
-    meta = {
-        "method": calibration.method_,
-        "columns": calibration.columns_,
-        "provenance": calibration.provenance_,
-    }
+    meta = {name: getattr(calibration, f"{name}_") for name in _META}
     container.write(path, "calibration", meta, arrays)
 
 
@@ -43,10 +29,9 @@ def read_calibration(path: str | os.PathLike[str]) -> Calibration:
     meta, arrays = container.read(path, "calibration")
     calibration = Calibration()
     try:
-        calibration.method_, calibration.columns_ = meta["method"], meta["columns"]
-        calibration.provenance_ = meta["provenance"]
-        for name in _ARRAYS:
-            setattr(calibration, f"{name}_", arrays[name])
+        for names, found in ((_META, meta), (_ARRAYS, arrays)):
+            for name in names:
+                setattr(calibration, f"{name}_", found[name])
         if "blend" in arrays:
             calibration.blend_ = arrays["blend"]
         if set(arrays) - {*_ARRAYS, "blend"}:

@@ -92,15 +92,15 @@ class Trees(NamedTuple):
         )
 
 
-def trees_of_boosting(ensembles: list[Any]) -> Trees:
-    """Scikit-learn's boosted trees as arrays.
+def trees_of_boosting(boosting: Any) -> Trees:
+    """Scikit-learn's boosted trees as arrays: an ensemble for each of several classes, or one.
 
     Parameters
     ----------
-    ensembles : list of HistGradientBoostingRegressor or HistGradientBoostingClassifier
-        Fitted, with as many trees each, and one tree a round.
+    boosting : HistGradientBoostingRegressor or HistGradientBoostingClassifier
+        Fitted.
     """
-    trees = Trees.nothing(len(ensembles), len(ensembles[0]._predictors))
+    trees = Trees.nothing(len(boosting._predictors[0]), len(boosting._predictors))
     leaf = np.zeros(trees.leaf.shape)
 
     def fill(nodes: np.ndarray, at: int, place: tuple[int, int], split: int, depth: int) -> None:
@@ -116,8 +116,8 @@ def trees_of_boosting(ensembles: list[Any]) -> Trees:
         for side, name in enumerate(("left", "right")):
             fill(nodes, node[name], place, 2 * split + 1 + side, depth + 1)
 
-    for e, ensemble in enumerate(ensembles):
-        for t, (predictor,) in enumerate(ensemble._predictors):
+    for t, of_round in enumerate(boosting._predictors):
+        for e, predictor in enumerate(of_round):
             fill(predictor.nodes, 0, (e, t), 0, 0)
-        leaf[e, 0] += float(ensemble._baseline_prediction.ravel()[0])
+    leaf[:, 0] += np.ravel(boosting._baseline_prediction)[:, np.newaxis]
     return trees._replace(leaf=(np.round(leaf / UNIT) * UNIT).astype(np.float32))

@@ -7,18 +7,18 @@ processes does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 
+from poscount.calibration.calibration import RECOGNISABLE
 from poscount.errors import FileError
 from poscount.files.arrow import pyarrow
-from poscount.methods.regions.features import FEATURE_NAMES, OF_LEARNED_SCORE
+from poscount.methods.regions.features import feature_names
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.rcq import RCQ
 from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES
@@ -27,12 +27,15 @@ from poscount.methods.regions.target_features import OTHER_FEATURES, TARGET_FEAT
 from poscount.seeds import stream
 from poscount.storage import container
 from poscount.training.drift_tasks import draw_drift_task
+from poscount.training.recognisable import LEAST_AREA, MOST_ROWS, areas, recognisable
+from poscount.training.recorded import draw_tolerance, record_differently
 from poscount.training.sources import Source
-from poscount.training.target_tasks import draw_target_samples, draw_target_task
+from poscount.training.target_tasks import TargetTask, draw_target_samples, draw_target_task
 from poscount.training.tasks import (
     Limits,
     Sample,
     Task,
+    draw_gaps,
     draw_margins,
     draw_mixture,
     draw_parity,
@@ -48,13 +51,16 @@ FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
     "regression": draw_regression,
     "margins": draw_margins,
     "parity": draw_parity,
+    "gaps": draw_gaps,
 }
+# Of a family with larger tasks than others have: so many times as many positives and rows.
+LARGE, MORE_LABELED, MORE_ROWS = "gaps", 10, 2
 COLUMNS = {
-    "RCQ": FEATURE_NAMES,
-    "RCQ-reference": [*FEATURE_NAMES, *OF_LEARNED_SCORE],
-    "RCQ-kinds": SUBCLASS_FEATURES,
-    "RCQ-groups": TARGET_FEATURES,
-    "RCQ-other": OTHER_FEATURES,
+    "RCQ": [*feature_names(learned=False), RECOGNISABLE],
+    "RCQ-reference": [*feature_names(learned=True), RECOGNISABLE],
+    "RCQ-kinds": [*SUBCLASS_FEATURES, RECOGNISABLE],
+    "RCQ-groups": [*TARGET_FEATURES, RECOGNISABLE],
+    "RCQ-other": [*OTHER_FEATURES, RECOGNISABLE],
 }
 LIMITS = {
     "RCQ": Limits(n_labeled=5_000, n_rows=50_000, n_samples=2),
@@ -109,6 +115,10 @@ def draw_task(
     """A task and its samples, by its number."""
     name = source if isinstance(source, str) else source.name
     rng = stream(seed, f"{name} {number}")
+    if source == LARGE:
+        limits = limits._replace(
+            n_labeled=MORE_LABELED * limits.n_labeled, n_rows=MORE_ROWS * limits.n_rows
+        )
     if isinstance(source, str):
         task = FAMILIES[source](rng, limits)
     else:
@@ -223,54 +233,95 @@ def _as_arrays(
 def _lines_of_task(
     method: str, source: Source | str, limits: Limits, seed: int, number: int
 ) -> Labelled:
+    """Lines of the samples of one task; none if the method refuses the positives."""
     task, samples = draw_task(source, limits, seed, number)
-    if method == "RCQ-reference":
-        name = source if isinstance(source, str) else source.name
-        return _lines_with_reference(
-            task, samples, stream(seed, f"{name} {number} reference"), seed
-        )
-    said = _lines(method, task, samples, seed)
-    return Labelled(said, [sample.prevalence for sample in samples[: len(said)]])
+    name = source if isinstance(source, str) else source.name
+    rng = stream(seed, f"{name} {number} lines")
+    lines, truth = [], []
+    for features, of_samples in _LINES[method](task, samples, rng, seed):
+        lines.append(features)
+        truth += [sample.prevalence for sample in of_samples]
+    if not lines:
+        return Labelled(np.empty((0, len(COLUMNS[method]))), [])
+    told = np.full(len(truth), recognisable(task, stream(seed, f"{name} {number} recognisable")))
+    return Labelled(np.column_stack([np.concatenate(lines), told]), truth)
+
+
+def _plain_lines(
+    task: Task, samples: list[Sample], rng: np.random.Generator, seed: int
+) -> Iterator[tuple[np.ndarray, list[Sample]]]:
+    """Lines of all samples; and of the first one if the user allows for other recording."""
+    model = _fit_rcq(task, None, seed)
+    if model is None:
+        return
+    yield _features(model, task, samples), samples
+    yield _tolerant_lines(model, task, samples[0], rng)
 
 
 def _lines_with_reference(
     task: Task, samples: list[Sample], rng: np.random.Generator, seed: int
-) -> Labelled:
-    """Lines of the first sample with itself as the reference, and of all with one of other rows."""
-    given = partial(as_given, task)
+) -> Iterator[tuple[np.ndarray, list[Sample]]]:
+    """Lines of the first sample with itself as the reference, and of all with one of other rows.
+
+    In half of the tasks, the user of the first sample allows for other recording; and one more line
+    is of such a user with a reference of other rows.
+    """
     first, *_ = samples
-    lines, truth = [np.empty((0, len(COLUMNS["RCQ-reference"])))], []
-    for reference, counted in ((first.rows, [first]), (draw_reference(task, rng), samples)):
-        model = RCQ(calibration="null", random_state=seed)
-        try:
-            model.fit(given(task.labeled), unlabeled=given(reference))
-        except ValueError:  # such as: no column varies
-            continue
-        if model.part_.rule.enough_positives:
-            lines.append(model._view(*(model.count(given(each.rows)) for each in counted)).features)
-            truth += [each.prevalence for each in counted]
-    return Labelled(np.concatenate(lines), truth)
+    tolerance = draw_tolerance(rng) if rng.random() < 0.5 else 0.0
+    seen = first
+    if tolerance:
+        seen = first._replace(rows=record_differently(task, first.rows, tolerance, rng))
+    alone = _fit_rcq(task, seen.rows, seed)
+    if alone is not None:
+        yield _features(alone.set_params(tolerance=tolerance), task, [seen]), [seen]
+    others = _fit_rcq(task, draw_reference(task, rng), seed)
+    if others is not None:
+        yield _features(others, task, samples), samples
+        yield _tolerant_lines(others, task, samples[-1], rng)
 
 
-def _lines(method: str, task: Task, samples: list[Sample], seed: int) -> np.ndarray:
-    """A line for each sample; none if the method refuses the positives, or has no regions."""
-    nothing = np.empty((0, len(COLUMNS[method])))
+def _tolerant_lines(
+    model: RCQ, task: Task, sample: Sample, rng: np.random.Generator
+) -> tuple[np.ndarray, list[Sample]]:
+    tolerance = draw_tolerance(rng)
+    seen = sample._replace(rows=record_differently(task, sample.rows, tolerance, rng))
+    return _features(model.set_params(tolerance=tolerance), task, [seen]), [seen]
+
+
+def _features(model: RCQ, task: Task, samples: list[Sample]) -> np.ndarray:
+    counted = [model.count(as_given(task, sample.rows)) for sample in samples]
+    return model._view(*counted).features
+
+
+def _fit_rcq(task: Task, reference: np.ndarray | None, seed: int) -> RCQ | None:
+    """A model; None if RCQ refuses the positives, or has no regions."""
+    unlabeled = None if reference is None else as_given(task, reference)
+    model = RCQ(calibration="null", tolerance=0.0, random_state=seed)
     try:
-        if method == "RCQ-kinds":
-            rcq = _fit_kinds(task, seed)
-        else:
-            rcq = RCQ(calibration="null", random_state=seed).fit(as_given(task, task.labeled))
+        model.fit(as_given(task, task.labeled), unlabeled=unlabeled)
     except ValueError:  # such as: no column varies
-        return nothing
-    if not rcq.part_.rule.enough_positives:
-        return nothing
-    if method == "RCQ-kinds":
-        if not rcq.subclass_parts_:
-            return nothing
+        return None
+    return model if model.part_.rule.enough_positives else None
+
+
+def _lines_of_kinds(
+    task: Task, samples: list[Sample], rng: np.random.Generator, seed: int
+) -> Iterator[tuple[np.ndarray, list[Sample]]]:
+    """Lines of all samples, if there are several kinds."""
+    try:
+        model = _fit_kinds(task, seed)
+    except ValueError:  # such as: no column varies
+        return
+    if model.part_.rule.enough_positives and model.subclass_parts_:
         given = np.asarray if task.kinds is None else table_of
-        return rcq._features(*(rcq.count(given(sample.rows)) for sample in samples))
-    tables = [as_given(task, sample.rows) for sample in samples]
-    return rcq._view(*map(rcq.count, tables)).features
+        yield model._features(*(model.count(given(sample.rows)) for sample in samples)), samples
+
+
+_LINES = {
+    "RCQ": _plain_lines,
+    "RCQ-reference": _lines_with_reference,
+    "RCQ-kinds": _lines_of_kinds,
+}
 
 
 def _lines_of_groups(
@@ -286,14 +337,30 @@ def _lines_of_groups(
     try:
         model = MultiRCQ(calibration="null", random_state=seed).fit(labeled)
     except ValueError:  # such as: rows of a group are too much alike
-        empty = (np.empty((0, len(columns))) for columns in (TARGET_FEATURES, OTHER_FEATURES))
-        return Labelled(next(empty), []), Labelled(next(empty), [])
+        methods = ("RCQ-groups", "RCQ-other")
+        none = [Labelled(np.empty((0, len(COLUMNS[name]))), []) for name in methods]
+        return none[0], none[1]
     found = model._features(*(model.count(sample.rows) for sample in samples))
+    told = _recognisable_groups(task, stream(seed, f"{name} {number} recognisable"))
     shares = np.array([sample.shares for sample in samples])
-    return (
-        Labelled(np.concatenate(found.groups), shares.T.ravel().tolist()),
-        Labelled(found.other, (1 - shares.sum(axis=1)).tolist()),
+    of_groups, of_other = (
+        np.column_stack([lines, np.full(len(lines), told)])
+        for lines in (np.concatenate(found.groups), found.other)
     )
+    return (
+        Labelled(of_groups, shares.T.ravel().tolist()),
+        Labelled(of_other, (1 - shares.sum(axis=1)).tolist()),
+    )
+
+
+def _recognisable_groups(task: TargetTask, rng: np.random.Generator) -> bool:
+    """Whether every group can be told from everything else."""
+    rows = [
+        draw(min(MOST_ROWS, most), rng)
+        for draw, most in zip(task.pools, task.available.tolist(), strict=True)
+    ]
+    classes = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+    return bool(areas(np.concatenate(rows), classes, rng)[: len(task.labeled)].min() >= LEAST_AREA)
 
 
 def _fit_kinds(task: Task, seed: int) -> SubclassRCQ:

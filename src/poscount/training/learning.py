@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.optimize import minimize, nnls
+from scipy.optimize import minimize
 
 from poscount.calibration.blend import ONE_KIND, SUM, blend
 from poscount.calibration.calibration import (
-    QUANTILES,
+    N_CLASSES,
+    RECOGNISABLE,
     Calibration,
-    LearnedQuantiles,
     as_features,
-    put_to_ends,
-    uncalibrated,
-    upper_bounds,
+    probabilities,
+    quantiles_of_steps,
+    step_ends,
 )
-from poscount.calibration.trees import DEPTH, N_LEAVES, Trees, trees_of_boosting
-from poscount.seeds import stream
+from poscount.calibration.trees import DEPTH, Trees, trees_of_boosting
+from poscount.results.distribution import LEVELS, ends_at, quantile_at
 from poscount.training.bank import FAMILIES, Bank
 
-# Of the samples that intervals may miss.
-SHARE_BELOW = 0.25
 NO_BLEND = np.empty(0)
-LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.95, 0.98, 0.99])
-LARGEST_TARGET = 1.5
-N_TREES = 160
+N_TREES = 60
 LEARNING_RATE = 0.08
-FEWEST_IN_LEAF = 60
+MOST_LEAVES = 12
+FEWEST_IN_LEAF = 30
 # Of the columns at each split.
 SHARE_OF_COLUMNS = 0.3
+# Sum of the trees of a class that no task was in.
+NEVER = -10.0
+TEMPERATURES = np.arange(0.7, 1.61, 0.05)
+# Parts of the kin that are left out together.
+N_PARTS = 5
 # Sizes by which widths are told.
 LABELED_FROM, ROWS_FROM = [20, 50, 100, 200, 500, 1000, 2000], [30, 100, 300, 1000, 3000, 10000]
 FEWEST_WIDTHS = 20
@@ -76,20 +77,16 @@ def learn(bank: Bank, made_by: dict[str, Any], n_jobs: int | None = None) -> Cal
     n_jobs : int, optional
         As in joblib.
     """
-    # Intervals are to hold on real data.
-    real = ~np.isin(bank.kin, list(FAMILIES))
-    judged = real if real.any() else ~real
-    own, predicted = out_of_kin_quantiles(bank, judged, n_jobs)
-    factors = fit_factors(own, predicted)
-    trees, coefficients = fit_trees_and_blend(bank)
-    calibration = assemble(bank, trees, factors, coefficients)
-    scores = judge(own, predicted, factors)
+    own, sums = left_out_sums(bank, n_jobs)
+    temperature = fit_temperature(own, sums)
+    calibration = assemble(bank, *fit_trees_and_blend(bank), temperature)
+    scores = judge(own, sums, temperature)
     calibration.provenance_ = json.dumps({**made_by, **_contents(bank), **scores})
     return calibration
 
 
 def assemble(
-    bank: Bank, trees: Trees, factors: Factors, coefficients: np.ndarray = NO_BLEND
+    bank: Bank, trees: Trees, coefficients: np.ndarray, temperature: float
 ) -> Calibration:
     """A calibration of its parts."""
     calibration = Calibration()
@@ -98,8 +95,7 @@ def assemble(
         setattr(calibration, f"{name}_", array)
     if coefficients.size:
         calibration.blend_ = coefficients
-    calibration.levels_ = LEVELS
-    calibration.below_, calibration.above_, calibration.error_ = factors
+    calibration.temperature_ = temperature
     names = np.array(bank.columns)
     limited = (np.isin(names, LIMITED_BELOW), np.isin(names, LIMITED_ABOVE))
     calibration.least_ = np.where(limited[0], bank.lines.min(axis=0), -np.inf)
@@ -108,22 +104,45 @@ def assemble(
     return calibration
 
 
-def judge(bank: Bank, predicted: np.ndarray, factors: Factors) -> dict[str, Any]:
+def judge(bank: Bank, sums: np.ndarray, temperature: float) -> dict[str, Any]:
     """Coverage and mean error, in answers by trees that were learned without the kin of each."""
-    learned = LearnedQuantiles(predicted, bank.lines, bank.columns)
+    quantiles = distributions(bank, sums, temperature)
     coverage = {}
     for level in (0.5, 0.8, 0.9, 0.95, 0.99):
-        low, high = learned.interval(level, LEVELS, factors.below, factors.above)
-        coverage[f"{level:g}"] = round(
-            float(((low <= bank.truth) & (bank.truth <= high)).mean()), 4
-        )
-    error = np.abs(learned.value - bank.truth).mean()
-    low, high = learned.interval(0.95, LEVELS, factors.below, factors.above)
+        low, high = ends_at(quantiles, level)
+        held = (low <= bank.truth) & (bank.truth <= high)
+        coverage[f"{level:g}"] = round(float(held.mean()), 4)
+    low, high = ends_at(quantiles, 0.95)
+    error = np.abs(quantile_at(quantiles, 0.5) - bank.truth).mean()
     return {
         "coverage": coverage,
         "mean_absolute_error": round(float(error), 4),
         "widths": _widths(bank, high - low),
     }
+
+
+def distributions(bank: Bank, sums: np.ndarray, temperature: float) -> np.ndarray:
+    """Quantiles of the distribution of each line, from sums of trees."""
+    return quantiles_of_steps(probabilities(sums, temperature), step_ends(bank.lines, bank.columns))
+
+
+def fit_temperature(bank: Bank, sums: np.ndarray) -> float:
+    """The temperature with the smallest mean loss of all quantiles; kin count the same.
+
+    Parameters
+    ----------
+    bank : Bank
+    sums : ndarray of shape (n_samples, n_classes)
+        By trees that were learned without the kin of each.
+    """
+    _, kin, sizes = np.unique(bank.kin, return_inverse=True, return_counts=True)
+
+    def loss(temperature: float) -> float:
+        error = bank.truth[:, np.newaxis] - distributions(bank, sums, temperature)
+        of_each = np.maximum(LEVELS * error, (LEVELS - 1) * error).mean(axis=1)
+        return float((of_each / sizes[kin]).sum())
+
+    return float(min(TEMPERATURES, key=loss).round(2))
 
 
 def _widths(bank: Bank, width: np.ndarray) -> dict[str, Any]:
@@ -157,7 +176,7 @@ def _contents(bank: Bank) -> dict[str, Any]:
 
 
 def fit_trees_and_blend(bank: Bank) -> tuple[Trees, np.ndarray]:
-    """Trees that predict the quantiles of the truth, and the blend that they start from, if any."""
+    """Trees that predict the step of the truth, and the blend that they start from, if any."""
     coefficients = fit_blend(bank) if SUM in bank.columns else NO_BLEND
     return fit_trees(blended(bank, coefficients)), coefficients
 
@@ -200,99 +219,74 @@ def blended(bank: Bank, coefficients: np.ndarray) -> Bank:
 
 
 def fit_trees(bank: Bank) -> Trees:
-    """Trees that predict the quantiles of the truth."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
+    """Trees that predict the step in which the truth lies."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
     features = as_features(bank.lines, bank.columns)
-    bound = upper_bounds(bank.lines, bank.columns)
-    error = bank.truth - uncalibrated(bank.lines, bank.columns)
-    target = np.minimum(error / bound, LARGEST_TARGET)
-    # The median is to have a small error in points, so what matters less in points is thinned out.
-    # Weights would do the same, twenty times slower.
-    kept = stream(0, "median").random(len(target)) < np.sqrt(bound)
-    ensembles = [
-        HistGradientBoostingRegressor(
-            loss="quantile",
-            quantile=quantile,
-            max_iter=N_TREES,
-            learning_rate=LEARNING_RATE,
-            max_depth=DEPTH,
-            max_leaf_nodes=N_LEAVES,
-            min_samples_leaf=FEWEST_IN_LEAF,
-            l2_regularization=1.0,
-            max_features=SHARE_OF_COLUMNS,
-            max_bins=64,
-            early_stopping=False,
-            random_state=0,
-        ).fit(*((features[kept], target[kept]) if quantile == 0.5 else (features, target)))
-        for quantile in QUANTILES
-    ]
-    trees = trees_of_boosting(ensembles)
+    classes = classes_of(bank)
+    if RECOGNISABLE in bank.columns:
+        # Each line twice: the user knows whether its task is recognisable, and does not.
+        untold = replace(bank, lines=without_told(bank))
+        features = np.vstack([features, as_features(untold.lines, bank.columns)])
+        classes = np.tile(classes, 2)
+    boosting = HistGradientBoostingClassifier(
+        max_iter=N_TREES,
+        learning_rate=LEARNING_RATE,
+        max_depth=DEPTH,
+        max_leaf_nodes=MOST_LEAVES,
+        min_samples_leaf=FEWEST_IN_LEAF,
+        l2_regularization=1.0,
+        max_features=SHARE_OF_COLUMNS,
+        max_bins=64,
+        early_stopping=False,
+        random_state=0,
+    ).fit(features, classes)
+    found = trees_of_boosting(boosting)
+    trees = Trees.nothing(N_CLASSES, N_TREES)
+    trees.leaf[:, 0] = NEVER
+    for all_classes, of_known in zip(trees, found, strict=True):
+        all_classes[boosting.classes_] = of_known
     return trees._replace(
         feature=trees.feature.astype(np.uint8), threshold=trees.threshold.astype(np.float32)
     )
 
 
-def out_of_kin_quantiles(
-    bank: Bank, judged: np.ndarray, n_jobs: int | None = None
-) -> tuple[Bank, np.ndarray]:
-    """The samples that `judged` chooses, and quantiles by trees learned without the kin of each.
+def classes_of(bank: Bank) -> np.ndarray:
+    """The class of each truth: 0 for none, and k for the k-th step."""
+    ends = step_ends(bank.lines, bank.columns)
+    step = (ends < bank.truth[:, np.newaxis]).sum(axis=1)
+    return np.where(bank.truth > 0, np.clip(step, 1, N_CLASSES - 1), 0)
 
-    Where these are all kin, by trees that were learned without a fifth of their tasks.
+
+def without_told(bank: Bank) -> np.ndarray:
+    """Lines of users who do not know whether positives are recognisable."""
+    lines = bank.lines.copy()
+    lines[:, bank.columns.index(RECOGNISABLE)] = np.nan
+    return lines
+
+
+def left_out_sums(bank: Bank, n_jobs: int | None = None) -> tuple[Bank, np.ndarray]:
+    """Real samples, and sums of trees that were learned without the kin of each.
+
+    Kin are left out in `N_PARTS` parts. Where all samples are kin, a fifth of their tasks is left
+    out; where all are synthetic, they are judged themselves. Whether tasks are recognisable is not
+    told.
     """
-    own = bank.part(judged)
-    groups = bank.kin if len(np.unique(own.kin)) > 1 else np.where(judged, bank.task % 5, -1)
-    left_out = np.unique(groups[judged])
+    # Intervals are to hold on real data.
+    real = ~np.isin(bank.kin, list(FAMILIES))
+    judged = real if real.any() else ~real
+    names, kin = np.unique(bank.kin[judged], return_inverse=True)
+    part = np.full(len(judged), -1)
+    part[judged] = (kin if len(names) > 1 else bank.task[judged]) % N_PARTS
+    left_out = np.unique(part[judged])
     learned = Parallel(n_jobs=n_jobs)(
-        delayed(fit_trees_and_blend)(bank.part(groups != group)) for group in left_out
+        delayed(fit_trees_and_blend)(bank.part(part != k)) for k in left_out
     )
-    lines = own.lines.copy()
-    quantiles = np.empty((len(own.truth), len(QUANTILES)))
-    for group, (trees, coefficients) in zip(left_out, learned, strict=True):
-        here = groups[judged] == group
-        lines[here] = blended(own.part(here), coefficients).lines
-        quantiles[here] = trees.predict(as_features(lines[here], own.columns))
-    return replace(own, lines=lines), quantiles
-
-
-class Factors(NamedTuple):
-    """What makes the learned quantiles hold on data sets that were not learned from."""
-
-    below: np.ndarray
-    above: np.ndarray
-    error: np.ndarray
-
-
-def fit_factors(bank: Bank, quantiles: np.ndarray) -> Factors:
-    """Factors from quantiles that were predicted without the kin of each sample.
-
-    At each level, half of the samples that an interval may miss lie above it, but only
-    `SHARE_BELOW` below it: negatives that look like positives are the error that matters.
-    """
-    learned = LearnedQuantiles(quantiles, bank.lines, bank.columns)
-    error = bank.truth - learned.value
-    below, above = [], []
-    for level in LEVELS:
-        down, up = learned.distances(level)
-        share = (1 + level) / 2
-        above.append(max(0.0, float(np.quantile(error / up, share))))
-        # Ends next to 0 are put there, which holds many truths of 0, so this is no quantile.
-        high = learned.value + above[-1] * up
-
-        def misses(factor: float, down: np.ndarray = down, high: np.ndarray = high) -> float:
-            low, _ = put_to_ends(learned.value - factor * down, learned.value, high)
-            return float((bank.truth < low).mean())
-
-        below.append(_smallest_factor(misses, SHARE_BELOW * (1 - level)))
-    return Factors(np.array(below), np.array(above), nnls(learned.widths, np.abs(error))[0])
-
-
-def _smallest_factor(misses: Callable[[float], float], most: float) -> float:
-    """The smallest factor that misses at most this share, up to a thousandth."""
-    low, high = 0.0, 1.0
-    while misses(high) > most:
-        low, high = high, 2 * high
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        low, high = (middle, high) if misses(middle) > most else (low, middle)
-    return high
+    own = bank.part(judged)
+    lines = without_told(own) if RECOGNISABLE in bank.columns else own.lines.copy()
+    sums = np.empty((len(own.truth), N_CLASSES))
+    for k, (trees, coefficients) in zip(left_out, learned, strict=True):
+        here = part[judged] == k
+        lines[here] = blended(replace(own, lines=lines).part(here), coefficients).lines
+        sums[here] = trees.predict(as_features(lines[here], own.columns))
+    return replace(own, lines=lines), sums

@@ -352,6 +352,24 @@ def draw_parity(rng: np.random.Generator, limits: Limits) -> Task:
     return endless(of(0), of(1), rng, limits)
 
 
+def draw_gaps(rng: np.random.Generator, limits: Limits) -> Task:
+    """Clusters far apart in few columns, which any histogram tells from each other."""
+    d = log_uniform(rng, 1, 8)
+    ours, theirs = clusters(rng, d, rng.uniform(0, 2)), clusters(rng, d, rng.uniform(0, 2))
+    theirs[0][:] += unit_vector(rng, d) * rng.uniform(8, 40)
+
+    def rows_of(side: tuple) -> Draw:
+        def draw(n: int, rng: np.random.Generator) -> np.ndarray:
+            cluster = rng.choice(len(side[2]), n, p=side[2])
+            return side[0][cluster] + np.einsum(
+                "nd,nde->ne", rng.normal(size=(n, d)), side[1][cluster]
+            )
+
+        return draw
+
+    return endless(rows_of(ours), rows_of(theirs), rng, limits)
+
+
 def unit_vector(rng: np.random.Generator, d: int) -> np.ndarray:
     """A vector of length 1."""
     vector = rng.normal(size=d)

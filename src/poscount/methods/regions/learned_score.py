@@ -221,7 +221,7 @@ def _boost(sides: list[_Side], fold: int, cuts: list[np.ndarray], state: int) ->
     )
     with threadpool_limits(1, "openmp"):
         boosting.fit(binned, np.arange(len(binned)) < n_ours, weights * (len(binned) / 2))
-    trees = trees_of_boosting([boosting])
+    trees = trees_of_boosting(boosting)
     # From bins back to values; a split that a tree does not have sends everything to the left.
     real = np.isfinite(trees.threshold)
     threshold = np.full(trees.threshold.shape, np.inf)
