@@ -36,12 +36,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.accuracy.calibration import STRONG_OVERLAP, LeftOut, print_rows, separation
+from benchmarks.accuracy.calibration import Calibrations, print_rows
 from poscount import RCQ
 from poscount.calibration.calibration import Calibration
 from poscount.results.prevalence import Prevalence
 from poscount.seeds import stream
 from poscount.training.bank import LIMITS, as_given, draw_task, read_bank
+from poscount.training.recognisable import recognisable
 from poscount.training.sources import Source, bundled, read_table
 from poscount.training.tasks import Task
 from research.datasets import data_directory
@@ -261,7 +262,7 @@ def attacks(without: dict[str, Calibration], split: str, n_draws: int) -> Iterat
     seed = SEEDS[split]
     for name in CLASSES:
         of = pool(name, split)
-        area = separation(_task_of(of), stream(seed, f"overlap {name}"))
+        overlapping = not recognisable(_task_of(of), stream(seed, f"overlap {name}"))
         calibration = without[of.kin]
         for number in range(n_draws):
             models: dict[int, RCQ] = {}
@@ -271,7 +272,7 @@ def attacks(without: dict[str, Calibration], split: str, n_draws: int) -> Iterat
                     model = RCQ(calibration=calibration, random_state=0).fit(spoilt.labeled)
                     models[id(spoilt.labeled)] = model
                 answer = model.quantify(spoilt.sample)
-                yield judge(name, spoilt, answer, area < STRONG_OVERLAP)
+                yield judge(name, spoilt, answer, overlapping)
 
 
 def plain(without: dict[str, Calibration], split: str, n_draws: int) -> Iterator[Judged]:
@@ -286,12 +287,12 @@ def _plain_task(
     source: Source, calibration: Calibration, seed: int, number: int
 ) -> Iterator[Judged]:
     task, samples = draw_task(source, LIMITS["RCQ"], seed, number)
-    area = separation(task, stream(seed, f"overlap {source.name} {number}"))
+    overlapping = not recognisable(task, stream(seed, f"overlap {source.name} {number}"))
     model = RCQ(calibration=calibration, random_state=0).fit(as_given(task, task.labeled))
     for sample in samples:
         spoilt = Spoilt("plain", task.labeled, sample.rows, sample.prevalence)
         answer = model.quantify(as_given(task, sample.rows))
-        yield judge(source.name, spoilt, answer, area < STRONG_OVERLAP)
+        yield judge(source.name, spoilt, answer, overlapping)
 
 
 def _percent(values: Iterable[bool]) -> str:
@@ -391,7 +392,7 @@ def main() -> None:
     if kept and kept.exists():
         without = pickle.loads(kept.read_bytes())
     else:
-        left = LeftOut(read_bank(sorted(arguments.bank.glob("*.bank"))), 1)
+        left = Calibrations(read_bank(sorted(arguments.bank.glob("*.bank"))), 1)
         without = {str(kin): left.without(kin) for kin in left.kin}
         if kept:
             kept.write_bytes(pickle.dumps(without))

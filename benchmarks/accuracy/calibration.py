@@ -1,33 +1,29 @@
-r"""How good the calibration by experience is, on data that it was not learned from.
+r"""How good the calibrations are, on data that they were not learned from.
 
-The split is in `calibration_split.md`. First make the bank (and the shipped file) with
+First make the banks (and the shipped files):
 
-    python -m research calibrate --bank bank-rcq -o src/poscount/calibration/rcq.npz
-    python -m research calibrate --bank bank-reference --method rcq-reference \
+    python -m research calibrate --bank bank-rcq --method RCQ -o src/poscount/calibration/rcq.npz
+    python -m research calibrate --bank bank-reference --method RCQ-reference \
         -o src/poscount/calibration/rcq-reference.npz
 
-Then, each command printing a table in Markdown:
+Then, each command printing tables in Markdown:
 
-    python -m benchmarks.accuracy.calibration left-out bank-rcq  # each source by the others
-    python -m benchmarks.accuracy.calibration ablation bank-rcq  # columns, parts of the bank
-    python -m benchmarks.accuracy.calibration fresh bank-rcq  # families that are in no bank
-    python -m benchmarks.accuracy.calibration experiment-1 bank-rcq  # each set by the others
+    python -m benchmarks.accuracy.calibration left-out bank-rcq  # by kin
+    python -m benchmarks.accuracy.calibration left-out bank-reference
+    python -m benchmarks.accuracy.calibration recognisable bank-rcq  # what it is worth to know
     python -m benchmarks.accuracy.calibration verdict bank-rcq  # what the grades are worth
-    python -m benchmarks.accuracy.calibration few-positives bank-rcq  # 10 to 19 of them
-    python -m benchmarks.accuracy.calibration overlap bank-rcq  # by how far the classes are apart
+    python -m benchmarks.accuracy.calibration experiment-1 bank-rcq  # by kin
     python -m benchmarks.accuracy.calibration constructed bank-rcq  # constructed overlaps
-    python -m benchmarks.accuracy.calibration growth bank-rcq  # error and coverage as n grows
-    python -m benchmarks.accuracy.calibration peers bank-rcq --reference bank-reference
+    python -m benchmarks.accuracy.calibration fresh bank-rcq  # families that are in no bank
+    python -m benchmarks.accuracy.calibration few-positives  # 10 to 19 of them, by PAT's rule
 
-Before: RCQ with the null calibration. After: by a calibration without the source and its kin.
+Null: RCQ with the null calibration. Interval score: the width at 95 % plus 40 times what is missed.
 """
 
 from __future__ import annotations
 
 import argparse
-import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,28 +32,24 @@ from joblib import Parallel, delayed
 
 from benchmarks.accuracy.fresh_families import FAMILIES as FRESH
 from benchmarks.accuracy.fresh_families import FIRST_ROUND, SECOND_ROUND
-from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
-from poscount.calibration.calibration import Calibration, as_features
+from poscount import RCQ
+from poscount.calibration.calibration import RECOGNISABLE, Calibration
 from poscount.methods.regions.estimate import null_estimates
-from poscount.methods.regions.rule import interval_from_gap
 from poscount.results.distribution import ends_at
 from poscount.results.verdict import LIMITS as LIMITS_OF_GRADES
 from poscount.results.verdict import verdict
 from poscount.seeds import stream
-from poscount.training import bank as banks
 from poscount.training import learning
 from poscount.training.bank import LIMITS, Bank, as_given, draw_task, read_bank
-from poscount.training.sources import Source
-from poscount.training.tasks import Limits, Task, draw_samples
+from poscount.training.recognisable import recognisable
+from poscount.training.tasks import draw_samples
 from research.datasets import load, overlaps
 from research.experiments import protocols
 from research.shipped_calibrations import sources
 
-LEVELS = (0.8, 0.9, 0.95, 0.99)
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+AT = LEVELS.index(0.95)
 FRESH_SEED, SECOND_SEED = 1000, 2000
-STRONG_OVERLAP = 0.95
-# Tasks of each source; on the hundred before, the shape of the intervals was chosen.
-REPORTED = range(100, 150)
 
 
 class Judged(NamedTuple):
@@ -67,112 +59,133 @@ class Judged(NamedTuple):
     low: np.ndarray
     high: np.ndarray
 
+    def part(self, kept: np.ndarray) -> Judged:
+        """Those that `kept` chooses."""
+        return Judged(self.value[kept], self.low[:, kept], self.high[:, kept])
 
-def column(lines: np.ndarray, bank_columns: list[str], name: str) -> np.ndarray:
-    return lines[:, bank_columns.index(name)]
+
+def column(lines: np.ndarray, columns: list[str], name: str) -> np.ndarray:
+    """One column of lines."""
+    return lines[:, columns.index(name)]
 
 
-def before(lines: np.ndarray, columns: list[str]) -> Judged:
-    """The null calibration."""
+def by_null(lines: np.ndarray, columns: list[str]) -> Judged:
+    """Answers of the null calibration."""
     p, ratio, gap = (column(lines, columns, name) for name in ("prevalence", "ratio", "gap"))
-    ends = [interval_from_gap(ratio, p, gap, level) for level in LEVELS]
-    return Judged(p, np.array([low for low, _ in ends]), np.array([high for _, high in ends]))
+    return _judged(null_estimates(p, ratio, gap, 0.95))
 
 
-def after(calibration: Calibration, lines: np.ndarray) -> Judged:
-    columns = calibration.columns_
+def by_calibration(
+    calibration: Calibration, lines: np.ndarray, columns: list[str], told: bool | None = None
+) -> Judged:
+    """Answers of a calibration as RCQ gives them."""
     p, ratio, gap = (column(lines, columns, name) for name in ("prevalence", "ratio", "gap"))
-    trained, unfamiliar = calibration.estimate(lines, columns, 0.95)
-    found = trained.widened_by(null_estimates(p, ratio, gap, 0.95), below=unfamiliar)
-    low, high = np.array([ends_at(found.quantiles, level) for level in LEVELS]).swapaxes(0, 1)
-    return Judged(found.value, low, high)
+    names = [name for name in columns if name != RECOGNISABLE]
+    kept = lines[:, [columns.index(name) for name in names]]
+    trained, unfamiliar = calibration.estimate(kept, names, 0.95, recognisable=told)
+    return _judged(trained.widened_by(null_estimates(p, ratio, gap, 0.95), below=unfamiliar))
 
 
-def is_real(bank: Bank) -> np.ndarray:
-    return ~np.isin(bank.kin, list(banks.FAMILIES))
+def _judged(estimates: object) -> Judged:
+    low, high = np.array([ends_at(estimates.quantiles, level) for level in LEVELS]).swapaxes(0, 1)
+    return Judged(estimates.value, low, high)
 
 
-class LeftOut:
-    """Calibrations without one source and its kin."""
+class Calibrations:
+    """Calibrations without each part of the kin."""
 
     def __init__(self, bank: Bank, n_jobs: int) -> None:
+        left = learning.leave_out(bank, n_jobs)
         self.bank = bank
-        self.kin = np.unique(bank.kin[self.sources_judged()])
-        learned = Parallel(n_jobs=n_jobs)(
-            delayed(learning.fit_trees_and_blend)(bank.part(bank.kin != name)) for name in self.kin
-        )
-        self.learned = dict(zip(self.kin.tolist(), learned, strict=True))
-        self.predicted = np.full((len(bank.truth), 5), np.nan)
-        # As the trees see them, which may start from a blend.
-        self.lines = bank.lines.copy()
-        for name, (trees, blend) in self.learned.items():
-            own = bank.kin == name
-            self.lines[own] = learning.blended(bank.part(own), blend).lines
-            self.predicted[own] = trees.predict(as_features(self.lines[own], bank.columns))
-
-    def sources_judged(self) -> np.ndarray:
-        """Samples whose sources are left out in turn: all real ones."""
-        return is_real(self.bank)
+        self.part_of_kin = dict(zip(left.samples.kin.tolist(), left.part.tolist(), strict=True))
+        self.without_part = []
+        for k, learned in enumerate(left.learned):
+            # The temperature, too, is from samples of other parts.
+            others = left.part != k
+            temperature = learning.fit_temperature(left.samples.part(others), left.sums[others])
+            self.without_part.append(learning.assemble(bank, *learned, temperature))
 
     def without(self, kin: str) -> Calibration:
-        """Learned without these kin; factors from the residuals of all other sources judged."""
-        others = self.sources_judged() & (self.bank.kin != kin)
-        judged = replace(self.bank, lines=self.lines).part(others)
-        factors = learning.fit_factors(judged, self.predicted[others])
-        trees, blend = self.learned[kin]
-        return learning.assemble(self.bank.part(self.bank.kin != kin), trees, factors, blend)
+        """One that was learned without these kin."""
+        return self.without_part[self.part_of_kin[kin]]
 
-    def answers(self) -> tuple[Bank, Judged]:
-        """The bank's real samples, each by the calibration without its kin."""
-        real = self.bank.part(is_real(self.bank))
-        n = len(real.truth)
-        value, low, high = np.empty(n), np.empty((len(LEVELS), n)), np.empty((len(LEVELS), n))
-        for kin in self.kin:
-            own = real.kin == kin
-            judged = after(self.without(kin), real.lines[own])
-            value[own], low[:, own], high[:, own] = judged
-        return real, Judged(value, low, high)
+    def answers(self, samples: Bank, told: bool | None = None) -> Judged:
+        """Answers to real samples, each by a calibration without its kin."""
+        n = len(samples.truth)
+        found = Judged(np.empty(n), *np.empty((2, len(LEVELS), n)))
+        for kin in np.unique(samples.kin):
+            own = samples.kin == kin
+            answers = by_calibration(self.without(kin), samples.lines[own], samples.columns, told)
+            found.value[own], found.low[:, own], found.high[:, own] = answers
+        return found
 
 
-def wilson(k: int, n: int) -> str:
-    """Binomial interval of a share, as text."""
-    from scipy.stats import binomtest
+def real_samples(bank: Bank, *, recorded_alike: bool = True) -> Bank:
+    """Samples of tables, of users who do not allow for other recording."""
+    kept = ~np.isin(bank.kin, list(learning.FAMILIES))
+    if recorded_alike:
+        kept &= column(bank.lines, bank.columns, "tolerance") == 0
+    return bank.part(kept)
 
-    found = binomtest(k, n).proportion_ci(method="wilson")
-    return f"{k / n:.3f} ({found.low:.3f} to {found.high:.3f})"
+
+def by_kin(values: np.ndarray, kin: np.ndarray) -> tuple[float, float]:
+    """Mean over kin of the mean of each, and its standard error."""
+    _, which = np.unique(kin, return_inverse=True)
+    means = np.bincount(which, values) / np.bincount(which)
+    return float(means.mean()), float(means.std(ddof=1) / np.sqrt(len(means)))
+
+
+def in_points(values: np.ndarray, kin: np.ndarray) -> str:
+    """Mean over kin and its standard error, in points."""
+    return "{:.2f} ({:.2f})".format(*(100 * value for value in by_kin(values, kin)))
+
+
+HEAD = [
+    *("samples", "n", "MAE"),
+    "held at " + " ".join(f"{level:g}"[1:] for level in LEVELS),
+    *("width", "interval score"),
+]
+
+
+def row(name: str, judged: Judged, truth: np.ndarray, kin: np.ndarray) -> list[str]:
+    """Error, intervals held, width and interval score at 95 %; all kin count the same."""
+    there = np.isfinite(judged.value)
+    value, low, high = judged.part(there)
+    truth, kin = truth[there], kin[there]
+    cells = [name, f"{len(truth):,}", in_points(np.abs(value - truth), kin)]
+    if not np.isfinite(low).all():
+        return [*cells, "", "", ""]
+    held = [by_kin(inside, kin)[0] for inside in (low <= truth) & (truth <= high)]
+    missed = np.maximum(low[AT] - truth, 0) + np.maximum(truth - high[AT], 0)
+    width = high[AT] - low[AT]
+    return [
+        *cells,
+        " ".join(f"{share:.3f}"[1:] if share < 1 else "1" for share in held),
+        f"{100 * by_kin(width, kin)[0]:.1f}",
+        in_points(width + 40 * missed, kin),
+    ]
 
 
 def print_rows(rows: list[list[str]], head: list[str]) -> None:
+    """Print a table in Markdown."""
     print("| " + " | ".join(head) + " |")
     print("|" + "---|" * len(head))
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
+    for cells in rows:
+        print("| " + " | ".join(cells) + " |")
     print(flush=True)
 
 
-HEAD = ["samples", "n", "MAE before", "after", "95 % held before", "after", "width before", "after"]
-
-
-def compared(name: str, truth: np.ndarray, kept: np.ndarray, old: Judged, new: Judged) -> list[str]:
-    """A row of the comparison, at 95 %."""
-    at = LEVELS.index(0.95)
-    cells = [name, f"{kept.sum():,}"]
-    cells += [f"{100 * np.abs(j.value - truth)[kept].mean():.2f}" for j in (old, new)]
-    for i, j in enumerate((old, new)):
-        held = ((j.low[at] <= truth) & (truth <= j.high[at]))[kept]
-        cells.append(f"{held.mean():.3f}" if i == 0 else wilson(int(held.sum()), len(held)))
-    cells += [f"{100 * (j.high[at] - j.low[at])[kept].mean():.1f}" for j in (old, new)]
-    return cells
-
-
-def strata(
-    lines: np.ndarray, columns: list[str], truth: np.ndarray
-) -> Iterator[tuple[str, np.ndarray]]:
+def strata(bank: Bank) -> Iterator[tuple[str, np.ndarray]]:
+    """Parts of the samples: by truth, sizes, number of columns and kind of table."""
+    truth = bank.truth
     n_labeled, n_rows, d = (
-        np.exp(column(lines, columns, name)).round()
+        np.exp(column(bank.lines, bank.columns, name)).round()
         for name in ("log_positives", "log_rows", "log_features")
     )
+    told = column(bank.lines, bank.columns, RECOGNISABLE)
     yield "all", np.ones(len(truth), bool)
+    yield "recognisable", told == 1
+    yield "not recognisable", told == 0
     yield "p = 0", truth == 0
     yield "0 < p < .05", (truth > 0) & (truth < 0.05)
     yield ".05 to .95", (truth >= 0.05) & (truth <= 0.95)
@@ -190,46 +203,72 @@ def strata(
     yield "d >= 60", d >= 60
 
 
-def print_levels(truth: np.ndarray, old: Judged, new: Judged) -> None:
-    rows = []
-    for i, level in enumerate(LEVELS):
-        row = [f"{level:g}"]
-        for j in (old, new):
-            held = (j.low[i] <= truth) & (truth <= j.high[i])
-            row += [f"{held.mean():.3f}", f"{100 * (j.high[i] - j.low[i]).mean():.1f}"]
-        rows.append(row)
-    print_rows(rows, ["level", "held before", "width", "held after", "width"])
-
-
 def left_out(bank: Bank, n_jobs: int) -> None:
-    real, new = LeftOut(bank, n_jobs).answers()
-    old = before(real.lines, real.columns)
-    rows = [
-        compared(name, real.truth, kept, old, new)
-        for name, kept in strata(real.lines, real.columns, real.truth)
-        if kept.sum()
-    ]
-    print_rows(rows, HEAD)
-    print_rows(
-        [compared(str(s), real.truth, real.source == s, old, new) for s in np.unique(real.source)],
-        HEAD,
-    )
-    print_levels(real.truth, old, new)
-    # Whether the expected error means something: told and seen, by tenths of what is told.
-    calibration = learning.learn(bank, {}, n_jobs)
-    told = calibration.estimate(real.lines, calibration.columns_, 0.95)[0].details["expected_error"]
-    seen = np.abs(new.value - real.truth)
-    parts = np.array_split(np.argsort(told), 10)
+    """Every table by calibrations without it and its kin: all, by strata, by table."""
+    samples = real_samples(bank)
+    answers = Calibrations(bank, n_jobs).answers(samples)
+    null = by_null(samples.lines, samples.columns)
+    print_rows([row("null calibration", null, samples.truth, samples.kin)], HEAD)
     print_rows(
         [
-            [str(i + 1), f"{100 * told[p].mean():.1f}", f"{100 * seen[p].mean():.1f}"]
-            for i, p in enumerate(parts)
+            row(name, answers.part(kept), samples.truth[kept], samples.kin[kept])
+            for name, kept in strata(samples)
+            if len(np.unique(samples.kin[kept])) > 1
         ],
-        ["tenth", "expected error", "mean error when left out"],
+        HEAD,
+    )
+    # By task, where there is one table only.
+    tables = [(name, samples.kin == name) for name in np.unique(samples.kin)]
+    print_rows(
+        [
+            row(name, answers.part(own), samples.truth[own], samples.task[own].astype(str))
+            for name, own in tables
+        ],
+        HEAD,
     )
 
 
-def few_positives(bank: Bank, n_jobs: int) -> None:
+def recognisable_table(bank: Bank, n_jobs: int) -> None:
+    """What it is worth to say that positives are recognisable, and what if that is wrong."""
+    samples = real_samples(bank)
+    calibrations = Calibrations(bank, n_jobs)
+    told = column(samples.lines, samples.columns, RECOGNISABLE)
+    rows = []
+    for kind, kept in (("recognisable", told == 1), ("not recognisable", told == 0)):
+        part = samples.part(kept)
+        for said in (None, True, False):
+            judged = calibrations.answers(part, said)
+            rows.append(row(f"{kind}, said: {said}", judged, part.truth, part.kin))
+    print_rows(rows, HEAD)
+
+
+def verdict_table(bank: Bank, n_jobs: int) -> None:
+    """Errors by grade, each answer by a calibration without its kin."""
+    samples, calibrations = real_samples(bank), Calibrations(bank, n_jobs)
+    names = [name for name in samples.columns if name != RECOGNISABLE]
+    lines = samples.lines[:, [samples.columns.index(name) for name in names]]
+    likely, error = np.empty((2, len(samples.truth)))
+    for kin in np.unique(samples.kin):
+        own = samples.kin == kin
+        answer, _ = calibrations.without(kin).estimate(lines[own], names, 0.95)
+        likely[own] = answer.details["likely_error"]
+        error[own] = np.abs(answer.value - samples.truth[own])
+    print(f"The error was at most the likely error in {(error <= likely).mean():.3f}.\n")
+    grades = np.array([verdict(x, []).grade for x in likely.tolist()])
+    rows = []
+    for grade in ("good", "fair", "rough", "unsure"):
+        own = error[grades == grade]
+        most = dict(LIMITS_OF_GRADES).get(grade, 100) / 100
+        shares = [(own <= most).mean(), (own < 0.05).mean(), (own > 0.1).mean()]
+        rows.append(
+            [grade, f"{len(own) / len(error):.3f}", f"{100 * own.mean():.2f}"]
+            + [f"{share:.3f}" for share in (*shares, (own > 0.15).mean())]
+        )
+    head = ["verdict", "share of answers", "MAE", "as told", "error < 5", "> 10", "> 15 points"]
+    print_rows(rows, head)
+
+
+def few_positives() -> None:
     """Fewer positives than RCQ has regions for: PAT's rule, with and without a lower end."""
     found = []
     for source in sources():
@@ -251,124 +290,21 @@ def few_positives(bank: Bank, n_jobs: int) -> None:
     print_rows([cells], head)
 
 
-def verdict_table(bank: Bank, n_jobs: int) -> None:
-    """Errors by grade, each answer by the calibration without its kin."""
-    left = LeftOut(bank, n_jobs)
-    real = bank.part(is_real(bank))
-    likely, error = np.empty((2, len(real.truth)))
-    for kin in left.kin:
-        own = real.kin == kin
-        answer, _ = left.without(kin).estimate(real.lines[own], real.columns, 0.95)
-        likely[own], error[own] = (
-            answer.details["likely_error"],
-            np.abs(answer.value - real.truth[own]),
-        )
-    print(f"The error was at most the likely error in {(error <= likely).mean():.3f}.\n")
-    grades = np.array([verdict(x, []).grade for x in likely.tolist()])
-    rows = []
-    for grade in ("good", "fair", "rough", "unsure"):
-        own = error[grades == grade]
-        most = dict(LIMITS_OF_GRADES).get(grade, 100) / 100
-        shares = [(own <= most).mean(), (own < 0.05).mean(), (own > 0.1).mean()]
-        rows.append(
-            [grade, f"{len(own) / len(error):.3f}", f"{100 * own.mean():.2f}"]
-            + [f"{share:.3f}" for share in (*shares, (own > 0.15).mean())]
-        )
-    head = ["verdict", "share of answers", "MAE", "as told", "error < 5", "> 10", "> 15 points"]
-    print_rows(rows, head)
-
-
-def ablation(bank: Bank, n_jobs: int) -> None:
-    """Without the synthetic families, with them alone, with smaller banks, with fewer features."""
-    rows = []
-    rng = np.random.default_rng(0)
-    tasks = np.array([f"{s} {t}" for s, t in zip(bank.source, bank.task, strict=True)])
-    names = np.unique(tasks)
-
-    def some(share: float) -> np.ndarray:
-        chosen = rng.permutation(names)[: round(share * len(names))]
-        return np.isin(tasks, chosen)
-
-    real = is_real(bank)
-    only_basic = [
-        not name.startswith(("share", "band", "feature", "pat_", "median")) for name in bank.columns
-    ]
-    variants = {
-        "all": bank,
-        "real sources alone": bank.part(real),
-        "a quarter of the tasks": bank.part(some(0.25)),
-        "a tenth of the tasks": bank.part(some(0.1)),
-    }
-    judged_on = bank.part(real)
-    for name, part in variants.items():
-        found = LeftOut(part, n_jobs)
-        value = np.empty(len(judged_on.truth))
-        ends = np.empty((2, len(value)))
-        for kin in found.kin:
-            own = judged_on.kin == kin
-            answer, _ = found.without(kin).estimate(judged_on.lines[own], judged_on.columns, 0.95)
-            value[own], ends[:, own] = answer.value, answer.ends
-        rows.append(_summary(name, judged_on.truth, value, *ends))
-    synthetic = learning.learn(bank.part(~real), {}, n_jobs)
-    answer, _ = synthetic.estimate(judged_on.lines, judged_on.columns, 0.95)
-    rows.append(_summary("synthetic tasks alone", judged_on.truth, answer.value, *answer.ends))
-    masked = replace(bank, lines=np.where(only_basic, bank.lines, 0.0))
-    found = LeftOut(masked, n_jobs)
-    real_bank, new = found.answers()
-    at = LEVELS.index(0.95)
-    rows.append(
-        _summary(
-            "without the profile of regions", real_bank.truth, new.value, new.low[at], new.high[at]
-        )
-    )
-    print_rows(rows, ["bank", "MAE", "95 % held", "width"])
-
-
-def _summary(
-    name: str, truth: np.ndarray, value: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> list[str]:
-    held = (low <= truth) & (truth <= high)
-    return [
-        name,
-        f"{100 * np.abs(value - truth).mean():.2f}",
-        f"{held.mean():.3f}",
-        f"{100 * (high - low).mean():.1f}",
-    ]
-
-
-def lines_of(
-    task: Task, rng: np.random.Generator, limits: Limits
-) -> tuple[np.ndarray, list[float]]:
-    samples = list(draw_samples(task, rng, limits))
-    model = RCQ(calibration="null", random_state=0).fit(task.labeled)
-    if not model.part_.rule.enough_positives:
-        return np.empty((0, len(banks.COLUMNS["RCQ"]))), []
-    lines = model._view(*(model.count(sample.rows) for sample in samples)).features
-    return lines, [sample.prevalence for sample in samples]
-
-
-def _fresh_task(name: str, number: int) -> tuple[np.ndarray, list[float], float]:
+def _fresh_task(name: str, number: int) -> tuple[np.ndarray, list[float], bool]:
     rng = stream(FRESH_SEED if name in FIRST_ROUND else SECOND_SEED, f"{name} {number}")
     task = FRESH[name](rng, LIMITS["RCQ"])
-    return *lines_of(task, rng, LIMITS["RCQ"]), separation(task, rng)
-
-
-def separation(task: Task, rng: np.random.Generator) -> float:
-    """Area under the ROC curve of boosting, positives against negatives, in five folds."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.model_selection import cross_val_score
-
-    sides = [
-        task.positives(min(1000, task.most_positives), rng),
-        task.negatives(min(1000, task.most_negatives), rng),
-    ]
-    model = HistGradientBoostingClassifier(max_iter=40, early_stopping=False, random_state=0)
-    classes = np.repeat([1, 0], [len(side) for side in sides])
-    return cross_val_score(model, np.concatenate(sides), classes, scoring="roc_auc", cv=5).mean()
+    samples = list(draw_samples(task, rng, LIMITS["RCQ"]))
+    model = RCQ(calibration="null", random_state=0).fit(task.labeled)
+    if not model.part_.rule.enough_positives:
+        return np.empty((0, len(model._view(model.count(samples[0].rows)).feature_names))), [], True
+    lines = model._view(*(model.count(sample.rows) for sample in samples)).features
+    return lines, [sample.prevalence for sample in samples], recognisable(task, rng)
 
 
 def fresh(bank: Bank, n_jobs: int, n_tasks: int = 120) -> None:
+    """Families that are in no bank, by the calibration of the whole bank; families count alike."""
     calibration = learning.learn(bank, {}, n_jobs)
+    columns = [name for name in bank.columns if name != RECOGNISABLE]
     for families in (FIRST_ROUND, SECOND_ROUND):
         found = [
             (name, *part)
@@ -380,18 +316,18 @@ def fresh(bank: Bank, n_jobs: int, n_tasks: int = 120) -> None:
         lines = np.concatenate([part for _, part, _, _ in found])
         truth = np.array([p for _, _, told, _ in found for p in told])
         family = np.array([name for name, _, told, _ in found for _ in told])
-        area = np.array([area for _, _, told, area in found for _ in told])
-        old, new = before(lines, bank.columns), after(calibration, lines)
-        kinds = [(name, family == name) for name in families]
-        kinds += [
-            ("AUC >= .95", area >= STRONG_OVERLAP),
-            ("strong overlap, AUC .8 to .95", (area >= 0.8) & (area < STRONG_OVERLAP)),
-            ("hardly apart, AUC < .8", area < 0.8),
-        ]
-        kinds += list(strata(lines, bank.columns, truth))
-        rows = [compared(name, truth, k, old, new) for name, k in kinds if k.sum() >= 20]
+        known = np.array([each for _, _, told, each in found for _ in told])
+        answers = {
+            "null": by_null(lines, columns),
+            "calibrated": by_calibration(calibration, lines, columns),
+        }
+        rows = []
+        for kind, kept in (("all", known >= 0), ("recognisable", known), ("others", ~known)):
+            rows += [
+                row(f"{kind}, {name}", judged.part(kept), truth[kept], family[kept])
+                for name, judged in answers.items()
+            ]
         print_rows(rows, HEAD)
-        print_levels(truth, old, new)
 
 
 PAPER = {
@@ -407,183 +343,61 @@ PAPER = {
 }
 
 
-def experiment_1(bank: Bank, n_jobs: int, repetitions: int = 5) -> None:
-    left = LeftOut(bank, n_jobs)
-    rows, of_six = [], []
+def experiment_1(bank: Bank, n_jobs: int) -> None:
+    """Experiment #1, each data set by a calibration without its kin."""
+    calibrations, rows, of_six = Calibrations(bank, n_jobs), [], []
     for key, kin in PAPER.items():
-        rows.append(_experiment_1(key, left.without(kin), repetitions))
+        rows += _experiment_1(key, calibrations.without(kin))
         if len(key) == 1:
-            of_six.append([float(cell.split()[0]) for cell in rows[-1][2:]])
-    means = np.mean(of_six, axis=0)
-    rows.append(["mean of the six", "", *(f"{x:.3g}" for x in means)])
+            of_six.append([float(cells[2].split()[0]) for cells in rows[-2:]])
     print_rows(rows, HEAD)
-
-
-def _experiment_1(key: str, calibration: Calibration, repetitions: int) -> list[str]:
-    data = load(key)
-    lines, truth = [], []
-    for place in protocols.places("1", data, repetitions):
-        positives, drawn = protocols.draw(data, place, 0)
-        samples = list(drawn)
-        model = RCQ(calibration="null", random_state=0).fit(positives)
-        lines.append(model._view(*(model.count(sample.rows) for sample in samples)).features)
-        truth += [sample.truth for sample in samples]
-    block, known = np.concatenate(lines), np.array(truth)
-    old, new = before(block, calibration.columns_), after(calibration, block)
-    return compared(key, known, np.ones(len(known), bool), old, new)
+    print("Mean of the six sets: null {:.2f}, calibrated {:.2f}\n".format(*np.mean(of_six, axis=0)))
 
 
 def constructed(bank: Bank, n_jobs: int) -> None:
     """Experiment #1 with the constructed overlaps, which are in no bank."""
     calibration = learning.learn(bank, {}, n_jobs)
-    print_rows([_experiment_1(key, calibration, 5) for key in overlaps.NAMES], HEAD)
+    print_rows([each for key in overlaps.NAMES for each in _experiment_1(key, calibration)], HEAD)
 
 
-def growth(bank: Bank, n_jobs: int) -> None:
-    """Error and coverage as positives and rows grow, where a part of the negatives overlaps."""
-    left = LeftOut(bank, n_jobs)
-    network = next(source for source in sources() if source.name == "vowels_network")
-    rows = []
-    for n_labeled, n_rows in (
-        (100, 1000),
-        (300, 3000),
-        (1000, 10000),
-        (3000, 30000),
-        (5000, 50000),
-    ):
-        found = Parallel(n_jobs=n_jobs)(
-            delayed(_grown)(network, n_labeled, n_rows, i) for i in range(120)
-        )
-        lines = np.concatenate([line for line, _ in found])
-        truth = np.array([p for _, p in found])
-        old, new = before(lines, bank.columns), after(left.without("japanese_vowels"), lines)
-        rows.append(compared(f"B, n_L {n_labeled:,}, n_U {n_rows:,}", truth, truth >= 0, old, new))
-    print_rows(rows, HEAD)
-
-
-def _grown(network: Source, n_labeled: int, n_rows: int, number: int) -> tuple[np.ndarray, float]:
-    """One speaker against one other, whose rows are without limit."""
-    rng = stream(FRESH_SEED, f"growth {number}")
-    kinds = rng.permutation(np.unique(network.classes))
-    ours, theirs = (network.features[network.classes == kind] for kind in kinds[:2])
-    p = rng.random()
-    ours = ours[rng.permutation(len(ours))]
-    n_positive = min(round(p * n_rows), len(ours) - n_labeled)
-    n_negative = min(n_rows - round(p * n_rows), len(theirs))
-    sample = np.concatenate(
-        [
-            ours[n_labeled : n_labeled + n_positive],
-            theirs[rng.choice(len(theirs), n_negative, replace=False)],
-        ]
-    )
-    model = RCQ(calibration="null", random_state=0).fit(ours[:n_labeled])
-    return model._view(model.count(sample)).features, n_positive / len(sample)
-
-
-def overlap(bank: Bank, n_jobs: int) -> None:
-    """Some tasks of each source, apart by how well boosting tells their classes apart."""
-    real, new = LeftOut(bank, n_jobs).answers()
-    old = before(real.lines, real.columns)
-    area = np.full(len(real.truth), np.nan)
-    for source in sources():
-        areas = Parallel(n_jobs=n_jobs)(
-            delayed(_separation_of)(source, number) for number in REPORTED
-        )
-        for number, found in zip(REPORTED, areas, strict=True):
-            area[(real.source == source.name) & (real.task == number)] = found
-    kinds = {
-        "AUC >= .95": area >= STRONG_OVERLAP,
-        "strong overlap, AUC < .95": area < STRONG_OVERLAP,
-        "of these AUC .8 to .95": (area >= 0.8) & (area < STRONG_OVERLAP),
-        "of these AUC < .8": area < 0.8,
+def _experiment_1(key: str, calibration: Calibration, repetitions: int = 5) -> list[list[str]]:
+    data = load(key)
+    lines, truth, place_of = [], [], []
+    for number, place in enumerate(protocols.places("1", data, repetitions)):
+        positives, drawn = protocols.draw(data, place, 0)
+        samples = list(drawn)
+        model = RCQ(calibration="null", random_state=0).fit(positives)
+        view = model._view(*(model.count(sample.rows) for sample in samples))
+        lines.append(view.features)
+        truth += [sample.truth for sample in samples]
+        place_of += [str(number)] * len(samples)
+    block, known, places = np.concatenate(lines), np.array(truth), np.array(place_of)
+    answers = {
+        "null": by_null(block, view.feature_names),
+        "calibrated": by_calibration(calibration, block, view.feature_names),
     }
-    print_rows([compared(name, real.truth, kept, old, new) for name, kept in kinds.items()], HEAD)
-
-
-def _separation_of(source: Source, number: int) -> float:
-    task, _ = draw_task(source, LIMITS["RCQ"], 0, number)
-    return separation(task, stream(FRESH_SEED, f"overlap {source.name} {number}"))
-
-
-def peers(bank: Bank, n_jobs: int, n_tasks: int = 40) -> None:
-    """All methods on samples of tasks with references, apart by how strongly classes overlap."""
-    left = LeftOut(bank, n_jobs)
-    left_reference = LeftOut(read_bank(sorted(ARGUMENTS.reference.glob("*.bank"))), n_jobs)
-    table: dict[str, list] = {"strong overlap": [], "other tasks": []}
-    for source in sources():
-        rcq = left.without(source.kin)
-        own = left_reference.without(source.kin)
-        found = Parallel(n_jobs=n_jobs)(
-            delayed(_all_methods)(source, number, rcq, own) for number in range(n_tasks)
-        )
-        for kind, errors in found:
-            table[kind].append(errors)
-    for kind, errors in table.items():
-        block = np.array(errors, float)
-        names = ("RCQ before", "RCQ", "TRCQ before", "TRCQ", "PAT", "DEDPUL", "BBE")
-        head = ("MAE", "95 % held", "width")
-        print(f"{kind}: {len(block)} samples\n")
-        rows = []
-        for name, (error, held, width) in zip(names, block.transpose(1, 2, 0), strict=True):
-            # A method may refuse the positives, or give no interval.
-            answered, ends = ~np.isnan(error), ~np.isnan(held)
-            cells = [f"{100 * error[answered].mean():.2f}"]
-            if ends.any():
-                cells += [wilson(int(held[ends].sum()), int(ends.sum()))]
-                cells += [f"{100 * width[ends].mean():.1f}"]
-            rows.append([name, str(answered.sum()), *cells])
-        print_rows([row + [""] * (5 - len(row)) for row in rows], ["method", "n", *head])
-
-
-def _all_methods(source: Source, number: int, rcq: Calibration, trcq: Calibration) -> tuple:
-    warnings.simplefilter("ignore")
-    task, (sample, *_) = draw_task(source, LIMITS["RCQ-reference"], 0, number)
-    area = separation(task, stream(FRESH_SEED, f"overlap {source.name} {number}"))
-    answers = []
-    for model in (
-        RCQ(calibration="null", random_state=0),
-        RCQ(calibration=rcq, random_state=0),
-        TRCQ(calibration="null", random_state=0),
-        TRCQ(calibration=trcq, random_state=0),
-        PAT(random_state=0),
-        DEDPUL(random_state=0),
-        BBE(random_state=0),
-    ):
-        try:
-            answer = model.fit(as_given(task, task.labeled)).quantify(as_given(task, sample.rows))
-        except ValueError:
-            answers.append((np.nan, np.nan, np.nan))
-            continue
-        error, interval = abs(float(answer) - sample.prevalence), answer.interval
-        answers.append(
-            (error, float(sample.prevalence in interval), interval.width)
-            if interval
-            else (error, np.nan, np.nan)
-        )
-    return ("strong overlap" if area < STRONG_OVERLAP else "other tasks"), answers
+    return [row(f"{key}, {name}", judged, known, places) for name, judged in answers.items()]
 
 
 COMMANDS = {
     "left-out": left_out,
-    "ablation": ablation,
-    "fresh": fresh,
+    "recognisable": recognisable_table,
+    "verdict": verdict_table,
     "experiment-1": experiment_1,
     "constructed": constructed,
-    "growth": growth,
-    "overlap": overlap,
-    "few-positives": few_positives,
-    "verdict": verdict_table,
-    "peers": peers,
+    "fresh": fresh,
 }
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("command", choices=COMMANDS)
-    parser.add_argument("bank", type=Path)
-    parser.add_argument("--reference", type=Path, help="the bank with references, for `peers`")
-    parser.add_argument("--jobs", type=int, default=-1)
-    ARGUMENTS = parser.parse_args()
-    bank = read_bank(sorted(ARGUMENTS.bank.glob("*.bank")))
-    COMMANDS[ARGUMENTS.command](bank, ARGUMENTS.jobs)
+    parser.add_argument("command", choices=[*COMMANDS, "few-positives"])
+    parser.add_argument("bank", type=Path, nargs="?")
+    parser.add_argument("--n-jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    if arguments.command == "few-positives":
+        few_positives()
+    else:
+        bank = read_bank(sorted(arguments.bank.glob("*.bank")))
+        COMMANDS[arguments.command](bank, arguments.n_jobs)

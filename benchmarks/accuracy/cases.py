@@ -40,7 +40,7 @@ def main() -> None:
     made = banks.read_bank(banks.make_bank(given.bank, "RCQ", plan, 0, given.n_jobs))
     # The two registers are on one page, and neither has seen the other.
     made.kin[made.kin == "credit_approval"] = KIN["register"]
-    left = calibration.LeftOut(made, given.n_jobs)
+    left = calibration.Calibrations(made, given.n_jobs)
     for case, kin in KIN.items():
         own = left.without(kin)
         files.shipped = lambda method, own=own: own

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from benchmarks.accuracy.calibration import PAPER, LeftOut, print_rows
+from benchmarks.accuracy.calibration import PAPER, Calibrations, print_rows
 from poscount import PAT, RCQ, Mahalanobis, Prevalence, SubclassRCQ
 from poscount.calibration.calibration import Calibration
 from poscount.seeds import stream
@@ -189,7 +189,7 @@ def rows_of(name: str, answers: list[list[Told]]) -> list[list[str]]:
     return rows
 
 
-def protocols(kinds: LeftOut, plain: LeftOut) -> None:
+def protocols(kinds: Calibrations, plain: Calibrations) -> None:
     rows = []
     for source in (s for s in sources() if s.name in PROTOCOLS):
         pair = plain.without(source.kin), kinds.without(source.kin)
@@ -198,7 +198,7 @@ def protocols(kinds: LeftOut, plain: LeftOut) -> None:
     print_rows(rows, HEAD)
 
 
-def drift(kinds: LeftOut, plain: LeftOut) -> None:
+def drift(kinds: Calibrations, plain: Calibrations) -> None:
     rows = []
     for source in (s for s in sources() if s.name in DRIFTING):
         pair = plain.without(source.kin), kinds.without(source.kin)
@@ -212,7 +212,7 @@ def drift(kinds: LeftOut, plain: LeftOut) -> None:
     print_rows(rows, HEAD)
 
 
-def one_kind(kinds: LeftOut, plain: LeftOut, repetitions: int = 3) -> None:
+def one_kind(kinds: Calibrations, plain: Calibrations, repetitions: int = 3) -> None:
     rows, errors = [], []
     for key, kin in PAPER.items():
         if len(key) > 1:  # not of the paper's six
@@ -284,7 +284,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     if arguments.only != "cost":
         left = [
-            LeftOut(read_bank(sorted(folder.glob("*.bank"))), arguments.jobs)
+            Calibrations(read_bank(sorted(folder.glob("*.bank"))), arguments.jobs)
             for folder in (arguments.bank, arguments.plain)
         ]
         for name, print_table in TABLES.items():

@@ -38,7 +38,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks.accuracy.calibration import PAPER, LeftOut
+from benchmarks.accuracy.calibration import PAPER, Calibrations
 from benchmarks.accuracy.paper_samples import Task, experiment_1
 from poscount import registry
 from poscount.results.prevalence import prevalence_from_joint_prior
@@ -329,7 +329,7 @@ class Results:
 
 def left_out(bank: Path) -> Callable[[str], Callable[[Task], Answer]]:
     """RCQ for each data set, calibrated by the samples of all others and their kin."""
-    calibrations = LeftOut(read_bank(sorted(bank.glob("*.bank"))), n_jobs=1)
+    calibrations = Calibrations(read_bank(sorted(bank.glob("*.bank"))), n_jobs=1)
     made = {letter: calibrations.without(PAPER[letter]) for letter in DATASETS}
     return lambda letter: ours("rcq", calibration=made[letter])
 

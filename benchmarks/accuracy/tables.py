@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from benchmarks.accuracy.calibration import LEVELS, LeftOut, print_rows
+from benchmarks.accuracy.calibration import AT, Calibrations, print_rows, real_samples
 from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
 from poscount.engines import count
 from poscount.results.prevalence import Prevalence
@@ -221,7 +221,7 @@ def warned(answers: list[Answer], code: str) -> str:
     return f"{np.mean([code in [c.code for c in a.prevalence.warnings] for a in answers]):.2f}"
 
 
-def four(left_out: dict[str, LeftOut]) -> None:
+def four(left_out: dict[str, Calibrations]) -> None:
     """The four tables with words."""
     rows = []
     for name, positive in WORDS.items():
@@ -244,7 +244,7 @@ def four(left_out: dict[str, LeftOut]) -> None:
 
 
 def spoilt(
-    left_out: LeftOut,
+    left_out: Calibrations,
     sets: dict[str, str],
     kinds: dict[str, Callable[..., Task]],
     codes: tuple[str, ...],
@@ -284,21 +284,21 @@ def told(answers: list[Answer], codes: tuple[str, ...]) -> list[str]:
     return [*summary(answers), str(sum(silent)), *seen, f"{np.mean(doubtful):.2f}"]
 
 
-def of_banks(banks: dict[str, LeftOut]) -> None:
+def of_banks(banks: dict[str, Calibrations]) -> None:
     """Samples of banks, each by a calibration without its source: numbers, and tables."""
     rows = []
     for bank, left_out in banks.items():
-        real, judged = left_out.answers()
+        real = real_samples(left_out.bank)
+        judged = left_out.answers(real)
         source = real.source.astype(str)
         turned = np.char.endswith(source, "_as_table")
         words = np.isin(source, list(WORDS))
         kinds = {"numbers": ~turned & ~words, "tables with words": words, "turned": turned}
         kinds |= {name: source == name for name in WORDS}
-        at = LEVELS.index(0.95)
         for kind, chosen in kinds.items():
             if chosen.any():
                 truth = real.truth[chosen]
-                low, high = judged.low[at][chosen], judged.high[at][chosen]
+                low, high = judged.low[AT][chosen], judged.high[AT][chosen]
                 error = np.abs(judged.value[chosen] - truth).mean()
                 held = ((low <= truth) & (truth <= high)).mean()
                 width = (high - low).mean()
@@ -344,7 +344,7 @@ def main() -> None:
     parser.add_argument("banks", nargs="*", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    banks = [LeftOut(read_bank(sorted(bank.glob("*.bank"))), 2) for bank in arguments.banks]
+    banks = [Calibrations(read_bank(sorted(bank.glob("*.bank"))), 2) for bank in arguments.banks]
     if arguments.what == "four":
         four(dict(zip(("RCQ", "RCQ-reference"), banks, strict=True)))
     elif arguments.what == "turned":

@@ -32,12 +32,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.accuracy.calibration import LEVELS, LeftOut, print_rows
+from benchmarks.accuracy.calibration import LEVELS, Calibrations, print_rows
 from poscount import RCQ, MultiRCQ
 from poscount.calibration.calibration import Calibration
 from poscount.results.distribution import ends_at
 from poscount.seeds import stream
-from poscount.training.bank import Bank, read_bank
+from poscount.training.bank import read_bank
 from poscount.training.sources import Source
 from research.shipped_calibrations import sources
 
@@ -154,25 +154,10 @@ def supervised(drawn: Drawn) -> dict[str, Told]:
     return found
 
 
-class LeftOutOfReport(LeftOut):
-    """Calibrations without one of the sets that are reported, and its kin.
-
-    Factors of intervals come from the other reported sets, each by a calibration without it.
-    """
-
-    def __init__(self, bank: Bank, n_jobs: int) -> None:
-        self.reported = np.isin(bank.source, list(SETS.values()))
-        super().__init__(bank, n_jobs)
-
-    def sources_judged(self) -> np.ndarray:
-        """Samples of the sets that are reported."""
-        return self.reported
-
-
-def left_out_calibrations(folder: Path, jobs: int) -> tuple[LeftOut, LeftOut]:
+def left_out_calibrations(folder: Path, jobs: int) -> tuple[Calibrations, Calibrations]:
     files = sorted(folder.glob("*.bank"))
     banks = read_bank(files), read_bank(files, "RCQ-other")
-    groups, other = (LeftOutOfReport(bank, jobs) for bank in banks)
+    groups, other = (Calibrations(bank, jobs) for bank in banks)
     return groups, other
 
 
@@ -186,7 +171,7 @@ SUPERVISED = ("EMQ", "PCC", "ACC")
 WAYS = ("one RCQ each", "MultiRCQ, null", "MultiRCQ", *SUPERVISED)
 
 
-def targets(left: tuple[LeftOut, LeftOut], keys: list[str]) -> None:
+def targets(left: tuple[Calibrations, Calibrations], keys: list[str]) -> None:
     """Errors of a target / of "other" for each way; intervals of MultiRCQ."""
     rows = []
     for key, source in chosen_sources(keys):
@@ -235,7 +220,7 @@ def _cells(numbers: np.ndarray | list[list[float]]) -> list[str]:
 # Labelled negatives
 
 
-def negatives(left: tuple[LeftOut, LeftOut]) -> None:
+def negatives(left: tuple[Calibrations, Calibrations]) -> None:
     rows = []
     for key, source in chosen_sources(["A", "L", "P"]):
         pair = [each.without(source.kin) for each in left]
@@ -324,18 +309,19 @@ def few() -> None:
     print_rows(rows, heads)
 
 
-def left_out(left: tuple[LeftOut, LeftOut]) -> None:
+def left_out(left: tuple[Calibrations, Calibrations]) -> None:
     """Each source by calibrations that were learned without it and its kin."""
     rows = []
     for name, each in zip(("a target", "other"), left, strict=True):
-        bank = each.bank.part(each.sources_judged())
+        bank = each.bank.part(np.isin(each.bank.kin, list(each.part_of_kin)))
         before = np.abs(bank.lines[:, bank.columns.index("prevalence")] - bank.truth)
         after, held = np.empty(len(bank.truth)), np.empty((len(LEVELS), len(bank.truth)), bool)
         width = np.empty(len(bank.truth))
-        for kin in each.kin:
+        for kin in each.part_of_kin:
             own, calibration = bank.kin == kin, each.without(kin)
             truth = bank.truth[own]
-            answers, _ = calibration.estimate(bank.lines[own], bank.columns, 0.95)
+            # The last column, whether tasks are recognisable, is not told.
+            answers, _ = calibration.estimate(bank.lines[own, :-1], bank.columns[:-1], 0.95)
             after[own] = np.abs(answers.value - truth)
             for i, level in enumerate(LEVELS):
                 low, high = ends_at(answers.quantiles, level)

@@ -4,21 +4,25 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 import poscount
 from poscount import RCQ
+from poscount.calibration.calibration import N_CLASSES, probabilities
 from poscount.calibration.files import read_calibration
 from poscount.calibration.trees import DEPTH, N_LEAVES, trees_of_boosting
 from poscount.cli import main
 from poscount.errors import FileError
+from poscount.results.distribution import ends_at
 from poscount.seeds import stream
 from poscount.storage import container
 from poscount.training import bank as banks
 from poscount.training import learning
-from poscount.training.bank import make_bank, read_bank
+from poscount.training.bank import Bank, make_bank, read_bank
+from poscount.training.recognisable import recognisable
+from poscount.training.recorded import record_differently
 from poscount.training.sources import Source, read_table
-from poscount.training.tasks import Limits, draw_mixture, draw_real, draw_samples
+from poscount.training.tasks import Limits, Task, draw_mixture, draw_real, draw_samples, some_of
 
 SMALL = Limits(n_labeled=200, n_rows=300, n_samples=3)
 
@@ -180,12 +184,77 @@ def test_arrays_predict_what_scikit_learn_predicts():
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(2000, 6)).astype(np.float32)
     rows[rng.random(rows.shape) < 0.1] = np.nan
-    target = np.nansum(rows[:, :3], axis=1) / 10
-    models = [
-        HistGradientBoostingRegressor(
-            loss="quantile", quantile=q, max_iter=20, max_depth=DEPTH, max_leaf_nodes=N_LEAVES
-        ).fit(rows, target)
-        for q in (0.1, 0.5)
-    ]
-    expected = np.column_stack([model.predict(rows) for model in models])
-    np.testing.assert_allclose(trees_of_boosting(models).predict(rows), expected, atol=1e-5)
+    target = np.nansum(rows[:, :3], axis=1)
+    model = HistGradientBoostingClassifier(
+        max_iter=20, max_depth=DEPTH, max_leaf_nodes=N_LEAVES, early_stopping=False
+    ).fit(rows, np.digitize(target, [-1, 0, 1]))
+    found = probabilities(trees_of_boosting(model).predict(rows), 1.0)
+    np.testing.assert_allclose(found, model.predict_proba(rows), atol=1e-5)
+
+
+def distributions_of(n, seed=0):
+    """Lines whose truth is p plus normal noise in gaps, so that all quantiles are known."""
+    rng = np.random.default_rng(seed)
+    p, gap = rng.uniform(0.4, 0.6, n), rng.uniform(0.02, 0.06, n)
+    truth = p + gap * rng.normal(size=n) / 2
+    lines = np.column_stack([p, p + gap, gap, np.full(n, np.log(10**6)), np.full(n, np.log(500))])
+    columns = ["prevalence", "high", "gap", "log_rows", "log_positives"]
+    kin = np.array([f"kin {k}" for k in rng.integers(10, size=n)])
+    return Bank("RCQ", columns, lines, truth, kin, kin, np.arange(n))
+
+
+def test_a_calibration_learns_a_known_distribution(monkeypatch):
+    monkeypatch.setattr(learning, "N_TREES", 20)
+    calibration = learning.learn(distributions_of(6000), {})
+    fresh = distributions_of(2000, seed=1)
+    answers, unfamiliar = calibration.estimate(fresh.lines, fresh.columns, 0.9)
+    assert not unfamiliar.any()
+    for level in (0.5, 0.8, 0.9, 0.95):
+        low, high = ends_at(answers.quantiles, level)
+        held = np.mean((low <= fresh.truth) & (fresh.truth <= high))
+        # Five standard errors of a share of 2,000, and what steps are coarse by.
+        assert held == pytest.approx(level, abs=5 * np.sqrt(level * (1 - level) / 2000) + 0.01)
+    gap = fresh.lines[:, 2]
+    assert np.mean(np.abs(answers.value - fresh.lines[:, 0]) / gap) < 0.2
+
+
+def test_sharper_sums_need_a_higher_temperature():
+    bank = distributions_of(3000)
+    classes = learning.classes_of(bank)
+    shares = np.bincount(classes, minlength=N_CLASSES) / len(classes) + 1e-6
+    right = np.tile(np.log(shares), (len(classes), 1))
+    found = [learning.fit_temperature(bank, sharpness * right) for sharpness in (0.8, 1.0, 1.4)]
+    assert found[0] < found[1] < found[2]
+    assert found[1] == pytest.approx(1, abs=0.16)
+
+
+def test_recognisable_tasks():
+    rng = np.random.default_rng(0)
+    pool = some_source().features
+
+    def task(apart):
+        sides = [
+            lambda n, rng: rng.normal(size=(n, 3)),
+            lambda n, rng: rng.normal(size=(n, 3)) + apart,
+        ]
+        return Task(pool, *sides, 1000, 1000)
+
+    assert recognisable(task(4.0), rng)
+    assert not recognisable(task(0.5), rng)
+
+
+def test_samples_recorded_differently_differ_by_what_is_allowed():
+    rng = np.random.default_rng(0)
+    labeled = rng.normal(size=(500, 3)) * [1, 10, 100]
+    labeled[:, 2] = rng.integers(4, size=500)
+    task = Task(labeled, some_of(labeled), some_of(labeled), 100, 100, words=(2,))
+    rows, changes = labeled[:100], []
+    for _ in range(200):
+        seen = record_differently(task, rows, 0.1, rng)
+        assert np.array_equal(seen[:, 2], rows[:, 2])
+        changes.append(np.abs(seen - rows)[:, :2] / labeled.std(axis=0)[:2])
+    unchanged = np.mean([not change.any() for change in changes])
+    assert 0.25 < unchanged < 0.55
+    # Most of what is allowed in all columns; a single one, and noise, may change by more.
+    assert np.median([change.mean() for change in changes if change.any()]) < 0.1
+    assert np.max(changes) < 1.5

@@ -235,9 +235,8 @@ def quantiles_of_steps(shares: np.ndarray, ends: np.ndarray) -> np.ndarray:
     reached[:, -1] = 1.0
     k = (reached[:, :, np.newaxis] < LEVELS).sum(axis=1)
     before = np.maximum(k - 1, 0)
-    (high, low), (p_high, p_low) = (
-        (np.take_along_axis(values, i, axis=1) for i in (k, before)) for values in (ends, reached)
-    )
+    high, low = (np.take_along_axis(ends, i, axis=1) for i in (k, before))
+    p_high, p_low = (np.take_along_axis(reached, i, axis=1) for i in (k, before))
     part = (LEVELS - p_low) / np.where(k > 0, p_high - p_low, 1.0)
     found = np.where(k > 0, low + part * (high - low), 0.0)
     # Rounding must not put a quantile below the one before it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -77,7 +77,8 @@ def learn(bank: Bank, made_by: dict[str, Any], n_jobs: int | None = None) -> Cal
     n_jobs : int, optional
         As in joblib.
     """
-    own, sums = left_out_sums(bank, n_jobs)
+    left_out = leave_out(bank, n_jobs)
+    own, sums = left_out.samples, left_out.sums
     temperature = fit_temperature(own, sums)
     calibration = assemble(bank, *fit_trees_and_blend(bank), temperature)
     scores = judge(own, sums, temperature)
@@ -85,9 +86,7 @@ def learn(bank: Bank, made_by: dict[str, Any], n_jobs: int | None = None) -> Cal
     return calibration
 
 
-def assemble(
-    bank: Bank, trees: Trees, coefficients: np.ndarray, temperature: float
-) -> Calibration:
+def assemble(bank: Bank, trees: Trees, coefficients: np.ndarray, temperature: float) -> Calibration:
     """A calibration of its parts."""
     calibration = Calibration()
     calibration.method_, calibration.columns_ = bank.method, list(bank.columns)
@@ -265,28 +264,49 @@ def without_told(bank: Bank) -> np.ndarray:
     return lines
 
 
-def left_out_sums(bank: Bank, n_jobs: int | None = None) -> tuple[Bank, np.ndarray]:
-    """Real samples, and sums of trees that were learned without the kin of each.
+class LeftOut(NamedTuple):
+    """What is said about samples by trees that were learned without the kin of each.
 
-    Kin are left out in `N_PARTS` parts. Where all samples are kin, a fifth of their tasks is left
-    out; where all are synthetic, they are judged themselves. Whether tasks are recognisable is not
-    told.
+    Attributes
+    ----------
+    samples : Bank
+        The real samples, with lines as the trees see them.
+    part : ndarray of int
+        In which part each of them was left out.
+    sums : ndarray of shape (n_samples, n_classes)
+        Of the trees that were learned without this part.
+    learned : list of tuple
+        Trees and blend without each part.
+    """
+
+    samples: Bank
+    part: np.ndarray
+    sums: np.ndarray
+    learned: list[tuple[Trees, np.ndarray]]
+
+
+def leave_out(bank: Bank, n_jobs: int | None = None) -> LeftOut:
+    """Learn without each of `N_PARTS` parts of the kin, and look at this part.
+
+    Where all samples are kin, a fifth of their tasks is left out; where all are synthetic, they are
+    judged themselves. Whether tasks are recognisable is not told.
     """
     # Intervals are to hold on real data.
     real = ~np.isin(bank.kin, list(FAMILIES))
     judged = real if real.any() else ~real
     names, kin = np.unique(bank.kin[judged], return_inverse=True)
-    part = np.full(len(judged), -1)
-    part[judged] = (kin if len(names) > 1 else bank.task[judged]) % N_PARTS
-    left_out = np.unique(part[judged])
+    part = (kin if len(names) > 1 else bank.task[judged]) % N_PARTS
+    of_all = np.full(len(judged), -1)
+    of_all[judged] = part
     learned = Parallel(n_jobs=n_jobs)(
-        delayed(fit_trees_and_blend)(bank.part(part != k)) for k in left_out
+        delayed(fit_trees_and_blend)(bank.part(of_all != k)) for k in range(N_PARTS)
     )
     own = bank.part(judged)
     lines = without_told(own) if RECOGNISABLE in bank.columns else own.lines.copy()
+    own = replace(own, lines=lines)
     sums = np.empty((len(own.truth), N_CLASSES))
-    for k, (trees, coefficients) in zip(left_out, learned, strict=True):
-        here = part[judged] == k
-        lines[here] = blended(replace(own, lines=lines).part(here), coefficients).lines
+    for k, (trees, coefficients) in enumerate(learned):
+        here = part == k
+        lines[here] = blended(own.part(here), coefficients).lines
         sums[here] = trees.predict(as_features(lines[here], own.columns))
-    return replace(own, lines=lines), sums
+    return LeftOut(own, part, sums, learned)

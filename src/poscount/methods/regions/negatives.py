@@ -249,11 +249,11 @@ def _combined(alone: Estimates, joint: Estimates, negatives: Mapping[str, Estima
         "without_negatives": alone.value,
         "negatives": negatives_of,
     }
-    if alone.likely_error is not None and joint.likely_error is not None:
-        for name in ("expected_error", "likely_error"):
-            details[name] = mixed(joint.details[name], alone.details[name])
-    else:
-        details |= {name: [None] * len(value) for name in ("expected_error", "likely_error")}
+    details["likely_error"] = (
+        [None] * len(value)
+        if alone.likely_error is None or joint.likely_error is None
+        else mixed(joint.likely_error, alone.likely_error)
+    )
     return replace(
         joint,
         value=value,
