@@ -194,6 +194,16 @@ HOSTILE = {
     "features beyond": ("RCQ", of_part(array("features_", lambda x: x + 1)), ""),
     "features twice": ("RCQ", of_part(array("features_", lambda x: x * 0)), ""),
     "bins beyond": ("RCQ", of_part(array("binned_", lambda x: x + np.uint8(9))), ""),
+    "variances of other cuts": (
+        "RCQ",
+        of_part(array("recording_variance_", lambda x: x[:, 1:])),
+        "of other cuts",
+    ),
+    "variances that are negative": (
+        "RCQ, learned score",
+        of_part(array("recording_variance_", lambda x: x - 1)),
+        "recording_variance_",
+    ),
     "a tree's column beyond": (
         "RCQ, learned score",
         of_score(array("feature_", lambda x: x + 3)),

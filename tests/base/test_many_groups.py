@@ -76,11 +76,12 @@ def odd_groups(spoilt):
     return pd.concat([spoilt, few], ignore_index=True)
 
 
+@pytest.mark.parametrize("tolerance", [0.0, 0.1])
 @pytest.mark.parametrize("machine_code", [False, True])
-def test_groups_get_the_bits_that_they_get_alone(odd_groups, monkeypatch, machine_code):
+def test_groups_get_the_bits_that_they_get_alone(odd_groups, monkeypatch, machine_code, tolerance):
     if machine_code:
         pytest.importorskip("numba")
-    model = RCQ(random_state=0).fit(table(np.random.default_rng(0), 200))
+    model = RCQ(random_state=0, tolerance=tolerance).fit(table(np.random.default_rng(0), 200))
     monkeypatch.setattr(compiling, "can_compile", lambda: machine_code)
     monkeypatch.setattr(RCQ, "_groups_at_once", 37)
     # So that the last part, and none of a single group, is compiled, too.

@@ -315,8 +315,9 @@ class RegionPart(BaseEstimator):
     def _learn_recording_variance(self, block: np.ndarray, order: np.ndarray) -> np.ndarray:
         """Learn how shares change if rows are recorded differently, from copies of them."""
         numbers, layout = self.columns_.numbers, self.layout.without_learned_score
-        # The design matrix begins with the numbers.
-        copies = recorded_differently(block, numbers, order[order < len(numbers)], self.seed_)
+        # In the canonical order; the design matrix begins with the numbers.
+        numbers = numbers[order[order < len(numbers)]]
+        copies = recorded_differently(block, numbers, self.seed_)
         n_rows = copies.shape[1]
         rows = copies.reshape(-1, copies.shape[2])
         cells = self._score_cells_of(rows).reshape(-1, n_rows)

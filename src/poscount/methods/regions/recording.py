@@ -13,9 +13,7 @@ N_COPIES = 20
 MOST_ROWS = 500
 
 
-def recorded_differently(
-    block: np.ndarray, numbers: np.ndarray, order: np.ndarray, seed: int
-) -> np.ndarray:
+def recorded_differently(block: np.ndarray, numbers: np.ndarray, seed: int) -> np.ndarray:
     r"""Copies of labelled rows in which every column of numbers is stretched and shifted.
 
     A value x of a column with mean m and standard deviation s becomes
@@ -30,9 +28,7 @@ def recorded_differently(
     block : ndarray of shape (n_labeled, n_columns)
         Codes, in an order of rows that does not depend on that of the table.
     numbers : ndarray of int
-        Columns of numbers.
-    order : ndarray of int
-        These, as places in `numbers`, in an order that does not depend on that of the table.
+        Columns of numbers, in an order that does not depend on that of the table.
     seed : int
 
     Returns
@@ -40,18 +36,17 @@ def recorded_differently(
     ndarray of shape (1 + N_COPIES, n_rows, n_columns)
         At most 500 of the rows, as they are and as copies.
     """
-    values = block[:, numbers]
-    mean, spread = _means_and_spreads(values)
     generator = stream(seed, "recording")
-    shape, back = (N_COPIES, 1, len(order)), np.argsort(order)
-    stretch = SIZE * generator.uniform(-1, 1, shape)[..., back]
-    shift = SIZE * generator.standard_normal(shape)[..., back]
+    # 0 for the rows as they are, and for categories.
+    stretch, shift = np.zeros((2, 1 + N_COPIES, 1, block.shape[1]))
+    stretch[1:, 0, numbers] = SIZE * generator.uniform(-1, 1, (N_COPIES, len(numbers)))
+    shift[1:, 0, numbers] = SIZE * generator.standard_normal((N_COPIES, len(numbers)))
+    mean, spread = _means_and_spreads(block)
     n_rows = min(len(block), MOST_ROWS)
-    rows = np.arange(n_rows) * len(block) // n_rows
-    copies = np.repeat(block[np.newaxis, rows], 1 + N_COPIES, axis=0)
-    # Infinite where no number is large enough: such a row is in no region of the positives.
-    with np.errstate(over="ignore"):
-        copies[1:, :, numbers] += (values[rows] - mean) * stretch + spread * shift
+    rows = block[np.arange(n_rows) * len(block) // n_rows]
+    copies = (rows - mean) * stretch
+    copies += spread * shift
+    copies += rows
     return copies
 
 
