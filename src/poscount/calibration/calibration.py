@@ -132,7 +132,11 @@ class Calibration(BaseEstimator):
         return Trees(self.feature_, self.threshold_, self.missing_right_, self.leaf_)
 
     def estimate(
-        self, lines: np.ndarray, names: Sequence[str], level: float
+        self,
+        lines: np.ndarray,
+        names: Sequence[str],
+        level: float,
+        recognisable: bool | None = None,
     ) -> tuple[Estimates, np.ndarray]:
         """Prevalences and intervals: the median of the truth in tasks that looked like this.
 
@@ -144,6 +148,8 @@ class Calibration(BaseEstimator):
             Names of these columns.
         level : float
             Of the intervals.
+        recognisable : bool, optional
+            As in `RCQ`; it changes nothing yet.
 
         Returns
         -------

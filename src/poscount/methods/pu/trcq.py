@@ -39,6 +39,8 @@ class TRCQ(TransductiveQuantifier):
         Level of the interval.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
         As in `RCQ` with unlabeled rows.
+    recognisable : bool or None, default=None
+        As in `RCQ`.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of the classifiers and of all that RCQ draws.
 
@@ -81,6 +83,7 @@ class TRCQ(TransductiveQuantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],
+        "recognisable": ["boolean", None],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -115,10 +118,12 @@ class TRCQ(TransductiveQuantifier):
         *,
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
+        recognisable: bool | None = None,
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
         self.calibration = calibration
+        self.recognisable = recognisable
         self.random_state = random_state
 
     def _learn(self, rows: Rows) -> None:
@@ -154,7 +159,8 @@ class TRCQ(TransductiveQuantifier):
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimates:
-        return estimate_part(self._view(positives, sample), self.calibration_, self.confidence)
+        view = self._view(positives, sample)
+        return estimate_part(view, self.calibration_, self.confidence, self.recognisable)
 
     def _view(self, positives: np.ndarray, sample: np.ndarray) -> PartView:
         """A sample in regions that also use a score learned from it."""

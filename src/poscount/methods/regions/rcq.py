@@ -42,6 +42,10 @@ class RCQ(PositivesQuantifier):
         thousands of tasks whose truth is known (`poscount.calibration`). "null" looks only at what
         chance does to samples of positives alone, and its intervals fail under overlap. The path
         of a file that ``poscount calibrate`` has made of your own field's past is possible, too.
+    recognisable : bool or None, default=None
+        Whether somebody who knows the field could nearly always tell a positive from these columns:
+        True, False, or None if that is not known. Data cannot say it. It chooses which past tasks
+        the calibration learns from: those that are recognisable, the others, or all.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
@@ -165,4 +169,4 @@ class RCQ(PositivesQuantifier):
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
         view = self.part_.view(cells, n_rows)
-        return estimate_part(view, self.calibration_, self.confidence)
+        return estimate_part(view, self.calibration_, self.confidence, self.recognisable)
