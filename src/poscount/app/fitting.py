@@ -176,9 +176,9 @@ def _unfitted(
     if several:
         kind, what = MultiRCQ, "Several targets are counted by regions, as rcq does, which"
     elif method == registry.DEFAULT_METHOD and "subclasses" in given:
-        kind = SubclassRCQ
+        kind, what = SubclassRCQ, f"{what} with kinds of positives"
     elif method == registry.DEFAULT_METHOD and negatives:
-        kind = RCQWithNegatives
+        kind, what = RCQWithNegatives, f"{what} with labelled negatives"
     if several and method != registry.DEFAULT_METHOD:
         raise InputError(
             f"Several targets are counted by regions, as rcq does, not by {method}.",
