@@ -22,6 +22,7 @@ import poscount
 from poscount import PAT, RCQ, registry, theory
 from poscount.cli.stopping import StoppedError, stopped_by_signals
 from poscount.example import example_path, load_example
+from poscount.results.user_knowledge import knowledge_in_words
 
 POSITIVES = str(example_path("positives.csv"))
 TRAP = str(example_path("trap.csv.gz"))
@@ -421,6 +422,65 @@ def test_unlabeled_rows_that_cannot_be_learned_from(refused, tmp_path):
     )
 
 
+def test_what_the_user_knows_is_part_of_the_model_and_of_its_results(poscount_, few_rows, tmp_path):
+    path = tmp_path / "m.poscount"
+    written = poscount_("fit", POSITIVES, "-o", path, "--recognisable", "yes").out
+    assert "RCQ(random_state=0, recognisable=True) learned" in written
+    (sentence,) = knowledge_in_words({"recognisable": True})
+    assert poscount_("show", path).out.splitlines()[1] == sentence
+    assert poscount_("show", path, "--format", "json").results()["recognisable"] is True
+    table = poscount_("quantify", path, few_rows).out
+    assert table.splitlines()[-1] == sentence
+    (record,) = poscount_("quantify", path, few_rows, "--format", "json").results()
+    assert record["recognisable"] is True
+    line = poscount_("quantify", path, few_rows, "--format", "csv").out
+    assert next(csv.DictReader(io.StringIO(line)))["recognisable"] == "True"
+
+
+@pytest.mark.parametrize("options", [(), ("--method", "trcq"), ("--subclasses", 2)])
+def test_an_estimate_is_told_what_the_user_knows(poscount_, few_rows, options):
+    estimate = ("estimate", POSITIVES, few_rows, "--format", "json", *options)
+    (record,) = poscount_(*estimate, "--recognisable", "no").results()
+    assert record["recognisable"] is False
+    (unknown,) = poscount_(*estimate).results()
+    assert "recognisable" not in unknown
+    assert "It was said" not in poscount_(*estimate[:3], *options).out
+
+
+@pytest.mark.parametrize(("option", "value"), [("recognisable", "yes"), ("tolerance", 0.1)])
+def test_what_the_user_knows_is_refused_where_it_is_of_no_use(refused, tmp_path, option, value):
+    given = (f"--{option}", value)
+    remedy = f"has no use for {option}. Leave --{option} out."
+    fit = ("fit", POSITIVES, "-o", tmp_path / "m.poscount")
+    assert refused(*fit, "--method", "pat", *given) == f"poscount: The method pat {remedy}"
+    estimate = ("estimate", POSITIVES, TRAP, "--method", "dedpul")
+    assert refused(*estimate, *given) == f"poscount: The method dedpul {remedy}"
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (("--subclasses", "auto"), "The method rcq with kinds of positives"),
+        (("--negatives", TRAP), "The method rcq with labelled negatives"),
+        (("--target-column", "night"), "A model of several targets"),
+    ],
+)
+def test_only_plain_models_tolerate_other_records(refused, tmp_path, options, what):
+    fit = ("fit", POSITIVES, "-o", tmp_path / "m.poscount", "--tolerance", 0.1)
+    assert refused(*fit, *options) == (
+        f"poscount: {what} has no use for tolerance. Leave --tolerance out."
+    )
+
+
+def test_recognisable_is_yes_or_no(poscount_, model):
+    wrong = poscount_("estimate", POSITIVES, TRAP, "--recognisable", "maybe")
+    assert wrong.status == 2
+    assert "'maybe' is not one of" in wrong.err
+    # A model that is finished was told when it was fitted.
+    late = poscount_("quantify", model, TRAP, "--recognisable", "no")
+    assert (late.status, "No such option: --recognisable" in late.err) == (2, True)
+
+
 def test_bootstrap_gives_an_interval(poscount_, refused, few_rows):
     arguments = ("estimate", POSITIVES, few_rows, "--method", "bbe", "--bootstrap", 5)
     (result,) = poscount_(*arguments, "--confidence", 0.8, "--format", "json").results()
@@ -551,7 +611,7 @@ def test_missing_things_are_named(refused, poscount_, model, tmp_path, trap):
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("prevalence", ()), ("seed", ()), ("file", ("--by-file",))]
+    ("name", "options"), [("prevalence", ()), ("recognisable", ()), ("file", ("--by-file",))]
 )
 def test_a_group_cannot_have_the_name_of_a_column_of_the_result(
     refused, poscount_, model, tmp_path, trap, name, options

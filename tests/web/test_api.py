@@ -29,6 +29,7 @@ from poscount.files.sampling import RowSample
 
 pytest.importorskip("fastapi")
 
+from poscount.results.user_knowledge import knowledge_in_words
 from poscount.web.tasks import AVAILABLE_METHODS
 from web_server import TOKEN, client
 
@@ -88,6 +89,8 @@ def test_the_methods_are_those_of_the_registry_the_default_first(web):
     assert not about["tice"]["reusable"]
     assert "bootstrap" in about["tice"]["options"]
     assert about["odin"]["options"] == ["scorer", "confidence"]
+    told = {name for name, method in about.items() if "recognisable" in method["options"]}
+    assert told == {"rcq", "subclassrcq", "trcq"}
 
 
 @pytest.mark.parametrize("method", AVAILABLE_METHODS)
@@ -256,6 +259,24 @@ def test_settings_reach_the_method(example):
     assert "--scorer mahalanobis-shrunk" in shrunk["command"]
 
 
+def test_what_the_user_knows_is_said_wherever_the_answer_goes(example):
+    estimate = example.start(recognisable=True)
+    answer = example.wait(estimate)["result"]
+    (sentence,) = knowledge_in_words({"recognisable": True})
+    assert answer["recognisable"] is True
+    assert sentence in answer["made"]
+    assert sentence in answer["methods_paragraph"]
+    assert "--recognisable yes" in answer["command"]
+    assert "RCQ(recognisable=True, random_state=0)" in answer["python"]
+    # How it was made, and for a paper.
+    assert example.download(estimate, "report.html").decode().count(sentence) == 2
+    rows = csv.DictReader(io.StringIO(example.download(estimate, "result.csv").decode()))
+    assert [row["recognisable"] for row in rows] == ["True"]
+    unknown = example.answer()
+    assert "recognisable" not in json.dumps(unknown)
+    assert "It was said" not in unknown["methods_paragraph"]
+
+
 def test_warnings_are_said_once_with_all_their_places(visit):
     rng = np.random.default_rng(0)
     visit.send("positives", "p.csv", csv_of(numbers(rng, 80)))
@@ -301,6 +322,8 @@ RECIPES = {
         "scorer": "mahalanobis-shrunk",
         "confidence": 0.9,
     },
+    "what the user knows": {"recognisable": False},
+    "what the user knows, transductive": {"method": "trcq", "recognisable": True},
     "files": {"by_file": True},
     "files and groups": {"by_file": True, "by": ["night"]},
 }
@@ -397,6 +420,8 @@ def test_a_name_with_a_comma_has_no_command_but_python(visit):
         ({"by": ["nope"]}, "by", "no column 'nope'|a column 'nope'"),
         ({"by": ["wingbeat_hz"]}, "by", "more than 1,000 groups"),
         ({"confidence": 2}, "confidence", "less than 1"),
+        ({"recognisable": "perhaps"}, "recognisable", "valid boolean"),
+        ({"tolerance": -1}, "tolerance", "greater than or equal to 0"),
         ({"bootstrap": 10**9}, "bootstrap", "1000"),
         ({"random_state": -1}, "random_state", "greater"),
         ({"typo": 1}, "typo", "not permitted"),
@@ -411,7 +436,12 @@ def test_a_bad_setting_is_refused_beside_its_field(example, wanted, field, words
 
 @pytest.mark.parametrize(
     ("wanted", "field"),
-    [({"method": "tice", "scorer": "mahalanobis"}, "scorer"), ({"bootstrap": 5}, "bootstrap")],
+    [
+        ({"method": "tice", "scorer": "mahalanobis"}, "scorer"),
+        ({"bootstrap": 5}, "bootstrap"),
+        ({"method": "pat", "recognisable": True}, "recognisable"),
+        ({"method": "pat", "tolerance": 0.1}, "tolerance"),
+    ],
 )
 def test_a_setting_that_the_method_has_no_use_for_is_said_in_the_words_of_the_page(
     example, wanted, field

@@ -546,6 +546,35 @@ def test_columns_and_methods_can_be_chosen(page):
     assert "peak_mv" not in command
 
 
+def test_the_page_asks_what_only_the_user_knows(page):
+    page.click("#example")
+    table(page)
+    page.click("text=Method and settings")
+    assert page.input_value("#recognisable") == ""
+    assert "recognisable" not in page.text_content("#command")
+    question = (
+        "Could somebody who knows the field nearly always tell a positive from these columns?"
+    )
+    assert page.inner_text("#recognisable-hint") == question
+    page.select_option("#recognisable", label="often not")
+    assert "answer to the earlier choices" in page.inner_text("#outdated")
+    page.click("#estimate")
+    page.wait_for_selector("#command:has-text('--recognisable no')", state="attached")
+    assert "could often not tell a positive" in page.text_content("#made")
+    # The choice stays when the page is loaded again, and other methods are not asked.
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    assert page.input_value("#recognisable") == "false"
+    page.click("text=Method and settings")
+    page.select_option("#method", "pat")
+    assert page.is_hidden("#recognisable")
+    assert page.is_hidden("#tolerance")
+    choose(page, "night", "none")
+    page.click("#estimate")
+    page.wait_for_selector("#command:has-text('--method pat')", state="attached")
+    assert "recognisable" not in page.text_content("#command")
+
+
 def test_every_kind_of_bad_file_is_explained_beside_its_field(wary_page):
     page = wary_page
     roles = itertools.cycle(["unlabeled", "positives"])

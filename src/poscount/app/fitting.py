@@ -174,11 +174,11 @@ def _unfitted(
     given = {name: value for name, value in options.items() if value is not None}
     kind, what = registry.method(method), f"The method {method}"
     if several:
-        kind, what = MultiRCQ, "Several targets are counted by regions, as rcq does, which"
+        kind, what = MultiRCQ, "A model of several targets"
     elif method == registry.DEFAULT_METHOD and "subclasses" in given:
-        kind = SubclassRCQ
+        kind, what = SubclassRCQ, f"{what} with kinds of positives"
     elif method == registry.DEFAULT_METHOD and negatives:
-        kind = RCQWithNegatives
+        kind, what = RCQWithNegatives, f"{what} with labelled negatives"
     if several and method != registry.DEFAULT_METHOD:
         raise InputError(
             f"Several targets are counted by regions, as rcq does, not by {method}.",

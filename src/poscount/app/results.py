@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from poscount.errors import InputError
+from poscount.results.user_knowledge import user_knowledge
 from poscount.storage.writer import check_output, csv_writer, is_standard_output, write_whole
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ RESERVED = (
     "negatives",
     "limits",
     "n_reference",
+    "recognisable",
+    "tolerance",
 )
 
 # How text begins that spreadsheets take for a formula, or skip to find one; the last four are the
@@ -78,6 +81,11 @@ class Result(NamedTuple):
         return self.prevalence.details.get("negatives", [])
 
     @property
+    def knowledge(self) -> dict[str, Any]:
+        """What the user has said that the data cannot say."""
+        return user_knowledge(self.prevalence.details)
+
+    @property
     def values(self) -> list[str]:
         """Values of the grouping columns, for people."""
         return ["missing" if value is None else str(value) for value in self.group.values()]
@@ -108,7 +116,8 @@ class Result(NamedTuple):
             "n_reference": self.n_reference,
         }
         more = {name: entries for name, entries in parts.items() if entries}
-        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **more}
+        known = self.knowledge
+        return {**self.group, **self.prevalence.to_dict(), "seed": self.seed, **more, **known}
 
     def line(
         self, limits: Sequence[float] = (), *, for_spreadsheet: bool = False
@@ -141,6 +150,7 @@ class Result(NamedTuple):
             "verdict": p.verdict.grade,
             "warnings": self.codes,
             "seed": self.seed,
+            **self.knowledge,
         }
 
 

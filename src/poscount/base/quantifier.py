@@ -25,6 +25,7 @@ from poscount.errors import InputError, require_rows
 from poscount.results.estimates import Estimates
 from poscount.results.groups import GroupAnswers
 from poscount.results.prevalence import Prevalence, as_columns
+from poscount.results.user_knowledge import user_knowledge
 from poscount.seeds import seed_of
 from poscount.storage import model_files
 from poscount.storage.schema import Field, ListOf, MayLack, Part, Text, Whole, require
@@ -248,7 +249,12 @@ class Quantifier(BaseEstimator):
             distribution=estimates.distribution(i),
             level=estimates.level,
             warnings=estimates.warnings_of(i),
-            details={"seed": self.seed_, **estimates.details_of(i), **(more_details or {})},
+            details={
+                "seed": self.seed_,
+                **user_knowledge(vars(self)),
+                **estimates.details_of(i),
+                **(more_details or {}),
+            },
         )
 
     def _refuse_weights(self, weights: Any) -> None:

@@ -12,6 +12,7 @@ from poscount.app.results import check_picture, check_result, draw
 from poscount.cli import audit, trend
 from poscount.cli import options as opt
 from poscount.cli.options import (
+    as_bool,
     data_files,
     grouping,
     kinds,
@@ -96,6 +97,8 @@ def fit(
     exclude: opt.Exclude = None,
     confidence: opt.Confidence = None,
     calibration: opt.Calibration = None,
+    recognisable: opt.Recognisable = None,
+    tolerance: opt.Tolerance = None,
     subclasses: opt.Subclasses = None,
     random_state: opt.RandomState = 0,
     *,
@@ -116,6 +119,8 @@ def fit(
             "scorer": scorer,
             "confidence": confidence,
             "calibration": calibration,
+            "recognisable": as_bool(recognisable),
+            "tolerance": tolerance,
             "subclasses": kinds(subclasses),
             "random_state": random_state,
         },
@@ -183,6 +188,8 @@ def estimate(
     weights: opt.Weights = None,
     confidence: opt.Confidence = None,
     calibration: opt.Calibration = None,
+    recognisable: opt.Recognisable = None,
+    tolerance: opt.Tolerance = None,
     subclasses: opt.Subclasses = None,
     bootstrap: opt.Bootstrap = None,
     random_state: opt.RandomState = 0,
@@ -207,6 +214,8 @@ def estimate(
         "scorer": scorer,
         "confidence": confidence,
         "calibration": calibration,
+        "recognisable": as_bool(recognisable),
+        "tolerance": tolerance,
         "subclasses": kinds(subclasses),
         "n_resamples": bootstrap,
         "random_state": random_state,

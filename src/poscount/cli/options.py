@@ -44,6 +44,13 @@ class Engine(StrEnum):
     spark = "spark"
 
 
+class YesNo(StrEnum):
+    """The answer to a question; without the option it is not known."""
+
+    yes = "yes"
+    no = "no"
+
+
 class Calibrated(StrEnum):
     """What has a calibration, as it is called in calibration files."""
 
@@ -86,6 +93,22 @@ Calibration = Annotated[
     typer.Option(
         help="For rcq and trcq: experience (the default), null, or a file written by `poscount "
         "calibrate`.",
+        show_default=False,
+    ),
+]
+Recognisable = Annotated[
+    YesNo | None,
+    typer.Option(
+        help="For rcq and trcq: whether somebody who knows the field could nearly always tell a "
+        "positive from these columns; leave it out if that is not known.",
+        show_default=False,
+    ),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        help="For rcq and trcq: by how many standard deviations of the positives columns may have "
+        "been recorded differently in the sample (another sensor, night or laboratory).",
         show_default=False,
     ),
 ]
@@ -202,6 +225,11 @@ def names(text: str | None) -> list[str] | None:
 def kinds(text: str | None) -> int | str | None:
     """Read the value of --subclasses: a number, or a word."""
     return int(text) if text is not None and text.isdecimal() else text
+
+
+def as_bool(answer: YesNo | None) -> bool | None:
+    """Read the answer to a question, as a parameter of a method has it."""
+    return None if answer is None else answer is YesNo.yes
 
 
 def grouping(values: list[str] | None) -> list[str]:

@@ -17,6 +17,7 @@ from poscount.cli.tables import bars, print_table
 from poscount.cli.words import echo
 from poscount.errors import join_names
 from poscount.printable import printable
+from poscount.results.user_knowledge import knowledge_in_words, user_knowledge
 from poscount.storage.writer import is_standard_output, write_whole
 
 if TYPE_CHECKING:
@@ -231,6 +232,7 @@ def emit_model(model: Any, file: str, form: str, output: str | None) -> None:
         "method": type(model).__name__,
         "n_labeled": model.n_labeled_,
         "seed": model.seed_,
+        **user_knowledge(vars(model)),
         **({"n_reference": score.n_reference_, "skill": score.skill_} if score else {}),
         **({"targets": targets} if targets else {}),
         "columns": [column._asdict() for column in columns],
@@ -243,6 +245,8 @@ def emit_model(model: Any, file: str, form: str, output: str | None) -> None:
                 f"{reference_in_words(model)}; it ranks a positive above an unlabeled row in "
                 f"{50 + 100 * score.skill_:.0f} % of pairs."
             )
+        for sentence in knowledge_in_words(vars(model)):
+            echo(sentence)
         if targets:
             rows = [[name, str(size)] for name, size in targets.items()]
             print_table(["target", "positives"], rows, ["positives"])
@@ -300,6 +304,8 @@ def _print_result_table(
     if results[0].n_reference:
         learned += f", score also learned from {results[0].n_reference:,} distinct unlabeled rows"
     echo(f"{first.method}, {learned}, seed {results[0].seed}")
+    for sentence in knowledge_in_words(first.details):
+        echo(sentence)
 
 
 def _bars(prevalences: Sequence[Prevalence]) -> tuple[list[str], list[list[str]]]:

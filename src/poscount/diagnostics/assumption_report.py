@@ -21,6 +21,7 @@ from poscount.diagnostics.html import drawings, html_page
 from poscount.errors import InputError
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.results.prevalence import Prevalence
+from poscount.results.user_knowledge import knowledge_in_words
 from poscount.results.verdict import SEVERITIES, Severity
 from poscount.storage.writer import write_whole
 
@@ -81,7 +82,9 @@ class Diagnosis:
         remedy : callable
             Says how to get a finding that is missing, in the words of the user's front end.
         """
-        head = f"{self.prevalence!r}\n{self.prevalence.verdict}\n{self.summary}"
+        p = self.prevalence
+        known = knowledge_in_words(p.details)
+        head = "\n".join([repr(p), str(p.verdict), *known, self.summary])
         parts = [head, *map(str, self.by_severity)]
         if self.skipped:
             lines = (f"  {skipped.rendered(remedy(skipped))}" for skipped in self.skipped)

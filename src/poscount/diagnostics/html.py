@@ -18,6 +18,7 @@ from poscount.plotting import PATCurveDisplay, PrevalenceDisplay, RegionDisplay,
 from poscount.plotting.display import png, pyplot
 from poscount.plotting.page import picture_element, whole_page
 from poscount.results.prevalence import Prevalence
+from poscount.results.user_knowledge import knowledge_in_words
 
 if TYPE_CHECKING:
     from poscount.diagnostics.assumption_report import Diagnosis
@@ -61,6 +62,7 @@ def html_page(diagnosis: Diagnosis) -> str:
         f"positive{interval}.</p>\n<p><strong>{html.escape(str(p.verdict))}</strong></p>\n",
         f"<p>{html.escape(p.method)} has learned from {p.n_labeled:,} labelled positives. "
         f"Findings: {html.escape(diagnosis.summary)}.</p>\n",
+        *(f"<p>{sentence}</p>\n" for sentence in knowledge_in_words(p.details)),
         *map(_article, diagnosis.by_severity),
     ]
     if diagnosis.skipped:

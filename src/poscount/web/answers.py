@@ -16,6 +16,8 @@ from poscount import __version__
 from poscount.app.estimates import ScorePicture
 from poscount.app.fitting import describe_columns, is_reusable
 from poscount.app.results import Result, warnings_of
+from poscount.results.prevalence import Prevalence
+from poscount.results.user_knowledge import knowledge_in_words
 from poscount.results.verdict import MEANINGS
 from poscount.web import reproduction_code
 from poscount.web.tasks import EstimateTask
@@ -123,7 +125,7 @@ def build_answer(
         "doubts": [_CHANGED, _LOOKALIKES, not_covered, _CHECK],
         "made": (
             f"{first.method}, fitted on {first.n_labeled:,} positives{and_reference} "
-            f"with the columns {', '.join(features)}; seed {model.seed_}."
+            f"with the columns {', '.join(features)}; seed {model.seed_}.{_knowledge(first)}"
         ),
         "n_reference": results[0].n_reference,
         "methods_paragraph": _methods_paragraph(results, len(features), model.seed_),
@@ -135,6 +137,7 @@ def build_answer(
         "features": features,
         "columns": [column._asdict() for column in describe_columns(model)],
         "seed": model.seed_,
+        **results[0].knowledge,
         "picture": f"Chart of the numbers in the table. {headline}" if drawn else None,
         "command": reproduction_code.command(task, named, is_reusable(model), with_reference),
         "python": reproduction_code.python(task, named, first.method, with_reference),
@@ -279,8 +282,13 @@ def _methods_paragraph(results: Sequence[Result], n_features: int, seed: int) ->
         f"The share of positives was estimated with {first.method} as implemented in poscount "
         f"{__version__} (seed {seed}), which learns {learns}: {first.n_labeled:,} labelled "
         f"positives and {n_rows:,} unlabeled rows{groups}, described by {columns}.{score}"
-        f"{interval} The approach follows {_CITATION}."
+        f"{interval}{_knowledge(first)} The approach follows {_CITATION}."
     )
+
+
+def _knowledge(prevalence: Prevalence) -> str:
+    """What the user has said, as sentences that go on after others."""
+    return "".join(f" {sentence}" for sentence in knowledge_in_words(prevalence.details))
 
 
 def _and_reference(results: Sequence[Result]) -> str:

@@ -115,6 +115,8 @@ SETTINGS = {
     "method": _Setting("method", "Method"),
     "scorer": _Setting("scorer", "Scorer", {None: "the method's default"}),
     "confidence": _Setting("confidence", "Confidence"),
+    "recognisable": _Setting("recognisable", "Recognisable", {None: "I do not know"}),
+    "tolerance": _Setting("tolerance", "Recorded differently"),
     "n_resamples": _Setting("bootstrap", "Replicates"),
     "random_state": _Setting("random_state", "Seed"),
     # What the page has no setting for, the command line can do.

@@ -42,7 +42,8 @@ def command(
     for name, value in task.options.items():
         if value is not None:
             flag = {"n_resamples": "bootstrap"}.get(name, name.replace("_", "-"))
-            options.append(f"--{flag} {value}")
+            shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+            options.append(f"--{flag} {shown}")
     groups = [f"--by {shlex.quote(','.join(task.by))}"] if task.by else []
     groups += ["--by-file"] if task.wanted.by_file else []
     if not reusable:

@@ -136,6 +136,8 @@ class EstimateRequest(_Request):
     target_column: Name | None = None
     scorer: Name | None = None
     confidence: Annotated[float, Field(gt=0, lt=1)] | None = None
+    recognisable: bool | None = None
+    tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     bootstrap: Annotated[int, Field(ge=2, le=1000)] | None = None
     random_state: Annotated[int, Field(ge=0, lt=2**32)] = 0
 

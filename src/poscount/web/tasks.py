@@ -193,6 +193,8 @@ class EstimateTask:
         return {
             "scorer": wanted.scorer,
             "confidence": wanted.confidence,
+            "recognisable": wanted.recognisable,
+            "tolerance": wanted.tolerance,
             "n_resamples": wanted.bootstrap,
             "random_state": wanted.random_state,
         }

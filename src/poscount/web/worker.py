@@ -97,7 +97,8 @@ def _do(task: Task, report_step: ReportStep) -> Any:
 
 def _about(name: str, kind: Any) -> dict[str, Any]:
     parameters = kind().get_params(deep=False)
-    options = [option for option in ("scorer", "confidence") if option in parameters]
+    of_page = ("scorer", "confidence", "recognisable", "tolerance")
+    options = [option for option in of_page if option in parameters]
     if not has_interval(kind):
         options += ["confidence", "bootstrap"]
     return {

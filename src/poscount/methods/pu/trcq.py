@@ -39,6 +39,8 @@ class TRCQ(TransductiveQuantifier):
         Level of the interval.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
         As in `RCQ` with unlabeled rows.
+    recognisable : bool or None, default=None
+        As in `RCQ`.
     tolerance : float, default=0.0
         By how many standard deviations of the positives columns may have been recorded differently
         in the sample: another sensor, night or laboratory.
@@ -84,6 +86,7 @@ class TRCQ(TransductiveQuantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],
+        "recognisable": ["boolean", None],
         "tolerance": [constraints.Interval(Real, 0, 1, closed="both")],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -119,11 +122,13 @@ class TRCQ(TransductiveQuantifier):
         *,
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
+        recognisable: bool | None = None,
         tolerance: float = 0.0,
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
         self.calibration = calibration
+        self.recognisable = recognisable
         self.tolerance = tolerance
         self.random_state = random_state
 
@@ -160,7 +165,8 @@ class TRCQ(TransductiveQuantifier):
     def _estimate_from(
         self, positives: np.ndarray, sample: np.ndarray, generator: np.random.Generator
     ) -> Estimates:
-        return estimate_part(self._view(positives, sample), self.calibration_, self.confidence)
+        view = self._view(positives, sample)
+        return estimate_part(view, self.calibration_, self.confidence, self.recognisable)
 
     def _view(self, positives: np.ndarray, sample: np.ndarray) -> PartView:
         """A sample in regions that also use a score learned from it."""

@@ -26,6 +26,7 @@ def estimate_part(
     view: PartView,
     calibration: Calibration | None,
     level: float,
+    recognisable: bool | None,
 ) -> Estimates:
     """Estimate prevalences by the regions of one part, or by PAT's rule if these are too few.
 
@@ -37,6 +38,8 @@ def estimate_part(
         None for the null calibration.
     level : float
         Of the intervals.
+    recognisable : bool or None
+        As in `RCQ`.
     """
     if not view.rule.enough_positives:
         return _estimate_by_pat(view, level, bounded_below=calibration is None)
@@ -46,7 +49,9 @@ def estimate_part(
     if calibration is not None:
         # The null calibration is right wherever one region is free of negatives, which no training
         # rules out; where nothing like the sample was seen in training, intervals reach as low.
-        trained, unfamiliar = calibration.estimate(view.features, view.feature_names, level)
+        trained, unfamiliar = calibration.estimate(
+            view.features, view.feature_names, level, recognisable=recognisable
+        )
         estimates = trained.widened_by(estimates, below=unfamiliar)
     estimates = _raised(estimates, view)
     disagreement = (view.pat - found.prevalence) / np.maximum(gap, np.finfo(float).tiny)

@@ -48,6 +48,8 @@ class MultiRCQ(RegionQuantifier):
         How shares and intervals follow from the counts: as learned from tasks with several targets
         whose truth is known, or by chance alone. The path of a file that ``poscount calibrate``
         has made for "rcq-groups" or "rcq-other" is possible, too.
+    recognisable : bool or None, default=None
+        As in `RCQ`.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
@@ -236,6 +238,7 @@ class MultiRCQ(RegionQuantifier):
             self.group_calibration_,
             self.other_calibration_,
             self.confidence,
+            self.recognisable,
         )
 
     def _make_answers(

@@ -51,6 +51,8 @@ class RCQWithNegatives(PositivesQuantifier):
     calibration : {"experience", "null"}, path or Calibration, default="experience"
         As in `RCQ`; the path of a file that ``poscount calibrate`` has made for "rcq-groups" or
         "rcq-other" is possible, too.
+    recognisable : bool or None, default=None
+        As in `RCQ`.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
@@ -168,7 +170,8 @@ class RCQWithNegatives(PositivesQuantifier):
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
         of_part, of_groups = self._split(cells)
-        alone = estimate_part(self.part_.view(of_part, n_rows), self.calibration_, self.confidence)
+        view = self.part_.view(of_part, n_rows)
+        alone = estimate_part(view, self.calibration_, self.confidence, self.recognisable)
         joint, *negatives = target_estimates(
             self.groups_,
             of_groups,
@@ -176,6 +179,7 @@ class RCQWithNegatives(PositivesQuantifier):
             self.group_calibration_,
             self.other_calibration_,
             self.confidence,
+            self.recognisable,
         )
         return _combined(alone, joint, dict(zip(self._negative_names, negatives, strict=True)))
 

@@ -33,6 +33,7 @@ class RegionQuantifier(CountingQuantifier):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "confidence": [constraints.Interval(Real, 0, 1, closed="neither")],
         "calibration": [str, Calibration],
+        "recognisable": ["boolean", None],
         "n_jobs": constraints.N_JOBS,
         "random_state": ["random_state", np.random.Generator],
     }
@@ -47,11 +48,13 @@ class RegionQuantifier(CountingQuantifier):
         *,
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
+        recognisable: bool | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence
         self.calibration = calibration
+        self.recognisable = recognisable
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -45,6 +45,10 @@ class RCQ(PositivesQuantifier):
         thousands of tasks whose truth is known (`poscount.calibration`). "null" looks only at what
         chance does to samples of positives alone, and its intervals fail under overlap. The path
         of a file that ``poscount calibrate`` has made of your own field's past is possible, too.
+    recognisable : bool or None, default=None
+        Whether somebody who knows the field could nearly always tell a positive from these columns:
+        True, False, or None if that is not known. Data cannot say it. It chooses which past tasks
+        the calibration learns from: those that are recognisable, the others, or all.
     tolerance : float, default=0.0
         By how many standard deviations of the positives columns may have been recorded differently
         in the sample: another sensor, night or laboratory.
@@ -126,12 +130,17 @@ class RCQ(PositivesQuantifier):
         *,
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
+        recognisable: bool | None = None,
         tolerance: float = 0.0,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            confidence=confidence, calibration=calibration, n_jobs=n_jobs, random_state=random_state
+            confidence=confidence,
+            calibration=calibration,
+            recognisable=recognisable,
+            n_jobs=n_jobs,
+            random_state=random_state,
         )
         self.tolerance = tolerance
 
@@ -190,7 +199,8 @@ class RCQ(PositivesQuantifier):
         return [self.part_]
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
-        return estimate_part(self._part_view(cells, n_rows), self.calibration_, self.confidence)
+        view = self._part_view(cells, n_rows)
+        return estimate_part(view, self.calibration_, self.confidence, self.recognisable)
 
     def _part_view(self, cells: np.ndarray, n_rows: np.ndarray) -> PartView:
         return self.part_.view(cells, n_rows, self.tolerance)

@@ -67,6 +67,8 @@ class SubclassRCQ(PositivesQuantifier):
         Level of the interval.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
         As in `RCQ`; that of the sum over kinds has been learned from tasks with and without drift.
+    recognisable : bool or None, default=None
+        As in `RCQ`.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
@@ -138,12 +140,14 @@ class SubclassRCQ(PositivesQuantifier):
         *,
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
+        recognisable: bool | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.subclasses = subclasses
         self.confidence = confidence
         self.calibration = calibration
+        self.recognisable = recognisable
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -225,7 +229,7 @@ class SubclassRCQ(PositivesQuantifier):
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
         views = self._views(cells, n_rows)
-        as_one = estimate_part(views[0], self.calibration_, self.confidence)
+        as_one = estimate_part(views[0], self.calibration_, self.confidence, self.recognisable)
         if not self.subclass_parts_:
             return self._of_one_kind(as_one)
         features = self._sum_features(views)
@@ -286,7 +290,7 @@ class SubclassRCQ(PositivesQuantifier):
             )
         else:
             found, unfamiliar = self.sum_calibration_.estimate(
-                features, SUBCLASS_FEATURES, self.confidence
+                features, SUBCLASS_FEATURES, self.confidence, recognisable=self.recognisable
             )
         assert found.quantiles is not None  # by either calibration
         quantiles = widened(found.quantiles, total[:, np.newaxis], below=False)
@@ -301,7 +305,7 @@ class SubclassRCQ(PositivesQuantifier):
         if self.calibration_ is None:
             return null
         trained, unfamiliar = self.calibration_.estimate(
-            view.features, view.feature_names, self.confidence
+            view.features, view.feature_names, self.confidence, recognisable=self.recognisable
         )
         return trained.widened_by(null, below=unfamiliar)
 

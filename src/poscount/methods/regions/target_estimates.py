@@ -47,6 +47,7 @@ def target_estimates(
     of_group: Calibration | None,
     of_other: Calibration | None,
     level: float,
+    recognisable: bool | None,
 ) -> list[Estimates]:
     """Estimates of each group, and last of what belongs to none.
 
@@ -60,11 +61,16 @@ def target_estimates(
         Of the share of a group, and of what belongs to none; None for "null".
     level : float
         Of the intervals.
+    recognisable : bool or None
+        As in `RCQ`.
     """
     views = regions.views(cells, n_rows)
     features = target_features(regions, views)
-    groups = [_calibrated(lines, of_group, TARGET_FEATURES, level) for lines in features.groups]
-    other = _calibrated(features.other, of_other, OTHER_FEATURES, level)
+    groups = [
+        _calibrated(lines, of_group, TARGET_FEATURES, level, recognisable)
+        for lines in features.groups
+    ]
+    other = _calibrated(features.other, of_other, OTHER_FEATURES, level, recognisable)
     values = np.column_stack([found.value for found, _ in groups])
     shares = exact_shares(scaled_to_rest(values, other[0].value)).T
     estimates = [
@@ -102,11 +108,15 @@ def scaled_to_rest(values: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _calibrated(
-    features: np.ndarray, calibration: Calibration | None, names: Sequence[str], level: float
+    features: np.ndarray,
+    calibration: Calibration | None,
+    names: Sequence[str],
+    level: float,
+    recognisable: bool | None,
 ) -> tuple[Estimates, np.ndarray]:
     """Estimates, and which samples are unlike all training."""
     if calibration is not None:
-        return calibration.estimate(features, names, level)
+        return calibration.estimate(features, names, level, recognisable=recognisable)
     p, gap = features[:, names.index("prevalence")], features[:, names.index(_gap_of(names))]
     ratio = features[:, names.index("ratio")] if "ratio" in names else p
     return null_estimates(p, ratio, gap, level), np.zeros(len(p), bool)

@@ -29,6 +29,7 @@ import {
 } from "./files.js";
 import { recall, remember, restoreSettings, settings } from "./memory.js";
 import { fixButtons } from "./fixes.js";
+import { OPTIONS } from "./options.js";
 import { byId, fillSelect, say, whole } from "./page.js";
 import { startReport } from "./report.js";
 import { showDownloads, showResult, startResult } from "./result.js";
@@ -36,7 +37,7 @@ import { isDoubtful } from "./results_table.js";
 import { offer, pack, unpack } from "./saved_session.js";
 import { namedTab, offerTabs, openTab, startTabs } from "./tabs.js";
 
-const FIELDS = ["features", "by", "method", "scorer", "bootstrap", "confidence", "random_state"];
+const FIELDS = ["features", "by", "method", ...Object.keys(OPTIONS), "random_state"];
 const OF_ONE_TARGET = ["compare", "change", "audit"];
 const OF_AN_ANSWER = ["answer", "belief", "compare", "change", "audit", "report", "code"];
 
@@ -243,7 +244,7 @@ function showMethod() {
     ? "It is fitted once, and the model file can be used for other data."
     : "It is fitted anew for each set of unlabeled rows.";
   say("method-hint", `${method.summary} ${kind}`);
-  for (const option of ["scorer", "bootstrap", "confidence"]) {
+  for (const option of Object.keys(OPTIONS)) {
     byId(option).parentElement.hidden = !method.options.includes(option);
   }
   allowEstimate();
@@ -260,7 +261,7 @@ function wanted() {
   for (const option of method.options) {
     const { value } = byId(option);
     if (value !== "") {
-      request[option] = option === "scorer" ? value : Number(value);
+      request[option] = OPTIONS[option](value);
     }
   }
   return request;

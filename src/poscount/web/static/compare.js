@@ -3,6 +3,7 @@
 
 import { ask, pause } from "./api.js";
 import { clearErrors, showError } from "./errors.js";
+import { OPTIONS } from "./options.js";
 import { byId, element, percent, say } from "./page.js";
 import { rowsShown, showPager } from "./pager.js";
 
@@ -34,7 +35,7 @@ async function compare({ base, wanted }, methods) {
     for (const { name, title, options } of chosen) {
       say("compare-status", `${title} …`);
       const request = { ...wanted, method: name };
-      for (const option of ["scorer", "bootstrap", "confidence"]) {
+      for (const option of Object.keys(OPTIONS)) {
         if (!options.includes(option)) {
           delete request[option];
         }

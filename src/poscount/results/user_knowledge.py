@@ -1,0 +1,48 @@
+"""What the user knows and the data cannot say, and how reports say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_RECOGNISABLE = (
+    "It was said that somebody who knows the field could {} tell a positive from these columns."
+)
+_HOW_OFTEN = {True: "nearly always", False: "often not"}
+_TOLERANCE = (
+    "The estimate allows for columns that were recorded differently in the sample, by {:g} "
+    "standard deviations of the positives."
+)
+
+
+def user_knowledge(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said, among the parameters of a model or the details of a prevalence.
+
+    Examples
+    --------
+    >>> user_knowledge({"recognisable": True, "tolerance": 0.0, "seed": 1})
+    {'recognisable': True}
+    """
+    known: dict[str, Any] = {}
+    if values.get("recognisable") is not None:
+        known["recognisable"] = bool(values["recognisable"])
+    if values.get("tolerance"):
+        known["tolerance"] = float(values["tolerance"])
+    return known
+
+
+def knowledge_in_words(values: Mapping[str, Any]) -> list[str]:
+    """A sentence for each thing that was said.
+
+    Examples
+    --------
+    >>> knowledge_in_words({"tolerance": 0.1})  # doctest: +NORMALIZE_WHITESPACE
+    ['The estimate allows for columns that were recorded differently in the sample, by 0.1 standard
+     deviations of the positives.']
+    """
+    known, sentences = user_knowledge(values), []
+    if "recognisable" in known:
+        sentences.append(_RECOGNISABLE.format(_HOW_OFTEN[known["recognisable"]]))
+    if "tolerance" in known:
+        sentences.append(_TOLERANCE.format(known["tolerance"]))
+    return sentences
