@@ -50,6 +50,7 @@ from research.shipped_calibrations import sources
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 AT = LEVELS.index(0.95)
 FRESH_SEED, SECOND_SEED = 1000, 2000
+LIMITS_OF_DOUBT = (0.5, 0.8, 0.9, 0.95, 0.98)
 
 
 class Judged(NamedTuple):
@@ -240,6 +241,35 @@ def recognisable_table(bank: Bank, n_jobs: int) -> None:
             judged = calibrations.answers(part, said)
             rows.append(row(f"{kind}, said: {said}", judged, part.truth, part.kin))
     print_rows(rows, HEAD)
+    contradicted(samples, calibrations, told == 1)
+
+
+def contradicted(samples: Bank, calibrations: Calibrations, known: np.ndarray) -> None:
+    """How often the check "hardly-recognisable" speaks if the user says that positives are."""
+    names = [name for name in samples.columns if name != RECOGNISABLE]
+    lines = samples.lines[:, [samples.columns.index(name) for name in names]]
+    doubt = np.empty(len(lines))
+    for kin in np.unique(samples.kin):
+        own = samples.kin == kin
+        answer, _ = calibrations.without(kin).estimate(lines[own], names, 0.95)
+        doubt[own] = 1 - answer.details["p_recognisable"]
+    judged = calibrations.answers(samples, told=True)
+    off = (np.abs(judged.value - samples.truth) > 0.15) & (
+        (samples.truth < judged.low[AT]) | (samples.truth > judged.high[AT])
+    )
+    rows = [
+        [
+            name,
+            f"{kept.sum():,}",
+            *(f"{(doubt[kept] > limit).mean():.3f}" for limit in LIMITS_OF_DOUBT),
+        ]
+        for name, kept in (
+            ("recognisable", known),
+            ("not recognisable", ~known),
+            ("of these off by 15 points, and outside", ~known & off),
+        )
+    ]
+    print_rows(rows, ["samples", "n", *(f"doubt above {limit:g}" for limit in LIMITS_OF_DOUBT)])
 
 
 def verdict_table(bank: Bank, n_jobs: int) -> None:

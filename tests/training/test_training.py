@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import poscount
 from poscount import RCQ
-from poscount.calibration.calibration import N_CLASSES, probabilities
+from poscount.calibration.calibration import N_CLASSES, RECOGNISABLE, probabilities
 from poscount.calibration.files import read_calibration
 from poscount.calibration.trees import DEPTH, N_LEAVES, trees_of_boosting
 from poscount.cli import main
@@ -197,8 +197,9 @@ def distributions_of(n, seed=0):
     rng = np.random.default_rng(seed)
     p, gap = rng.uniform(0.4, 0.6, n), rng.uniform(0.02, 0.06, n)
     truth = p + gap * rng.normal(size=n) / 2
-    lines = np.column_stack([p, p + gap, gap, np.full(n, np.log(10**6)), np.full(n, np.log(500))])
-    columns = ["prevalence", "high", "gap", "log_rows", "log_positives"]
+    sizes = np.full(n, np.log(10**6)), np.full(n, np.log(500))
+    lines = np.column_stack([p, p + gap, gap, *sizes, rng.integers(2, size=n)])
+    columns = ["prevalence", "high", "gap", "log_rows", "log_positives", RECOGNISABLE]
     kin = np.array([f"kin {k}" for k in rng.integers(10, size=n)])
     return Bank("RCQ", columns, lines, truth, kin, kin, np.arange(n))
 
@@ -207,7 +208,7 @@ def test_a_calibration_learns_a_known_distribution(monkeypatch):
     monkeypatch.setattr(learning, "N_TREES", 20)
     calibration = learning.learn(distributions_of(6000), {})
     fresh = distributions_of(2000, seed=1)
-    answers, unfamiliar = calibration.estimate(fresh.lines, fresh.columns, 0.9)
+    answers, unfamiliar = calibration.estimate(fresh.lines[:, :-1], fresh.columns[:-1], 0.9)
     assert not unfamiliar.any()
     for level in (0.5, 0.8, 0.9, 0.95):
         low, high = ends_at(answers.quantiles, level)

@@ -22,6 +22,8 @@ GAPS_AROUND = np.array([-2, -1.4, -0.9, -0.6, -0.35, -0.15, 0.05, 0.25, 0.5, 1, 
 SHARES_ABOVE = np.array([0.1, 0.3, 0.6, 1])
 # One class for a truth of 0, and one for each step.
 N_CLASSES = len(SHARES_BELOW) + len(GAPS_AROUND) + len(SHARES_ABOVE)
+# An ensemble for each of them, and a last one for the odds that the task is recognisable.
+N_ENSEMBLES = N_CLASSES + 1
 # What the gap is called in the lines of a method.
 GAPS = ("kinds_gap", "total_gap", "gap")
 # Exponential functions of different machines differ in their last bits.
@@ -63,7 +65,8 @@ class Calibration(BaseEstimator):
     columns_ : list of str
         Columns of the lines that it takes.
     feature_, threshold_, missing_right_, leaf_ : ndarray
-        The trees (`poscount.calibration.trees.Trees`), an ensemble for each step.
+        The trees (`poscount.calibration.trees.Trees`): an ensemble for a truth of 0, one for each
+        step, and one for whether the task is recognisable.
     temperature_ : float
         What sums of trees are divided by, so that probabilities are right on data sets that were
         not learned from.
@@ -86,12 +89,12 @@ class Calibration(BaseEstimator):
     LEARNED: ClassVar[Mapping[str, Field]] = {
         "method_": Text(("RCQ", "RCQ-reference", "RCQ-kinds", "RCQ-groups", "RCQ-other")),
         "columns_": ListOf(Text(), "columns", distinct=True),
-        "feature_": Array("uint8", (N_CLASSES, "trees", N_SPLITS)),
-        "threshold_": Array("float32", (N_CLASSES, "trees", N_SPLITS), infinite=True),
-        "missing_right_": Array("bool", (N_CLASSES, "trees", N_SPLITS)),
+        "feature_": Array("uint8", (N_ENSEMBLES, "trees", N_SPLITS)),
+        "threshold_": Array("float32", (N_ENSEMBLES, "trees", N_SPLITS), infinite=True),
+        "missing_right_": Array("bool", (N_ENSEMBLES, "trees", N_SPLITS)),
         # So that no sum overflows.
         "leaf_": Array(
-            "float32", (N_CLASSES, "trees", N_LEAVES), least=-LARGEST_LEAF, most=LARGEST_LEAF
+            "float32", (N_ENSEMBLES, "trees", N_LEAVES), least=-LARGEST_LEAF, most=LARGEST_LEAF
         ),
         "temperature_": Number(0.1, 10),
         "least_": Array("float64", ("columns",), infinite=True),
@@ -103,7 +106,8 @@ class Calibration(BaseEstimator):
     def check_learned(self) -> None:
         """Raise ValueError unless everything is as `estimate` needs it: files may hold anything."""
         columns = self.columns_
-        named = {"prevalence", "high", "log_rows"} <= set(columns) and set(GAPS) & set(columns)
+        needed = {"prevalence", "high", "log_rows", RECOGNISABLE}
+        named = needed <= set(columns) and set(GAPS) & set(columns)
         require(named, "it does not name its columns.")
         require(self.feature_.size, "it has no trees.")
         known = self.feature_.max() < n_features(columns)
@@ -148,7 +152,8 @@ class Calibration(BaseEstimator):
         Returns
         -------
         estimates : Estimates
-            With a detail `likely_error`, what about 80 of 100 values were not farther off than.
+            With details `likely_error`, what about 80 of 100 values were not farther off than, and
+            `p_recognisable`, the share of recognisable ones among such tasks.
         unfamiliar : ndarray of bool, shape (n_samples,)
             Whether a sample is unlike all tasks that were learned from.
         """
@@ -165,9 +170,8 @@ class Calibration(BaseEstimator):
         if self.blend_.size:
             lines = blend(lines, self.columns_, self.blend_)
         sums = self.trees.predict(as_features(lines, self.columns_))
-        quantiles = quantiles_of_steps(
-            probabilities(sums, self.temperature_), step_ends(lines, self.columns_)
-        )
+        shares = probabilities(sums[:, :N_CLASSES], self.temperature_)
+        quantiles = quantiles_of_steps(shares, step_ends(lines, self.columns_))
         value = median_or_end(quantiles, lines, self.columns_)
         quantiles = around(quantiles, value)
         ends = quantile_at(quantiles, np.array([(1 - LIKELY) / 2, (1 + LIKELY) / 2]))
@@ -176,7 +180,10 @@ class Calibration(BaseEstimator):
             value=value,
             quantiles=quantiles,
             level=level,
-            details={"likely_error": np.abs(ends - value[:, np.newaxis]).max(axis=1)},
+            details={
+                "likely_error": np.abs(ends - value[:, np.newaxis]).max(axis=1),
+                "p_recognisable": (1 / (1 + np.exp(-sums[:, -1]))).round(DECIMALS),
+            },
         )
         return estimates, unfamiliar
 

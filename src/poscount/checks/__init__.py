@@ -23,6 +23,7 @@ from poscount.checks.core_differs import CORE_DIFFERS
 from poscount.checks.dedpul_disagrees import DEDPUL_DISAGREES
 from poscount.checks.evidence import Evidence, MissingEvidenceError, UnknownValues
 from poscount.checks.few_positives import FEW_POSITIVES, FEW_POSITIVES_FOR_RCQ
+from poscount.checks.hardly_recognisable import HARDLY_RECOGNISABLE
 from poscount.checks.missing_code import ADDED_ZEROS, MISSING_CODE
 from poscount.checks.missing_differs import MISSING_DIFFERS
 from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
@@ -60,6 +61,7 @@ SAMPLE_CHECKS = (
     *COLUMN_CHECKS,
     WIDE_INTERVAL,
     UNLIKE_TRAINING,
+    HARDLY_RECOGNISABLE,
     CORE_DIFFERS,
     PAT_DISAGREES,
     OVERLAP,

@@ -113,6 +113,9 @@ class Evidence:
     gap: np.ndarray
     # Whether the calibration has seen nothing like the sample.
     unlike_training: np.ndarray
+    # The share of past tasks like this that were not recognisable, if the user says that it is one;
+    # else 0.
+    not_recognisable: np.ndarray
 
     # What RCQ's regions say, whatever the method of the answer is: its prevalence and gap, PAT's
     # prevalence with the same score before its cap at 1, and (PAT - RCQ) / gap.

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from poscount.calibration.blend import ONE_KIND, SUM, blend
 from poscount.calibration.calibration import (
     N_CLASSES,
+    N_ENSEMBLES,
     RECOGNISABLE,
     Calibration,
     as_features,
@@ -122,7 +123,8 @@ def judge(bank: Bank, sums: np.ndarray, temperature: float) -> dict[str, Any]:
 
 def distributions(bank: Bank, sums: np.ndarray, temperature: float) -> np.ndarray:
     """Quantiles of the distribution of each line, from sums of trees."""
-    return quantiles_of_steps(probabilities(sums, temperature), step_ends(bank.lines, bank.columns))
+    shares = probabilities(sums[:, :N_CLASSES], temperature)
+    return quantiles_of_steps(shares, step_ends(bank.lines, bank.columns))
 
 
 def fit_temperature(bank: Bank, sums: np.ndarray) -> float:
@@ -131,7 +133,7 @@ def fit_temperature(bank: Bank, sums: np.ndarray) -> float:
     Parameters
     ----------
     bank : Bank
-    sums : ndarray of shape (n_samples, n_classes)
+    sums : ndarray of shape (n_samples, n_ensembles)
         By trees that were learned without the kin of each.
     """
     _, kin, sizes = np.unique(bank.kin, return_inverse=True, return_counts=True)
@@ -218,16 +220,28 @@ def blended(bank: Bank, coefficients: np.ndarray) -> Bank:
 
 
 def fit_trees(bank: Bank) -> Trees:
-    """Trees that predict the step in which the truth lies."""
+    """Trees that predict the step in which the truth lies, and whether the task is recognisable."""
+    told = as_features(bank.lines, bank.columns)
+    untold = as_features(without_told(bank), bank.columns)
+    trees = Trees.nothing(N_ENSEMBLES, N_TREES)
+    trees.leaf[:, 0] = NEVER
+    # Each line twice: the user knows whether its task is recognisable, and does not.
+    _boost(trees, np.vstack([told, untold]), np.tile(classes_of(bank), 2))
+    recognisable = bank.lines[:, bank.columns.index(RECOGNISABLE)] == 1
+    _boost(trees, untold, np.where(recognisable, N_ENSEMBLES - 1, 0))
+    return trees._replace(
+        feature=trees.feature.astype(np.uint8), threshold=trees.threshold.astype(np.float32)
+    )
+
+
+def _boost(trees: Trees, features: np.ndarray, classes: np.ndarray) -> None:
+    """Put trees that predict classes into their places; of two classes, into that of the second."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    features = as_features(bank.lines, bank.columns)
-    classes = classes_of(bank)
-    if RECOGNISABLE in bank.columns:
-        # Each line twice: the user knows whether its task is recognisable, and does not.
-        untold = replace(bank, lines=without_told(bank))
-        features = np.vstack([features, as_features(untold.lines, bank.columns)])
-        classes = np.tile(classes, 2)
+    known = np.unique(classes)
+    if len(known) == 1:
+        trees.leaf[known, 0] = -NEVER
+        return
     boosting = HistGradientBoostingClassifier(
         max_iter=N_TREES,
         learning_rate=LEARNING_RATE,
@@ -240,14 +254,9 @@ def fit_trees(bank: Bank) -> Trees:
         early_stopping=False,
         random_state=0,
     ).fit(features, classes)
-    found = trees_of_boosting(boosting)
-    trees = Trees.nothing(N_CLASSES, N_TREES)
-    trees.leaf[:, 0] = NEVER
-    for all_classes, of_known in zip(trees, found, strict=True):
-        all_classes[boosting.classes_] = of_known
-    return trees._replace(
-        feature=trees.feature.astype(np.uint8), threshold=trees.threshold.astype(np.float32)
-    )
+    places = known if len(known) > 2 else known[1:]
+    for all_classes, of_known in zip(trees, trees_of_boosting(boosting), strict=True):
+        all_classes[places] = of_known
 
 
 def classes_of(bank: Bank) -> np.ndarray:
@@ -273,7 +282,7 @@ class LeftOut(NamedTuple):
         The real samples, with lines as the trees see them.
     part : ndarray of int
         In which part each of them was left out.
-    sums : ndarray of shape (n_samples, n_classes)
+    sums : ndarray of shape (n_samples, n_ensembles)
         Of the trees that were learned without this part.
     learned : list of tuple
         Trees and blend without each part.
@@ -302,9 +311,9 @@ def leave_out(bank: Bank, n_jobs: int | None = None) -> LeftOut:
         delayed(fit_trees_and_blend)(bank.part(of_all != k)) for k in range(N_PARTS)
     )
     own = bank.part(judged)
-    lines = without_told(own) if RECOGNISABLE in bank.columns else own.lines.copy()
+    lines = without_told(own)
     own = replace(own, lines=lines)
-    sums = np.empty((len(own.truth), N_CLASSES))
+    sums = np.empty((len(own.truth), N_ENSEMBLES))
     for k, (trees, coefficients) in enumerate(learned):
         here = part == k
         lines[here] = blended(own.part(here), coefficients).lines

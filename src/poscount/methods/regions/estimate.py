@@ -45,7 +45,7 @@ def estimate_part(
         return _estimate_by_pat(view, level, bounded_below=calibration is None)
     found, gap = view.found, view.found.gap
     estimates = null_estimates(found.prevalence, found.ratio, gap, level)
-    unfamiliar = np.zeros(len(view), bool)
+    unfamiliar, not_recognisable = np.zeros(len(view), bool), np.zeros(len(view))
     if calibration is not None:
         # The null calibration is right wherever one region is free of negatives, which no training
         # rules out; where nothing like the sample was seen in training, intervals reach as low.
@@ -53,6 +53,8 @@ def estimate_part(
             view.features, view.feature_names, level, recognisable=recognisable
         )
         estimates = trained.widened_by(estimates, below=unfamiliar)
+        if recognisable:
+            not_recognisable = 1 - trained.details["p_recognisable"]
     estimates = _raised(estimates, view)
     disagreement = (view.pat - found.prevalence) / np.maximum(gap, np.finfo(float).tiny)
     low, high = estimates.ends
@@ -69,6 +71,7 @@ def estimate_part(
         core_dof=view.part.core_dof_,
         disagreement=disagreement,
         unlike_training=unfamiliar,
+        not_recognisable=not_recognisable,
     )
 
     more = {}
