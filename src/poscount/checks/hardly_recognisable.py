@@ -1,4 +1,4 @@
-"""The user says that positives are recognisable, and the sample looks like tasks in which none are."""
+"""The user calls positives recognisable, and the sample looks like tasks in which they are not."""
 
 from __future__ import annotations
 

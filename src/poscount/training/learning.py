@@ -221,14 +221,15 @@ def blended(bank: Bank, coefficients: np.ndarray) -> Bank:
 
 def fit_trees(bank: Bank) -> Trees:
     """Trees that predict the step in which the truth lies, and whether the task is recognisable."""
-    told = as_features(bank.lines, bank.columns)
-    untold = as_features(without_told(bank), bank.columns)
+    told, untold = (as_features(lines, bank.columns) for lines in (bank.lines, without_told(bank)))
     trees = Trees.nothing(N_ENSEMBLES, N_TREES)
     trees.leaf[:, 0] = NEVER
     # Each line twice: the user knows whether its task is recognisable, and does not.
     _boost(trees, np.vstack([told, untold]), np.tile(classes_of(bank), 2))
-    recognisable = bank.lines[:, bank.columns.index(RECOGNISABLE)] == 1
-    _boost(trees, untold, np.where(recognisable, N_ENSEMBLES - 1, 0))
+    recognisable = bank.lines[:, recognisable_column(bank)][:, 0] == 1
+    # A column without any value cannot be binned, and one of zeros is never looked at.
+    hidden = as_features(np.where(recognisable_column(bank), 0.0, bank.lines), bank.columns)
+    _boost(trees, hidden, np.where(recognisable, N_ENSEMBLES - 1, 0))
     return trees._replace(
         feature=trees.feature.astype(np.uint8), threshold=trees.threshold.astype(np.float32)
     )
@@ -268,9 +269,12 @@ def classes_of(bank: Bank) -> np.ndarray:
 
 def without_told(bank: Bank) -> np.ndarray:
     """Lines of users who do not know whether positives are recognisable."""
-    lines = bank.lines.copy()
-    lines[:, bank.columns.index(RECOGNISABLE)] = np.nan
-    return lines
+    return np.where(recognisable_column(bank), np.nan, bank.lines)
+
+
+def recognisable_column(bank: Bank) -> np.ndarray:
+    """Which of the columns tells whether a task is recognisable."""
+    return np.array(bank.columns) == RECOGNISABLE
 
 
 class LeftOut(NamedTuple):
