@@ -100,10 +100,11 @@ class Calibrations:
         self.bank = bank
         self.part_of_kin = dict(zip(left.samples.kin.tolist(), left.part.tolist(), strict=True))
         self.without_part = []
+        samples, sums = left.said(told=False)
         for k, learned in enumerate(left.learned):
             # The temperature, too, is from samples of other parts.
             others = left.part != k
-            temperature = learning.fit_temperature(left.samples.part(others), left.sums[others])
+            temperature = learning.fit_temperature(samples.part(others), sums[others])
             self.without_part.append(learning.assemble(bank, *learned, temperature))
 
     def without(self, kin: str) -> Calibration:

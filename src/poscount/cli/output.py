@@ -212,12 +212,21 @@ def _print_plan(plan: Plan) -> None:
         "This is for PAT, if no negatives look like typical positives. It needs at least 10 "
         "positives, and more of them than features + 1."
     )
-    if plan.rcq_widths:
-        narrow, _, wide = plan.rcq_widths
+    widths = {
+        "from the positives alone": plan.rcq_widths,
+        "with unlabeled rows to learn from": plan.rcq_widths_with_unlabeled,
+        "from positives that are recognisable": plan.rcq_widths_recognisable,
+        "with both": plan.rcq_widths_with_unlabeled_recognisable,
+    }
+    known = [
+        f"{100 * width[0]:.0f} to {100 * width[2]:.0f} points wide {how}"
+        for how, width in widths.items()
+        if width
+    ]
+    if known:
         echo(
-            "RCQ, which needs no such assumption: half of its 95 % intervals at such sizes "
-            f"were {100 * narrow:.0f} to {100 * wide:.0f} points wide, on data sets that it "
-            "had not learned from."
+            "RCQ, which needs no such assumption: half of its 95 % intervals at such sizes were "
+            f"{', '.join(known)}, on data sets that it had not learned from."
         )
 
 

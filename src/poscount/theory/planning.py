@@ -17,6 +17,8 @@ from poscount.theory.formulas import (
     expected_error,
 )
 
+Widths = tuple[float, float, float] | None
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -37,6 +39,10 @@ class Plan:
     rcq_widths : tuple of three floats, or None
         Quartiles of the widths of RCQ's 95 % intervals at such sizes, in tasks from data sets that
         its calibration was not learned from; None if there were too few.
+    rcq_widths_recognisable : tuple of three floats, or None
+        Those of ``RCQ(recognisable=True)`` in recognisable tasks.
+    rcq_widths_with_unlabeled, rcq_widths_with_unlabeled_recognisable
+        The same for RCQ with unlabeled rows to learn from.
     """
 
     n_labeled: int
@@ -45,7 +51,10 @@ class Plan:
     half_width: float
     confidence: float
     prevalence: float
-    rcq_widths: tuple[float, float, float] | None
+    rcq_widths: Widths
+    rcq_widths_recognisable: Widths
+    rcq_widths_with_unlabeled: Widths
+    rcq_widths_with_unlabeled_recognisable: Widths
 
 
 def plan(
@@ -133,13 +142,18 @@ def plan(
         half_width=float(half_width(p, positives, rows, confidence)),
         confidence=float(confidence),
         prevalence=p,
-        rcq_widths=_rcq_widths(positives, rows),
+        rcq_widths=_rcq_widths("RCQ", "widths", positives, rows),
+        rcq_widths_recognisable=_rcq_widths("RCQ", "widths_recognisable", positives, rows),
+        rcq_widths_with_unlabeled=_rcq_widths("RCQ-reference", "widths", positives, rows),
+        rcq_widths_with_unlabeled_recognisable=_rcq_widths(
+            "RCQ-reference", "widths_recognisable", positives, rows
+        ),
     )
 
 
-def _rcq_widths(n_labeled: int, n_unlabeled: int) -> tuple[float, float, float] | None:
+def _rcq_widths(calibration: str, kind: str, n_labeled: int, n_unlabeled: int) -> Widths:
     """Quartiles of RCQ's widths in experience, at sizes like these; more count as the most."""
-    known = json.loads(shipped("RCQ").provenance_)["widths"]
+    known = json.loads(shipped(calibration).provenance_)[kind]
     places = [
         bisect.bisect_right(known[sizes], n) - 1
         for sizes, n in (("n_labeled_from", n_labeled), ("n_rows_from", n_unlabeled))

@@ -79,10 +79,14 @@ def learn(bank: Bank, made_by: dict[str, Any], n_jobs: int | None = None) -> Cal
         As in joblib.
     """
     left_out = leave_out(bank, n_jobs)
-    own, sums = left_out.samples, left_out.sums
-    temperature = fit_temperature(own, sums)
+    untold = left_out.said(told=False)
+    temperature = fit_temperature(*untold)
     calibration = assemble(bank, *fit_trees_and_blend(bank), temperature)
-    scores = judge(own, sums, temperature)
+    scores = {
+        **judge(*untold, temperature),
+        "widths": _widths(*untold, temperature),
+        "widths_recognisable": _widths(*_recognisable(*left_out.said(told=True)), temperature),
+    }
     calibration.provenance_ = json.dumps({**made_by, **_contents(bank), **scores})
     return calibration
 
@@ -112,13 +116,8 @@ def judge(bank: Bank, sums: np.ndarray, temperature: float) -> dict[str, Any]:
         low, high = ends_at(quantiles, level)
         held = (low <= bank.truth) & (bank.truth <= high)
         coverage[f"{level:g}"] = round(float(held.mean()), 4)
-    low, high = ends_at(quantiles, 0.95)
     error = np.abs(quantile_at(quantiles, 0.5) - bank.truth).mean()
-    return {
-        "coverage": coverage,
-        "mean_absolute_error": round(float(error), 4),
-        "widths": _widths(bank, high - low),
-    }
+    return {"coverage": coverage, "mean_absolute_error": round(float(error), 4)}
 
 
 def distributions(bank: Bank, sums: np.ndarray, temperature: float) -> np.ndarray:
@@ -146,8 +145,16 @@ def fit_temperature(bank: Bank, sums: np.ndarray) -> float:
     return float(min(TEMPERATURES, key=loss).round(2))
 
 
-def _widths(bank: Bank, width: np.ndarray) -> dict[str, Any]:
+def _recognisable(bank: Bank, sums: np.ndarray) -> tuple[Bank, np.ndarray]:
+    """The samples of recognisable tasks, and the sums of trees."""
+    kept = bank.lines[:, recognisable_column(bank)][:, 0] == 1
+    return bank.part(kept), sums[kept]
+
+
+def _widths(bank: Bank, sums: np.ndarray, temperature: float) -> dict[str, Any]:
     """Quartiles of the intervals' widths by number of positives and of rows, for planning."""
+    low, high = ends_at(distributions(bank, sums, temperature), 0.95)
+    width = high - low
     n_labeled, n_rows = (
         np.exp(bank.lines[:, bank.columns.index(name)]).round()
         for name in ("log_positives", "log_rows")
@@ -278,31 +285,44 @@ def recognisable_column(bank: Bank) -> np.ndarray:
 
 
 class LeftOut(NamedTuple):
-    """What is said about samples by trees that were learned without the kin of each.
+    """Real samples, and trees that were learned without the kin of each.
 
     Attributes
     ----------
     samples : Bank
-        The real samples, with lines as the trees see them.
     part : ndarray of int
         In which part each of them was left out.
-    sums : ndarray of shape (n_samples, n_ensembles)
-        Of the trees that were learned without this part.
     learned : list of tuple
         Trees and blend without each part.
     """
 
     samples: Bank
     part: np.ndarray
-    sums: np.ndarray
     learned: list[tuple[Trees, np.ndarray]]
+
+    def said(self, *, told: bool) -> tuple[Bank, np.ndarray]:
+        """Samples as trees see them, and what the trees say: sums of each ensemble.
+
+        Parameters
+        ----------
+        told : bool
+            Whether users know if tasks are recognisable.
+        """
+        lines = self.samples.lines.copy() if told else without_told(self.samples)
+        sums = np.empty((len(lines), N_ENSEMBLES))
+        for k, (trees, coefficients) in enumerate(self.learned):
+            here = self.part == k
+            own = replace(self.samples, lines=lines).part(here)
+            lines[here] = blended(own, coefficients).lines
+            sums[here] = trees.predict(as_features(lines[here], own.columns))
+        return replace(self.samples, lines=lines), sums
 
 
 def leave_out(bank: Bank, n_jobs: int | None = None) -> LeftOut:
-    """Learn without each of `N_PARTS` parts of the kin, and look at this part.
+    """Learn without each of `N_PARTS` parts of the kin.
 
     Where all samples are kin, a fifth of their tasks is left out; where all are synthetic, they are
-    judged themselves. Whether tasks are recognisable is not told.
+    judged themselves.
     """
     # Intervals are to hold on real data.
     real = ~np.isin(bank.kin, list(FAMILIES))
@@ -314,12 +334,4 @@ def leave_out(bank: Bank, n_jobs: int | None = None) -> LeftOut:
     learned = Parallel(n_jobs=n_jobs)(
         delayed(fit_trees_and_blend)(bank.part(of_all != k)) for k in range(N_PARTS)
     )
-    own = bank.part(judged)
-    lines = without_told(own)
-    own = replace(own, lines=lines)
-    sums = np.empty((len(own.truth), N_ENSEMBLES))
-    for k, (trees, coefficients) in enumerate(learned):
-        here = part == k
-        lines[here] = blended(own.part(here), coefficients).lines
-        sums[here] = trees.predict(as_features(lines[here], own.columns))
-    return LeftOut(own, part, sums, learned)
+    return LeftOut(bank.part(judged), part, learned)
