@@ -441,7 +441,7 @@ def test_counts_files_have_neither_groups_nor_weights(refused, model, tmp_path):
 @pytest.mark.parametrize(
     ("options", "more", "sentence"),
     [
-        ({"bootstrap": 5}, {"target_column": "peak_mv"}, "which has no use for bootstrap."),
+        ({"bootstrap": 5}, {"target_column": "peak_mv"}, "targets has no use for bootstrap."),
         ({"subclasses": 2}, {"negatives": 1}, "cannot be used together"),
         ({}, {"target_column": "peak_mv", "negatives": 1}, "negatives are one more target"),
         ({}, {"method": "pat", "negatives": 1}, "pat learns from positives alone"),
