@@ -348,6 +348,7 @@ def fresh(bank: Bank, n_jobs: int, n_tasks: int = 120) -> None:
         truth = np.array([p for _, _, told, _ in found for p in told])
         family = np.array([name for name, _, told, _ in found for _ in told])
         known = np.array([each for _, _, told, each in found for _ in told])
+        numbers = np.array([i for i, (_, _, told, _) in enumerate(found) for _ in told])
         answers = {
             "null": by_null(lines, columns),
             "calibrated": by_calibration(calibration, lines, columns),
@@ -358,6 +359,10 @@ def fresh(bank: Bank, n_jobs: int, n_tasks: int = 120) -> None:
                 row(f"{kind}, {name}", judged.part(kept), truth[kept], family[kept])
                 for name, judged in answers.items()
             ]
+        for name in families:
+            kept = family == name
+            judged = answers["calibrated"].part(kept)
+            rows.append(row(f"{name}, calibrated", judged, truth[kept], numbers[kept]))
         print_rows(rows, HEAD)
 
 

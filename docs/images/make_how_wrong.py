@@ -1,4 +1,4 @@
-"""Draws docs/images/how_wrong.png: predicted and seen errors, and coverage by kind of trouble.
+"""Draws docs/images/how_wrong.png: levels and coverage, and coverage by kind of trouble.
 
 Run it with ``python docs/images/made.py how_wrong.png``; it needs matplotlib. All numbers are those
 of the tables of the pages.
@@ -19,7 +19,7 @@ from doc_tables import DOCS, table_below
 from poscount.plotting.display import BLUE, GREEN, ORANGE, PURPLE, light
 
 CALIBRATION, WARNINGS = DOCS / "rcq-calibration.md", DOCS / "warnings.md"
-TENTHS = "The expected error that goes with each answer, in tenths of the samples:"
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # What is drawn: its label, and the first cell of its row, from the easiest to the hardest.
 AS_THEY_ARE = {
     "fewer than 5 % positives": "0 < p < .05",
@@ -28,10 +28,7 @@ AS_THEY_ARE = {
     "fewer than 100 positives": "n_L < 100",
     "three columns or fewer": "d <= 3",
 }
-OVERLAP = {
-    "classes nearly separate": "AUC >= .95",
-    "classes hardly different": "of these AUC < .8",
-}
+OVERLAP = {"recognisable positives": "recognisable", "all others": "not recognisable"}
 DATA_SETS = {"letters": "letter", "German credit": "german_credit"}
 SPOILT = {
     "10 % negatives among positives": "10 % negatives in L",
@@ -41,28 +38,33 @@ SPOILT = {
     "columns exchanged": "two columns exchanged",
     "noise added": "noise of .5 sd",
 }
+BY_STRATUM = "RCQ without unlabeled rows, on the samples of the bank itself:"
+BY_TABLE = (
+    "By table (means over tasks; tables with words and gaps made of others are among their kin):"
+)
 
 
-def tenths() -> list[tuple[float, float]]:
-    """Predicted and seen error in each tenth of the answers."""
-    _, body = table_below(CALIBRATION, TENTHS)
-    return [(float(predicted), float(seen)) for _, predicted, seen in body]
+def held(heading: str) -> dict[str, list[float]]:
+    """How often intervals cover the truth (%) at each level, by the first cell of the row."""
+    _, body = table_below(CALIBRATION, heading)
+    return {row[0]: [100 * float(share) for share in row[3].split()] for row in body}
 
 
 def coverages() -> list[tuple[str, float, str]]:
-    """What, how often its interval covers the truth (%), and the colour of its dot."""
-    # The column with the coverage, and the factor that makes it percent.
-    places = (
-        (AS_THEY_ARE, CALIBRATION, "## Each data set by the others", 5, 100, BLUE),
-        (OVERLAP, CALIBRATION, "## Strong overlap", 5, 100, GREEN),
-        (DATA_SETS, CALIBRATION, "split):", 5, 100, PURPLE),
-        (SPOILT, WARNINGS, "## How often they are right", 3, 1, ORANGE),
-    )
+    """What, how often its 95 % interval covers the truth (%), and the colour of its dot."""
+    at = LEVELS.index(0.95)
+    strata, of_tables = held(BY_STRATUM), held(BY_TABLE)
+    spoilt = {
+        row[0]: float(row[3]) for row in table_below(WARNINGS, "## How often they are right")[1]
+    }
     found = []
-    for chosen, page, heading, column, factor, colour in places:
-        cells = {row[0]: row[column].partition(" ")[0] for row in table_below(page, heading)[1]}
-        found += [(label, factor * float(cells[name]), colour) for label, name in chosen.items()]
-    return found
+    for chosen, known, colour in (
+        (AS_THEY_ARE, strata, BLUE),
+        (OVERLAP, strata, GREEN),
+        (DATA_SETS, of_tables, PURPLE),
+    ):
+        found += [(label, known[name][at], colour) for label, name in chosen.items()]
+    return found + [(label, spoilt[name], ORANGE) for label, name in SPOILT.items()]
 
 
 def main(folder: Path) -> None:
@@ -70,13 +72,15 @@ def main(folder: Path) -> None:
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(10, 4.6), width_ratios=(1, 1.25), layout="constrained"
     )
-    predicted, seen = zip(*tenths(), strict=True)
-    left.plot((0, 24), (0, 24), color="black", linewidth=0.8)
-    left.plot(predicted, seen, "o", color=BLUE, markersize=7)
-    left.set(xlim=(0, 24), ylim=(0, 24), aspect="equal")
-    left.set_xlabel("predicted error (points)")
-    left.set_ylabel("error when left out (points)")
-    left.set_title("The predicted error is right on average", fontsize=11)
+    left.plot((40, 100), (40, 100), color="black", linewidth=0.8)
+    for name, colour in (("all", BLUE), ("recognisable", GREEN), ("not recognisable", ORANGE)):
+        shares, levels = held(BY_STRATUM)[name], [100 * level for level in LEVELS]
+        left.plot(levels, shares, "o-", color=colour, markersize=7, linewidth=1, label=name)
+    left.set(xlim=(40, 101), ylim=(40, 101), aspect="equal")
+    left.set_xlabel("level of the interval (%)")
+    left.set_ylabel("intervals that cover the truth (%)")
+    left.set_title("Levels mean what they say, on average", fontsize=11)
+    left.legend(frameon=False, loc="lower right")
     light(left)
     found = coverages()
     places = range(len(found), 0, -1)
