@@ -28,6 +28,8 @@ from poscount.training.tasks import Task, draw_reference
 from research.shipped_calibrations import BANK_TABLES, bank_source, sources
 
 NUMBERS = range(6_000, 6_003)
+# Only in the first task of a table, because they take long.
+WITH_UNLABELED = NUMBERS[:1]
 TOLERANCES = (0.0, 0.03, 0.05, 0.1, 0.2)
 WAYS = ("RCQ", "other rows", "the sample itself (TRCQ)")
 
@@ -80,6 +82,9 @@ def errors_of(
             (with_reference, {"unlabeled": unlabeled}),
             (with_reference, {"unlabeled": rows}),
         ):
+            if reference and number not in WITH_UNLABELED:
+                answers += [None] * len(TOLERANCES)
+                continue
             try:
                 model = RCQ(calibration=calibration, random_state=0).fit(labeled, **reference)
             except ValueError:
@@ -88,6 +93,9 @@ def errors_of(
             counts = model.count(rows)
             answers += [model.set_params(tolerance=t).estimate(counts) for t in TOLERANCES]
         for kind in (PAT, DEDPUL):
+            if kind is DEDPUL and number not in WITH_UNLABELED:
+                answers.append(None)
+                continue
             try:
                 answers.append(kind(random_state=0).fit(labeled).quantify(rows))
             except ValueError:  # PAT needs more positives than features

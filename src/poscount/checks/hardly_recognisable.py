@@ -5,7 +5,7 @@ from __future__ import annotations
 from poscount.checks.check import DOUBT, Check, above
 
 # Of past tasks with such counts, so many were not recognisable.
-MOST = 0.95
+MOST = 0.8
 
 HARDLY_RECOGNISABLE = Check(
     code="hardly-recognisable",
