@@ -577,8 +577,8 @@ def test_a_bank_of_groups_tells_about_other_too(source, tmp_path, monkeypatch):
     plan = [(source, 2), ("mixture", 1)]
     files = bank.make_bank(tmp_path, "RCQ-groups", plan)
     groups, other = bank.read_bank(files), bank.read_bank(files, "RCQ-other")
-    assert groups.columns == TARGET_FEATURES
-    assert other.columns == OTHER_FEATURES
+    assert groups.columns == [*TARGET_FEATURES, "recognisable"]
+    assert other.columns == [*OTHER_FEATURES, "recognisable"]
     assert len(other.truth) == 3 * LIMITS.n_samples
     # What the groups and "other" have adds up, in every sample.
     for name in ("four", "mixture"):
@@ -591,5 +591,5 @@ def test_a_bank_of_groups_tells_about_other_too(source, tmp_path, monkeypatch):
     ("method", "columns"), [("RCQ-groups", TARGET_FEATURES), ("RCQ-other", OTHER_FEATURES)]
 )
 def test_the_shipped_calibrations_know_the_columns(method, columns):
-    assert shipped(method).columns_ == columns
+    assert shipped(method).columns_ == [*columns, "recognisable"]
     assert json.loads(shipped(method).provenance_)["n_tasks"] > 400

@@ -431,7 +431,7 @@ def test_hostile_blends_are_refused(blend, tmp_path):
 
 
 def test_columns_are_known_to_the_bank():
-    assert COLUMNS["RCQ-kinds"] == SUBCLASS_FEATURES
+    assert COLUMNS["RCQ-kinds"] == [*SUBCLASS_FEATURES, "recognisable"]
     assert len(set(SUBCLASS_FEATURES)) == len(SUBCLASS_FEATURES)
 
 
