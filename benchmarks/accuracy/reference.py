@@ -63,11 +63,11 @@ def answers_to(
     other, known = draw_reference(task, rng), recognisable(task, rng)
     rows = as_given(task, sample.rows)
     models = [
-        (RCQ(calibration="null", tolerance=0.0, random_state=0), None),
-        (RCQ(calibration=plain, tolerance=0.0, random_state=0), None),
-        (RCQ(calibration=plain, recognisable=known, tolerance=0.0, random_state=0), None),
-        (RCQ(calibration=with_reference, tolerance=0.0, random_state=0), as_given(task, other)),
-        (RCQ(calibration=with_reference, tolerance=0.0, random_state=0), rows),
+        (RCQ(calibration="null", random_state=0), None),
+        (RCQ(calibration=plain, random_state=0), None),
+        (RCQ(calibration=plain, recognisable=known, random_state=0), None),
+        (RCQ(calibration=with_reference, random_state=0), as_given(task, other)),
+        (RCQ(calibration=with_reference, random_state=0), rows),
         *((kind(random_state=0), None) for kind in RIVALS.values()),
     ]
     found = np.full((len(models), 1 + 2 * len(LEVELS)), np.nan)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+# Of RCQ and TRCQ, in standard deviations: the largest tolerance that cost less than half a point on
+# samples recorded as the positives were (`python -m benchmarks.accuracy.recording`).
+DEFAULT_TOLERANCE = 0.05
 _RECOGNISABLE = (
     "It was said that somebody who knows the field could {} tell a positive from these columns."
 )
@@ -20,13 +23,13 @@ def user_knowledge(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> user_knowledge({"recognisable": True, "tolerance": 0.0, "seed": 1})
+    >>> user_knowledge({"recognisable": True, "tolerance": DEFAULT_TOLERANCE, "seed": 1})
     {'recognisable': True}
     """
     known: dict[str, Any] = {}
     if values.get("recognisable") is not None:
         known["recognisable"] = bool(values["recognisable"])
-    if values.get("tolerance"):
+    if values.get("tolerance", DEFAULT_TOLERANCE) != DEFAULT_TOLERANCE:
         known["tolerance"] = float(values["tolerance"])
     return known
 

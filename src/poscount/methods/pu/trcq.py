@@ -19,6 +19,7 @@ from poscount.methods.regions.order import CanonicalOrder
 from poscount.methods.regions.part import RegionPart, distinct_rows
 from poscount.methods.regions.view import PartView
 from poscount.results.estimates import Estimates
+from poscount.results.user_knowledge import DEFAULT_TOLERANCE
 from poscount.storage.schema import Field, OrNone, Part, require, same_learned
 from poscount.threads import one_blas_thread
 
@@ -41,9 +42,9 @@ class TRCQ(TransductiveQuantifier):
         As in `RCQ` with unlabeled rows.
     recognisable : bool or None, default=None
         As in `RCQ`.
-    tolerance : float, default=0.0
+    tolerance : float, default=0.05
         By how many standard deviations of the positives columns may have been recorded differently
-        in the sample: another sensor, night or laboratory.
+        in the sample: another sensor, night or laboratory. The null calibration does not use it.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of the classifiers and of all that RCQ draws.
 
@@ -123,7 +124,7 @@ class TRCQ(TransductiveQuantifier):
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
         recognisable: bool | None = None,
-        tolerance: float = 0.0,
+        tolerance: float = DEFAULT_TOLERANCE,
         random_state: Any = None,
     ) -> None:
         self.confidence = confidence

@@ -44,8 +44,7 @@ def estimate_part(
     if not view.rule.enough_positives:
         return _estimate_by_pat(view, level, bounded_below=calibration is None)
     found, gap = view.found, view.found.gap
-    by_null = view.tolerant(view.tolerance) if view.tolerance and calibration is None else found
-    estimates = null_estimates(by_null.prevalence, by_null.ratio, by_null.gap, level)
+    estimates = null_estimates(found.prevalence, found.ratio, gap, level)
     unfamiliar, not_recognisable = np.zeros(len(view), bool), np.zeros(len(view))
     if calibration is not None:
         # The null calibration is right wherever one region is free of negatives, which no training

@@ -19,6 +19,7 @@ from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.quantifier import PositivesQuantifier
 from poscount.methods.regions.view import PartView
 from poscount.results.estimates import Estimates
+from poscount.results.user_knowledge import DEFAULT_TOLERANCE
 from poscount.storage.schema import Field, OrNone, Part
 
 __all__ = ["RCQ"]
@@ -49,9 +50,9 @@ class RCQ(PositivesQuantifier):
         Whether somebody who knows the field could nearly always tell a positive from these columns:
         True, False, or None if that is not known. Data cannot say it. It chooses which past tasks
         the calibration learns from: those that are recognisable, the others, or all.
-    tolerance : float, default=0.0
+    tolerance : float, default=0.05
         By how many standard deviations of the positives columns may have been recorded differently
-        in the sample: another sensor, night or laboratory.
+        in the sample: another sensor, night or laboratory. The null calibration does not use it.
     n_jobs : int, optional
         Number of threads for counting; -1 uses all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
@@ -131,7 +132,7 @@ class RCQ(PositivesQuantifier):
         confidence: float = 0.95,
         calibration: str | Calibration = "experience",
         recognisable: bool | None = None,
-        tolerance: float = 0.0,
+        tolerance: float = DEFAULT_TOLERANCE,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
