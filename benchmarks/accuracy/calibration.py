@@ -366,6 +366,8 @@ def fresh(bank: Bank, n_jobs: int, n_tasks: int = 120) -> None:
         print_rows(rows, HEAD)
 
 
+# Error, share of 95 % intervals that hold, and width: places in a row, and in its cell.
+MEANS = ((2, 0), (3, AT), (4, 0))
 PAPER = {
     "A": "arabic_digit",
     "C": "anuran_calls",
@@ -385,9 +387,14 @@ def experiment_1(bank: Bank, n_jobs: int) -> None:
     for key, kin in PAPER.items():
         rows += _experiment_1(key, calibrations.without(kin))
         if len(key) == 1:
-            of_six.append([float(cells[2].split()[0]) for cells in rows[-2:]])
+            of_six.append([[float(cells[k].split()[i]) for k, i in MEANS] for cells in rows[-3:]])
     print_rows(rows, HEAD)
-    print("Mean of the six sets: null {:.2f}, calibrated {:.2f}\n".format(*np.mean(of_six, axis=0)))
+    for name, (error, held, width) in zip(
+        ("null", "calibrated", "told"), np.mean(of_six, axis=0), strict=True
+    ):
+        print(
+            f"Mean of the six sets, {name}: {error:.2f}, {100 * held:.1f} % held, {width:.1f} wide"
+        )
 
 
 def constructed(bank: Bank, n_jobs: int) -> None:
@@ -411,6 +418,9 @@ def _experiment_1(key: str, calibration: Calibration, repetitions: int = 5) -> l
     answers = {
         "null": by_null(block, view.feature_names),
         "calibrated": by_calibration(calibration, block, view.feature_names),
+        "told that they are recognisable": by_calibration(
+            calibration, block, view.feature_names, told=True
+        ),
     }
     return [row(f"{key}, {name}", judged, known, places) for name, judged in answers.items()]
 

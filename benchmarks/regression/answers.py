@@ -31,44 +31,18 @@ from poscount import Prevalence
 
 # Keys of `details`, codes and other single words that have changed since the file of answers was
 # written: old to new.
-RENAMED: dict[str, str] = {"unchecked": "skipped"}
+RENAMED: dict[str, str] = {}
 # Keys of what is said in sentences, which are not compared.
 SENTENCES = ("advice",)
 # What may differ from the file, and by how much: regular expressions for the beginnings of an
 # answer's name and of the keys to what differs in it.
-_OF_INTERVALS = "(interval|low|high|warnings|wide-interval|findings)"
 MAY_DIFFER: dict[str, float] = {
-    # The effective number of rows is rounded to six digits; a count moved by 3.5e-5 at most.
-    "weighted: kinds": 1e-4,
-    "weighted: negatives": 1e-4,
-    "weighted: odin": 1e-4,
-    "weighted: pat": 1e-4,
-    "weighted: rcq": 1e-4,
-    "weighted: targets": 1e-4,
-    "weighted: trend": 1e-4,
-    "weighted: windows": 1e-4,
-    # No row of this sample has the value that all positives share, so that the answer is 0.
-    "constant column: ": math.inf,
-    # Other rows are drawn: by their places, no longer by their content.
-    "audit draw: kinds": math.inf,
-    "audit draw: pat": math.inf,
-    "audit draw: rcq": math.inf,
-    # The centres of the held-out fold are left out, as the authors did.
-    "PE as published": math.inf,
-    # Folds are drawn anew for every prevalence.
-    "experiment ": math.inf,
-    # Intervals of PAT, alone and as a part, are in closed form, and so are the numbers of the
-    # warning that they are wide, which a few samples have gained or lost.
-    rf"(.*: (pat|minimum)\b|PAT with|minimum of three).* {_OF_INTERVALS}": math.inf,
-    # Distances are taken by differences, and have other last digits.
+    # By the last bits of another processor's linear algebra: distances, which of two clusters comes
+    # first, and the digits of KM's distances where they are next to 0.
     r".*: (en|pe|penl1)\b": 1e-9,
     "EN on its rows": 1e-9,
-    # By the last bits of another processor's linear algebra: which of two clusters comes first,
-    # and the digits of KM's distances where they are next to 0.
     r".*\bnegatives.* cells": math.inf,
     r".*\bkm[12]\b.* (curve|threshold)": 1e-6,
-    # TRCQ is RCQ with the sample as its reference, and learns another score.
-    r".*\btrcq\b": math.inf,
 }
 HASH = ": hash"
 # The version of scikit-learn is an answer, too: those of its estimators hold for that version.

@@ -98,14 +98,14 @@ def test_counts_do_not_depend_on_it(groups):
     ("values", "sentences"),
     [
         ({}, []),
-        ({"recognisable": None, "tolerance": 0.0}, []),
+        ({"recognisable": None, "tolerance": 0.05}, []),
         ({"recognisable": True}, [NEARLY_ALWAYS]),
         ({"recognisable": np.False_}, [OFTEN_NOT]),
         (
-            {"tolerance": 0.05},
+            {"tolerance": 0.2},
             [
                 "The estimate allows for columns that were recorded differently in the sample, by "
-                "0.05 standard deviations of the positives."
+                "0.2 standard deviations of the positives."
             ],
         ),
     ],

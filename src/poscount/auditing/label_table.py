@@ -74,7 +74,7 @@ def audit(
     >>> to_label[["wingbeat_hz", "audit_row", "audit_stratum", "audit_stratum_rows"]].head(2)
        wingbeat_hz  audit_row  audit_stratum  audit_stratum_rows
     0        466.0       5357              3                1860
-    1        489.2       5720              5                 663
+    1        489.2       5720              5                 653
     """
     seed = seed_of(random_state)
     drawn = draw(model, in_memory(frame), n, seed)

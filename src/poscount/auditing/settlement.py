@@ -228,7 +228,7 @@ def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:
     >>> to_label["label"] = to_label["audit_row"] < 500      # somebody who knows
     >>> settled = poscount.settle(model, trap, to_label)
     >>> settled.prevalence
-    Prevalence(0.264, 95% interval [0.228, 0.308], n=2000, labels)
+    Prevalence(0.257, 95% interval [0.219, 0.296], n=2000, labels)
     >>> settled.agreement, settled.labels_needed(width=0.05)
     ('unclear', 282)
     """

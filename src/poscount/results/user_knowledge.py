@@ -29,8 +29,10 @@ def user_knowledge(values: Mapping[str, Any]) -> dict[str, Any]:
     known: dict[str, Any] = {}
     if values.get("recognisable") is not None:
         known["recognisable"] = bool(values["recognisable"])
-    if values.get("tolerance", DEFAULT_TOLERANCE) != DEFAULT_TOLERANCE:
-        known["tolerance"] = float(values["tolerance"])
+    # AlphaMax has tolerances of its own among its details.
+    tolerance = values.get("tolerance")
+    if isinstance(tolerance, float | int) and tolerance != DEFAULT_TOLERANCE:
+        known["tolerance"] = float(tolerance)
     return known
 
 

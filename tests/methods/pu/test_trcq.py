@@ -51,7 +51,10 @@ def test_a_border_along_no_feature():
 
 def test_parameters_and_levels(task, model):
     assert isinstance(model, TransductiveQuantifier)
-    assert set(model.get_params()) == {"calibration", "confidence", "random_state", "tolerance"}
+    assert set(model.get_params()) == {
+        *("calibration", "confidence", "random_state"),
+        *("recognisable", "tolerance"),
+    }
     answer = model.quantify(task[1])
     assert answer.interval.level == 0.95
     narrow = TRCQ(confidence=0.5, random_state=0).fit(task[0]).quantify(task[1])

@@ -446,7 +446,7 @@ def test_known_negatives_are_not_counted_as_positives():
 
 def test_negatives_that_are_not_in_the_sample_change_nothing(labeled):
     sample = pd.concat([insects(SPECIES["culex"], 300, 40), insects(OTHERS[0], 500, 41)])
-    plain = RCQ(random_state=0).fit(labeled["culex"]).quantify(sample)
+    plain = RCQ(tolerance=0.0, random_state=0).fit(labeled["culex"]).quantify(sample)
     known = (
         RCQWithNegatives(random_state=0)
         .fit(labeled["culex"], negatives=labeled["male"])

@@ -45,12 +45,13 @@ def task():
 
 @pytest.fixture(scope="module")
 def model(task):
-    return RCQ(calibration="null", random_state=0).fit(task[0])
+    return RCQ(calibration="null", tolerance=0.0, random_state=0).fit(task[0])
 
 
 @pytest.fixture(scope="module")
 def with_reference(task):
-    return RCQ(calibration="null", random_state=0).fit(task[0], unlabeled=task[1])
+    model = RCQ(calibration="null", tolerance=0.0, random_state=0)
+    return model.fit(task[0], unlabeled=task[1])
 
 
 @pytest.fixture(scope="module")

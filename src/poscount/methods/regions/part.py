@@ -357,7 +357,8 @@ class RegionPart(BaseEstimator):
         if self.learned_score_ is not None:
             learned = ("order_", "location_", "scale_", "feature_", "threshold_", "leaf_", "edges_")
             arrays |= {f"learned {name}": getattr(self.learned_score_, name) for name in learned}
-        return container.digest({"seed": self.seed_, **self.columns_.described()}, arrays)
+        meta = {"seed": self.seed_, "core_dof": self.core_dof_, **self.columns_.described()}
+        return container.digest(meta, arrays)
 
     @functools.cached_property
     def _layout(self) -> RegionLayout:
