@@ -230,7 +230,7 @@ def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:
     >>> settled.prevalence
     Prevalence(0.257, 95% interval [0.219, 0.296], n=2000, labels)
     >>> settled.agreement, settled.labels_needed(width=0.05)
-    ('unclear', 282)
+    ('agree', 254)
     """
     table = read_label_table(as_frame_with_names(labelled), model)
     return settle_sample(draw(model, in_memory(frame), table.size, table.seed), table)
