@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from poscount.methods.regions.recording import means_and_spreads
 from poscount.training.tasks import Task
 
 # What users may allow for, in standard deviations of the positives, and the share of such samples
@@ -35,7 +36,7 @@ def record_differently(
     labeled, changed = task.labeled[:, numbers], rows[:, numbers]
     if not len(numbers):
         return rows
-    location, scale = _moments(labeled)
+    location, scale = means_and_spreads(labeled)
     kind, n_columns = rng.integers(7), len(numbers)
     if kind < 2:
         changed = changed + amount * scale * rng.choice([-1, 1], n_columns)
@@ -51,11 +52,3 @@ def record_differently(
     found = rows.copy()
     found[:, numbers] = changed
     return found
-
-
-def _moments(labeled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of each column; 0 where all values are missing."""
-    there = ~np.isnan(labeled)
-    n, filled = np.maximum(there.sum(axis=0), 1), np.where(there, labeled, 0.0)
-    location = filled.sum(axis=0) / n
-    return location, np.sqrt((np.where(there, labeled - location, 0.0) ** 2).sum(axis=0) / n)

@@ -41,7 +41,7 @@ def recorded_differently(block: np.ndarray, numbers: np.ndarray, seed: int) -> n
     stretch, shift = np.zeros((2, 1 + N_COPIES, 1, block.shape[1]))
     stretch[1:, 0, numbers] = SIZE * generator.uniform(-1, 1, (N_COPIES, len(numbers)))
     shift[1:, 0, numbers] = SIZE * generator.standard_normal((N_COPIES, len(numbers)))
-    mean, spread = _means_and_spreads(block)
+    mean, spread = means_and_spreads(block)
     n_rows = min(len(block), MOST_ROWS)
     rows = block[np.arange(n_rows) * len(block) // n_rows]
     copies = (rows - mean) * stretch
@@ -50,7 +50,7 @@ def recorded_differently(block: np.ndarray, numbers: np.ndarray, seed: int) -> n
     return copies
 
 
-def _means_and_spreads(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def means_and_spreads(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of the numbers that are there; 0 if there is none."""
     there = ~np.isnan(values)
     n = np.maximum(there.sum(axis=0), 1)
