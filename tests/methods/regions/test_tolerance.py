@@ -112,15 +112,20 @@ def test_tolerances_that_are_none(method, tolerance, task):
 def test_without_tolerance_all_is_as_it_is(name, request, task):
     view = view_of(request.getfixturevalue(name), task[1])
     assert view.tolerance == 0
-    assert view.tolerant(0.0) is view.plain
-    nearly = view.tolerant(1e-200)
-    assert (nearly.prevalence == view.plain.prevalence).all()
-    for one, other in zip(nearly.bounds, view.plain.bounds, strict=True):
-        assert (one == other).all()
+    assert view.tolerant(0.0) is view.found
+    assert view.plain_tolerant(0.0) is view.plain
+    for exact, nearly in (
+        (view.found, view.tolerant(1e-200)),
+        (view.plain, view.plain_tolerant(1e-200)),
+    ):
+        assert (nearly.prevalence == exact.prevalence).all()
+        for one, other in zip(nearly.bounds, exact.bounds, strict=True):
+            assert (one == other).all()
 
 
-def test_a_larger_tolerance_never_makes_bounds_smaller(model, task):
-    view = view_of(model, task[1], task[1] + 0.2, task[0][:30])
+@pytest.mark.parametrize("name", ["model", "with_reference"])
+def test_a_larger_tolerance_never_makes_bounds_smaller(name, request, task):
+    view = view_of(request.getfixturevalue(name), task[1], task[1] + 0.2, task[0][:30])
     found = [view.tolerant(tolerance) for tolerance in (0.0, 0.01, 0.05, 0.1, 0.3, 1.0)]
     highs, ratios = ([of.bounds[i] for of in found] for i in (2, 0))
     assert (np.diff(highs, axis=0) >= 0).all()
@@ -128,21 +133,47 @@ def test_a_larger_tolerance_never_makes_bounds_smaller(model, task):
     assert (ratios == ratios[0]).all()
 
 
-def test_regions_of_a_learned_score_are_left_out(model, with_reference, task):
+def test_without_the_regions_of_a_learned_score(model, with_reference, task):
     plain, learned = (view_of(each, task[1]) for each in (model, with_reference))
-    variances = (each.part_.recording_variance_ for each in (model, with_reference))
-    np.testing.assert_array_equal(*variances)
+    variances = [each.part_.recording_variance_ for each in (model, with_reference)]
+    n_cuts = variances[0].shape[1]
+    np.testing.assert_array_equal(variances[0], variances[1][:, :n_cuts])
     for tolerance in (0.0, 0.1):
-        one, other = plain.tolerant(tolerance), learned.tolerant(tolerance)
+        one, other = plain.tolerant(tolerance), learned.plain_tolerant(tolerance)
         assert one.prevalence == other.prevalence
         assert one.region_high == other.region_high
 
 
-def test_a_score_learned_from_each_sample_changes_nothing(model, task):
-    of_each = TRCQ(calibration="null", tolerance=0.1, random_state=0).fit(task[0])
-    answer = of_each.quantify(task[1])
-    found = view_of(model, task[1]).tolerant(0.1)
-    assert answer.details["tolerant"] == pytest.approx(found.prevalence[0], abs=1e-6)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_score_that_knows_how_rows_were_recorded(seed):
+    """It has learned just this shift, so that a tolerance helps less than without a score."""
+    positives, sample = draw(seed)
+    shifted = sample + 0.1 * positives.std(axis=0)
+    model = RCQ(calibration="null", random_state=0).fit(positives, unlabeled=shifted)
+    view = view_of(model, shifted)
+    estimates = (view.found, view.tolerant(0.1), view.plain_tolerant(0.1))
+    exact, tolerant, plain = (abs(of.prevalence[0] - 0.4) for of in estimates)
+    assert exact > 0.15
+    assert plain < tolerant < exact
+
+
+def test_variances_of_a_learned_score_are_those_of_its_bins(with_reference, task):
+    part = with_reference.part_
+    block, _, order = part._in_canonical_order(task[0])
+    copies = recorded_differently(block, part.columns_.numbers[order], part.seed_)
+    bins = [part.learned_score_.bins(copy, part.columns_) for copy in copies]
+    for k, variance in enumerate(part.recording_variance_[0, -8:], start=1):
+        above = np.array([(of_copy >= k).mean() for of_copy in bins])
+        assert variance == pytest.approx(((above[1:] - above[0]) ** 2).mean() / SIZE**2)
+
+
+def test_a_score_learned_from_each_sample(task):
+    """TRCQ is RCQ with the sample to learn from, in this respect, too."""
+    one = TRCQ(calibration="null", tolerance=0.1, random_state=0).fit(task[0]).quantify(task[1])
+    model = RCQ(calibration="null", tolerance=0.1, random_state=0).fit(task[0], unlabeled=task[1])
+    other = model.quantify(task[1])
+    for name in ("tolerant", "tolerant_high", "rcq_tolerant", "rcq_tolerant_high"):
+        assert one.details[name] == other.details[name]
 
 
 @pytest.mark.parametrize("noisy", [False, True])

@@ -116,13 +116,6 @@ class RegionCounting:
 
     def bins(self, block: np.ndarray) -> np.ndarray:
         """Bins of rows in all partitions: uint8, shape (n_partitions, n_rows)."""
-        bins = self.plain_bins(block)
-        if self.learned_score is None:
-            return bins
-        return np.vstack([bins, self.learned_score.bins(block, self.plan.columns)])
-
-    def plain_bins(self, block: np.ndarray) -> np.ndarray:
-        """The same without the learned score, which takes longer than all others."""
         design = self.plan.columns.design(block)
         multiply = Multiplier(self.directions)
         location = self.scorer.location_[:, np.newaxis]
@@ -136,7 +129,10 @@ class RegionCounting:
                 together = nearness.transpose(1, 0, 2).reshape(n_clusters, -1)[:, :n_rows]
                 gaps = bool(np.isnan(np.sum(codes)))
                 found.append(bins_of(self.plan, codes, together, gaps))
-        return np.concatenate(found, axis=1)
+        bins = np.concatenate(found, axis=1)
+        if self.learned_score is None:
+            return bins
+        return np.vstack([bins, self.learned_score.bins(block, self.plan.columns)])
 
 
 class CompiledCounting:

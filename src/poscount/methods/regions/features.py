@@ -48,16 +48,16 @@ FEATURE_NAMES = [
     "median_feature_high",
     *(f"band{i}_high" for i in range(len(BANDS))),
 ]
-# What the regions without a learned score say if columns may have been recorded differently: the
-# tolerance, the prevalence by the null calibration, and the smallest upper bound.
+# What the regions say if columns may have been recorded differently: the tolerance, the prevalence
+# by the null calibration, and the smallest upper bound.
 OF_TOLERANCE = ["tolerance", "tolerant", "tolerant_high"]
 # What is known besides where there is a learned score: the smallest upper bound along it, and its
-# ratio; the prevalence by the null calibration, and the smallest upper bound, without it; how well
-# it tells positives from the reference, and from the sample; the size of the reference; and the
-# ratio above some quantiles of the score.
+# ratio; the prevalence by the null calibration, and the smallest upper bound, without it, and both
+# if columns may have been recorded differently; how well it tells positives from the reference, and
+# from the sample; the size of the reference; and the ratio above some quantiles of the score.
 LEARNED_POINTS = (1, 3, 5, 7)
 OF_LEARNED_SCORE = [
-    *("learned_high", "learned_ratio", "rcq", "rcq_high"),
+    *("learned_high", "learned_ratio", "rcq", "rcq_high", "rcq_tolerant", "rcq_tolerant_high"),
     *("skill", "skill_in_sample", "log_reference"),
     *(f"learned_above_{LEARNED_QUANTILES[i]:g}" for i in LEARNED_POINTS),
 ]
@@ -141,11 +141,13 @@ class RegionFeatures:
         learned, n_cuts = view.part.learned_score_, len(LEARNED_QUANTILES)
         assert learned is not None
         counts, without = view.counts, view.plain
+        tolerant = view.plain_tolerant(view.tolerance)
         ratio, _, high = view.found.bounds
         best = _smallest(ratio[:, self._learned], high[:, self._learned])
         above = counts.in_cuts[:, 0, -n_cuts:] / counts.n_rows[:, np.newaxis]
         columns = [
             *(best.high, best.ratio, without.prevalence, without.region_high),
+            *(tolerant.prevalence, tolerant.region_high),
             np.full(len(ratio), learned.skill_),
             0.5 - _mean_rank(above),
             np.full(len(ratio), np.log(learned.n_reference_)),

@@ -143,8 +143,8 @@ class RegionPart(BaseEstimator):
         Number of rows learned from.
     recording_variance_ : ndarray of shape (n_bands, n_cuts)
         Variance of the share of the labelled rows in each band and cut if columns are recorded
-        differently by a standard deviation, the square of the mean change included; without the
-        cuts of a learned score (`poscount.methods.regions.recording`).
+        differently by a standard deviation, the square of the mean change included
+        (`poscount.methods.regions.recording`).
     max_tie_share_ : float
         Largest share of them with one score.
     core_dof_ : float
@@ -217,8 +217,7 @@ class RegionPart(BaseEstimator):
         widths = np.concatenate([[N_SCORE_CELLS], self.layout.widths])
         require(self.binned_.shape[1] == len(widths), "its positives are not in its bins.")
         require((self.binned_.max(axis=0) < widths).all(), "a positive is in no bin.")
-        n_cuts = self.layout.without_learned_score.cuts.shape[1]
-        same = self.recording_variance_.shape[1] == n_cuts
+        same = self.recording_variance_.shape[1] == self.layout.cuts.shape[1]
         require(same, "its variances of recording are of other cuts.")
         require(self.hash_ == self._content_hash(), "its content is not what its hash says.")
 
@@ -300,6 +299,8 @@ class RegionPart(BaseEstimator):
         part.learned_score_ = LearnedScore().fit(codes, reference, self.columns_, self.seed_)
         learned = part.learned_score_.bins(codes, self.columns_)
         part.binned_ = np.column_stack([self.binned_, learned])
+        *_, order = self._in_canonical_order(codes)
+        part.recording_variance_ = part._learn_recording_variance(codes, order)
         part.hash_ = part._content_hash()
         return part
 
@@ -314,7 +315,7 @@ class RegionPart(BaseEstimator):
 
     def _learn_recording_variance(self, block: np.ndarray, order: np.ndarray) -> np.ndarray:
         """Learn how shares change if rows are recorded differently, from copies of them."""
-        numbers, layout = self.columns_.numbers, self.layout.without_learned_score
+        numbers = self.columns_.numbers
         # In the canonical order; the design matrix begins with the numbers.
         numbers = numbers[order[order < len(numbers)]]
         copies = recorded_differently(block, numbers, self.seed_)
@@ -322,9 +323,10 @@ class RegionPart(BaseEstimator):
         rows = copies.reshape(-1, copies.shape[2])
         cells = self._score_cells_of(rows).reshape(-1, n_rows)
         with one_blas_thread():
-            bins = self._counting.plain_bins(rows).T.reshape(1 + N_COPIES, n_rows, -1)
-        tables = np.array([layout.tabulate(*of_copy) for of_copy in zip(cells, bins, strict=True)])
-        shares = layout.in_cuts(tables) / n_rows
+            bins = self._counting.bins(rows).T.reshape(1 + N_COPIES, n_rows, -1)
+        pairs = zip(cells, bins, strict=True)
+        tables = np.array([self.layout.tabulate(*of_copy) for of_copy in pairs])
+        shares = self.layout.in_cuts(tables) / n_rows
         return ((shares[1:] - shares[0]) ** 2).mean(axis=0) / SIZE**2
 
     def _core_dof(self) -> float:

@@ -90,12 +90,12 @@ class RCQ(PositivesQuantifier):
     statistics of the warnings, `core_difference`, `disagreement` and `core_excess`
     (`poscount.checks`). With a learned score: `learned_high` and `learned_ratio`, the smallest
     upper bound along it and its ratio; `learned_above_0.2` and so on, the ratios above quantiles;
-    `rcq` and `rcq_high`, the prevalence by the null calibration and the bound without it; `skill`
+    `rcq` and `rcq_high`, the prevalence by the null calibration and the bound without it, and
+    `rcq_tolerant` and `rcq_tolerant_high`, both within the tolerance; `skill`
     and `skill_in_sample`, by how much the area under the ROC curve, of the positives against the
     unlabeled rows and the sample, is above that of a guess; `log_reference`, the logarithm of the
     number of unlabeled rows learned from. With a tolerance: `tolerant` and `tolerant_high`, the
-    prevalence by the null calibration and the smallest upper bound within it, both without a
-    learned score.
+    prevalence by the null calibration and the smallest upper bound within it.
 
     Where kinds of positives come in changing shares, see `SubclassRCQ`; where some negatives are
     labelled, `RCQWithNegatives`; with several targets, `MultiRCQ`.

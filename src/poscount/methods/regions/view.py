@@ -70,7 +70,7 @@ class PartView:
         return self._plain_rule.estimate(self._plain_counts)
 
     def tolerant(self, tolerance: float) -> RegionEstimates:
-        """The same as `plain` if columns may have been recorded differently.
+        """The same as `found` if columns may have been recorded differently.
 
         The positives of a sample, of which there are at most as many as PAT says, then have other
         shares in the regions than the labelled ones. Their variance is part of the bounds, so that
@@ -82,22 +82,29 @@ class PartView:
             In standard deviations of the positives.
         """
         if tolerance == 0:
+            return self.found
+        return self.rule.estimate(self.counts._replace(noise=self._recording_noise(tolerance)))
+
+    def plain_tolerant(self, tolerance: float) -> RegionEstimates:
+        """The same without the regions of a learned score, which knows how rows were recorded."""
+        if self.part.learned_score_ is None:
+            return self.tolerant(tolerance)
+        if tolerance == 0:
             return self.plain
-        size = tolerance * np.minimum(1.0, self.pat)[:, np.newaxis, np.newaxis]
-        noise = size**2 * self.part.recording_variance_
+        noise = _without_learned_cuts(self._recording_noise(tolerance))
         return self._plain_rule.estimate(self._plain_counts._replace(noise=noise))
+
+    def _recording_noise(self, tolerance: float) -> np.ndarray:
+        size = tolerance * np.minimum(1.0, self.pat)[:, np.newaxis, np.newaxis]
+        return size**2 * self.part.recording_variance_
 
     @property
     def _plain_rule(self) -> RegionRule:
-        learned = self.part.learned_score_ is not None
-        return self.rule.without_learned_score if learned else self.rule
+        return self.rule.without_learned_score
 
     @property
     def _plain_counts(self) -> RegionCounts:
-        if self.part.learned_score_ is None:
-            return self.counts
-        # The cuts of the learned score are the last ones.
-        return self.counts._replace(in_cuts=self.counts.in_cuts[..., : -len(LEARNED_QUANTILES)])
+        return self.counts._replace(in_cuts=_without_learned_cuts(self.counts.in_cuts))
 
     def most_informative_regions(self, n_regions: int = 15) -> list[RegionBounds]:
         """The regions with the smallest bounds for the first sample, smallest first.
@@ -209,3 +216,8 @@ class PartView:
             below,
             self.counts.n_rows,
         )
+
+
+def _without_learned_cuts(of_cuts: np.ndarray) -> np.ndarray:
+    """All but the cuts of the learned score, which are the last ones."""
+    return of_cuts[..., : -len(LEARNED_QUANTILES)]
