@@ -1,25 +1,26 @@
-"""Positives of several kinds: error and intervals of RCQ and SubclassRCQ, with and without unlabeled rows.
+"""Positives of several kinds: error and intervals, with and without unlabeled rows to learn from.
 
     python -m benchmarks.accuracy.kinds  # by the null calibration
     python -m benchmarks.accuracy.kinds bank-rcq bank-reference bank-kinds
 
-With the banks of ``python -m research calibrate``, every answer is by a calibration that was learned
-without the table and its kin. Where unlabeled rows are learned from, they are the sample.
+With the banks of ``python -m research calibrate``, every answer is by a calibration that was
+learned without the table and its kin. *Kinds* is SubclassRCQ, which looks for them itself. Where
+unlabeled rows are learned from, they are the sample.
 
 *Protocols*: those of PULSNAR's authors, and the like for other tables. A sample is negatives and as
 many positives as make the share f, of which the rarest kind gives 1 part, the next 2, then 4 and so
 on; all other positives are labelled. In tables other than theirs, five kinds are a sixth of the
 classes each, what is left are negatives, and at most half of each kind is in a sample.
 
-*One kind*: what looking for kinds costs on ordinary tables, where positives are one class, and the
-labelled ones are a random draw.
+*One kind*: what looking for kinds costs on ordinary tables, where positives are one class, and
+labelled ones a random draw.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,7 +82,9 @@ def by_protocol(source: Source, draws: int) -> Iterator[Drawn]:
     for f in shares:
         for draw in range(draws):
             rng = stream(draw, f"{source.name} {f}")
-            pools = [rng.permutation(np.flatnonzero(np.isin(source.classes, kinds[k]))) for k in order]
+            pools = [
+                rng.permutation(np.flatnonzero(np.isin(source.classes, kinds[k]))) for k in order
+            ]
             counts = np.round(n_negative * f / (1 - f) * parts / parts.sum()).astype(int)
             taken = [pool[:n] for pool, n in zip(pools, counts, strict=True)]
             labeled = [pool[n:] for pool, n in zip(pools, counts, strict=True)]
@@ -146,37 +149,46 @@ def rows_of(name: str, drawn: list[Drawn], answers: list[list[Prevalence]]) -> l
     return rows
 
 
+def print_table(
+    sources_of_table: list[Source],
+    draw: Callable[[Source, int], Iterator[Drawn]],
+    learned: list[Calibrations],
+    draws: int,
+    jobs: int,
+) -> None:
+    """Print a table with all ways for each source, and for all samples together."""
+    rows, all_drawn, all_answers = [], [], []
+    for source in sources_of_table:
+        calibrations = [each.without(source.kin) for each in learned] or ["null"] * 3
+        drawn = list(draw(source, draws))
+        answers = Parallel(jobs)(delayed(answers_to)(each, calibrations) for each in drawn)
+        rows += rows_of(source.name, drawn, answers)
+        all_drawn += drawn
+        all_answers += answers
+    print_rows([*rows, *rows_of("together", all_drawn, all_answers)], HEAD)
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("banks", type=Path, nargs="*", help="of RCQ, RCQ-reference and RCQ-kinds")
-    parser.add_argument("--only", choices=["protocols", "one-kind"])
-    parser.add_argument("--tables", nargs="*", help="those of these names")
+    parser.add_argument("--tables", nargs="*", default=[], help="only those of these names")
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     banks = [read_bank(sorted(folder.glob("*.bank"))) for folder in arguments.banks]
     learned = [Calibrations(bank, arguments.jobs) for bank in banks]
     known = {source.name: source for source in sources()}
-    tables = {"protocols": (by_protocol, (*PULSNAR, *LIKEWISE)), "one-kind": (of_one_kind, ORDINARY)}
-    for title, (draw, names) in tables.items():
-        if arguments.only not in (None, title):
-            continue
-        rows, together = [], ([], [])
-        for name in names:
-            if arguments.tables and name not in arguments.tables:
-                continue
-            source = known.get(name) or bank_source(name)
-            calibrations = [each.without(source.kin) for each in learned] or ["null"] * 3
-            drawn = list(draw(source, arguments.draws))
-            found = Parallel(arguments.jobs)(
-                delayed(answers_to)(each, calibrations) for each in drawn
-            )
-            rows += rows_of(name, drawn, found)
-            together[0].extend(drawn)
-            together[1].extend(found)
-        print(f"{title}\n")
-        print_rows([*rows, *rows_of("together", *together)], HEAD)
+    for title, draw, names in (
+        ("PULSNAR's protocols", by_protocol, PULSNAR),
+        ("The like", by_protocol, LIKEWISE),
+        ("One kind", of_one_kind, ORDINARY),
+    ):
+        chosen = [name for name in names if name in (arguments.tables or names)]
+        if chosen:
+            print(f"{title}\n")
+            tables = [known.get(name) or bank_source(name) for name in chosen]
+            print_table(tables, draw, learned, arguments.draws, arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -416,7 +416,7 @@ def test_what_unlabeled_rows_change_is_in_the_features(taught, task, reference):
 
 def test_unlabeled_rows_that_do_not_fit(task):
     frame = pd.DataFrame(task[0], columns=list("abcd"))
-    with pytest.raises(InputError, match="column .d.: this column is missing"):
+    with pytest.raises(InputError, match="column 'd': this column is missing"):
         SubclassRCQ(3).fit(frame, unlabeled=frame[["a", "b", "c"]])
     with pytest.raises(InputError, match="Give the unlabeled rows once"):
         SubclassRCQ(3).fit(task[0], np.arange(len(task[0])) % 2, unlabeled=task[1])

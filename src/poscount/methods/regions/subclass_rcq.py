@@ -58,7 +58,8 @@ class SubclassRCQ(ReferenceQuantifier):
     Seasons, stages, sites: if a kind is more frequent in the sample than among the labelled
     positives, `RCQ` is misled. Here each kind is counted by regions of its own, and the prevalence
     is a calibrated sum over kinds. It assumes that nothing else looks like any of the kinds: a sum
-    cannot tell a kind that has become frequent from a look-alike.
+    cannot tell a kind that has become frequent from a look-alike. With unlabeled rows to learn
+    from, each kind has a score of its own positives against all of them (`fit`).
 
     Parameters
     ----------
