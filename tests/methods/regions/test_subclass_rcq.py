@@ -15,16 +15,18 @@ from poscount.calibration.files import read_calibration, shipped, write_calibrat
 from poscount.cli import main
 from poscount.errors import FileError, InputError
 from poscount.methods.regions.features import FEATURE_NAMES
+from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.subclass_features import (
     OF_REFERENCE,
     SUBCLASS_FEATURES,
     subclass_features,
 )
+from poscount.methods.regions.subclass_rcq import N_TREES
 from poscount.methods.regions.subclasses import clustered_subclasses, find_subclasses, how_many
-from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task
+from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task, make_bank, read_bank
 from poscount.training.drift_tasks import allocate, draw_drift_task
 from poscount.training.learning import blended, fit_blend
-from poscount.training.sources import bundled
+from poscount.training.sources import Source, bundled
 from poscount.training.tasks import drifted_shares
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
@@ -358,14 +360,11 @@ def test_a_kind_that_has_grown_is_found_with_unlabeled_rows(taught, task, refere
 def test_every_kind_learns_its_score_against_all_unlabeled_rows(taught, task, reference):
     for part in taught._counters:
         assert part.learned_score_.n_reference_ == len(reference)
-    # Kinds are far apart, so that each is told from the others, too: a model of one of them has the
-    # same score.
-    alone = RCQ(random_state=0).fit(task[0][:300], unlabeled=reference)
-    names = ("location_", "scale_", "turns_", "edges_", "feature_", "threshold_", "leaf_")
-    learned = taught.subclass_parts_[0].learned_score_, alone.part_.learned_score_
-    for name in names:
-        one, other = (getattr(score, name) for score in learned)
-        assert np.array_equal(one, other)
+    # The first cluster is exactly the rows around the first centre.
+    alone = RegionPart().fit_codes(
+        task[0][:300], taught.model_columns, taught.seed_, reference=reference, n_trees=N_TREES
+    )
+    assert taught.subclass_parts_[0].hash_ == alone.hash_
 
 
 def test_one_kind_with_unlabeled_rows_is_rcq(taught, task, reference):
@@ -535,6 +534,25 @@ def test_hostile_blends_are_refused(blend, tmp_path):
     write_calibration(calibration, tmp_path / "hostile.npz")
     with pytest.raises(FileError, match="blend"):
         read_calibration(tmp_path / "hostile.npz")
+
+
+def test_a_bank_of_kinds_has_lines_with_and_without_unlabeled_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(4), 150)
+    features = rng.normal(size=(600, 3)) + 4 * np.eye(4)[classes][:, :3]
+    source = Source("blobs", "blobs", features, classes)
+    bank = read_bank(make_bank(tmp_path, "RCQ-kinds", [(source, 3)], n_jobs=1))
+    references = bank.lines[:, SUBCLASS_FEATURES.index("log_reference")]
+    assert len(np.unique(bank.task)) >= 2
+    for number in np.unique(bank.task):
+        _, samples = draw_task(source, LIMITS["RCQ-kinds"], 0, int(number))
+        own = np.log(len(samples[0].rows))
+        here = bank.task == number
+        # Without, with the first sample, and with other rows.
+        expected = [0, 0, 0, own, *[references[here][-1]] * 3]
+        assert references[here].tolist() == pytest.approx(expected, abs=1e-6)
+        truths = [sample.prevalence for sample in samples]
+        assert bank.truth[here].tolist() == [*truths, truths[0], *truths]
 
 
 def test_columns_are_known_to_the_bank():
