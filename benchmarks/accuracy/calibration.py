@@ -108,8 +108,8 @@ class Calibrations:
             self.without_part.append(learning.assemble(bank, *learned, temperature))
 
     def without(self, kin: str) -> Calibration:
-        """One that was learned without these kin."""
-        return self.without_part[self.part_of_kin[kin]]
+        """One that was learned without these kin; any of them if the bank has none of the kin."""
+        return self.without_part[self.part_of_kin.get(kin, 0)]
 
     def answers(self, samples: Bank, told: bool | None = None) -> Judged:
         """Answers to real samples, each by a calibration without its kin."""

@@ -367,6 +367,20 @@ def test_what_is_counted_is_learned_from(example):
     assert fit(POSITIVES, "pat", options={}, sample=DataFiles([TRAP])).n_labeled_ == 400
 
 
+def test_kinds_learn_from_unlabeled_rows_too(tmp_path):
+    def learn_kinds(**rows):
+        options = NULL | {"subclasses": 2}
+        return fitting.fit([DataFiles([POSITIVES])], options=options, **rows).model
+
+    counted = learn_kinds(sample=DataFiles([TRAP]))
+    assert counted.hash_ == learn_kinds(unlabeled=DataFiles([TRAP])).hash_
+    assert [part.learned_score_.n_reference_ for part in counted._counters] == [5000] * 3
+    (result,) = quantify(counted, [TRAP])
+    assert result.n_reference == 5000
+    alone = learn_kinds(sample=DataFiles([TRAP]), positives_only=True)
+    assert fitting.learned_score(alone) is None
+
+
 def test_why_only_the_positives_were_learned_from(tmp_path, model):
     def why(*files, **options):
         sample = DataFiles(files)
@@ -452,7 +466,6 @@ def test_counts_files_have_neither_groups_nor_weights(refused, model, tmp_path):
         ({}, {"positives": 2, "unlabeled": 1}, "the option goes before each"),
         ({}, {"method": "pat", "unlabeled": 1}, "pat does not learn from unlabeled rows when"),
         ({}, {"method": "trcq", "unlabeled": 1}, "trcq does not learn from unlabeled rows when"),
-        ({"subclasses": 2}, {"unlabeled": 1}, "Models of kinds of positives do not learn"),
         ({}, {"negatives": 1, "unlabeled": 1}, "Models with labelled negatives do not learn"),
         ({}, {"target_column": "peak_mv", "unlabeled": 1}, "Models of several targets do not"),
         ({}, {"method": "pat", "positives_only": True}, "pat does not learn from unlabeled rows"),

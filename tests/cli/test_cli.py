@@ -405,8 +405,8 @@ def test_unlabeled_rows_that_cannot_be_learned_from(refused, tmp_path):
         "poscount: The method pat does not learn from unlabeled rows when it is fitted; rcq does. "
         "Leave --unlabeled out."
     )
-    assert fit("--unlabeled", TRAP, "--subclasses", "auto") == (
-        "poscount: Models of kinds of positives do not learn from unlabeled rows yet. "
+    assert fit("--unlabeled", TRAP, "--negatives", TRAP) == (
+        "poscount: Models with labelled negatives do not learn from unlabeled rows yet. "
         "Leave --unlabeled out."
     )
     assert fit(TRAP, "--unlabeled", TRAP).endswith(f"Pass --unlabeled '{TRAP}'.")

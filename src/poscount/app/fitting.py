@@ -24,14 +24,14 @@ from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.methods.regions.learned_score import LearnedScore
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.negatives import RCQWithNegatives
-from poscount.methods.regions.rcq import RCQ
+from poscount.methods.regions.quantifier import ReferenceQuantifier
 from poscount.methods.regions.subclass_rcq import SubclassRCQ
 from poscount.scorers.out_of_fold import N_FOLDS
 from poscount.seeds import seed_of
 
 # Methods that are not reusable but score the positives fold by fold, as reusable ones do.
 _SCORE_POSITIVES = ("trcq", "minimum")
-# Unlabeled rows that RCQ is given to learn from: more than it uses, because some may be equal.
+# Unlabeled rows that a model is given to learn from: more than it uses, because some may be equal.
 MOST_REFERENCE_ROWS = 20_000
 # Where an interval is made by resampling, these are about that.
 _RESAMPLING = ("n_resamples", "confidence", "n_jobs", "verbose", "random_state")
@@ -48,7 +48,7 @@ class Fitted(NamedTuple):
     left_out : dict of str to str
         Columns that were not used by default, such as dates, and what they hold.
     why_positives_only : str, optional
-        Why RCQ did not learn from the sample, too, as it does by default; a clause.
+        Why the model did not learn from the sample, too, as it does by default; a clause.
     """
 
     model: Any
@@ -73,8 +73,8 @@ def fit(
 ) -> Fitted:
     """Fit a method on files of positives, of one target or of several.
 
-    RCQ also learns from unlabeled rows, drawn at random by its seed: from `unlabeled`, or from the
-    `sample`, which can be counted afterwards.
+    RCQ, with kinds of positives or without, also learns from unlabeled rows, drawn at random by its
+    seed: from `unlabeled`, or from the `sample`, which can be counted afterwards.
 
     Parameters
     ----------
@@ -95,13 +95,13 @@ def fit(
     features, exclude : list of str, optional
         Columns to use, and not to use.
     unlabeled : DataFiles, optional
-        Unlabeled rows to learn from; only for RCQ.
+        Unlabeled rows to learn from; only for models that learn from such rows.
     sample : DataFiles, optional
-        What is to be counted; RCQ learns from it if it can be read twice. Positives have no
+        What is to be counted; also learned from if it can be read twice. Positives have no
         weights: if they have its column of weights, too, that is not used, unless `features` names
         it.
     positives_only : bool
-        Whether to learn nothing from the sample; only for RCQ.
+        Whether to learn nothing from the sample; only for models that would.
     """
     several = targets is not None or target_column is not None
     if not several and len(positives) > 1:
@@ -120,7 +120,7 @@ def fit(
         _check_targets(targets, target_column, len(positives))
     model = _unfitted(method, options, several=several, negatives=bool(negatives))
     why_not = None
-    if not isinstance(model, RCQ):
+    if not isinstance(model, ReferenceQuantifier):
         if unlabeled is not None or positives_only:
             raise _no_use_of_unlabeled(
                 model, method, "unlabeled" if unlabeled else "positives_only"
@@ -214,7 +214,6 @@ def _unfitted(
 def _no_use_of_unlabeled(model: Quantifier, method: str, option: str) -> InputError:
     kinds = {
         MultiRCQ: "Models of several targets",
-        SubclassRCQ: "Models of kinds of positives",
         RCQWithNegatives: "Models with labelled negatives",
     }
     message = f"The method {method} does not learn from unlabeled rows when it is fitted; rcq does."
@@ -226,7 +225,7 @@ def _no_use_of_unlabeled(model: Quantifier, method: str, option: str) -> InputEr
 def _made_for_positives(calibration: Any) -> str | None:
     """Say that a calibration of the user's own is for RCQ without unlabeled rows, if it is."""
     shipped = calibration in ("experience", "null")
-    if shipped or read_calibration(calibration).method_ == "RCQ-reference":
+    if shipped or read_calibration(calibration).method_ != "RCQ":
         return None
     return f"{calibration} was made without unlabeled rows"
 

@@ -307,14 +307,20 @@ def _fit_rcq(task: Task, reference: np.ndarray | None, seed: int) -> RCQ | None:
 def _lines_of_kinds(
     task: Task, samples: list[Sample], rng: np.random.Generator, seed: int
 ) -> Iterator[tuple[np.ndarray, list[Sample]]]:
-    """Lines of all samples, if there are several kinds."""
-    try:
-        model = _fit_kinds(task, seed)
-    except ValueError:  # such as: no column varies
-        return
-    if model.part_.rule.enough_positives and model.subclass_parts_:
-        given = np.asarray if task.kinds is None else table_of
-        yield model._features(*(model.count(given(sample.rows)) for sample in samples)), samples
+    """Lines of all samples without a reference and with one of other rows, if there are kinds.
+
+    And of the first sample with itself as the reference.
+    """
+    first, *_ = samples
+    given = np.asarray if task.kinds is None else table_of
+    for reference, seen in (
+        (None, samples),
+        (first.rows, [first]),
+        (draw_reference(task, rng), samples),
+    ):
+        model = _fit_kinds(task, None if reference is None else given(reference), seed)
+        if model is not None:
+            yield model._features(*(model.count(given(sample.rows)) for sample in seen)), seen
 
 
 _LINES = {
@@ -363,11 +369,17 @@ def _recognisable_groups(task: TargetTask, rng: np.random.Generator) -> bool:
     return bool(areas(np.concatenate(rows), classes, rng)[: len(task.labeled)].min() >= LEAST_AREA)
 
 
-def _fit_kinds(task: Task, seed: int) -> SubclassRCQ:
-    if task.kinds is None:
-        return SubclassRCQ(calibration="null", random_state=seed).fit(task.labeled)
-    named = table_of(task.labeled).append_column("kind", [task.kinds])
-    return SubclassRCQ("kind", calibration="null", random_state=seed).fit(named)
+def _fit_kinds(task: Task, unlabeled: Any, seed: int) -> SubclassRCQ | None:
+    """A model; None if the positives are refused, have no regions or are of one kind."""
+    labeled, subclasses = task.labeled, "auto"
+    if task.kinds is not None:
+        labeled, subclasses = table_of(labeled).append_column("kind", [task.kinds]), "kind"
+    model = SubclassRCQ(subclasses, calibration="null", random_state=seed)
+    try:
+        model.fit(labeled, unlabeled=unlabeled)
+    except ValueError:  # such as: no column varies
+        return None
+    return model if model.part_.rule.enough_positives and model.subclass_parts_ else None
 
 
 def as_given(task: Task, rows: np.ndarray) -> Any:

@@ -59,6 +59,8 @@ BLEND_INPUTS = (
     "null_ratio_of_kinds",
     "log_kinds",
     "told",
+    "log_reference",
+    "skill",
     "log_positives",
     "log_rows",
     "log_features",

@@ -15,12 +15,18 @@ from poscount.calibration.files import read_calibration, shipped, write_calibrat
 from poscount.cli import main
 from poscount.errors import FileError, InputError
 from poscount.methods.regions.features import FEATURE_NAMES
-from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES, subclass_features
+from poscount.methods.regions.part import RegionPart
+from poscount.methods.regions.subclass_features import (
+    OF_REFERENCE,
+    SUBCLASS_FEATURES,
+    subclass_features,
+)
+from poscount.methods.regions.subclass_rcq import N_TREES
 from poscount.methods.regions.subclasses import clustered_subclasses, find_subclasses, how_many
-from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task
+from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task, make_bank, read_bank
 from poscount.training.drift_tasks import allocate, draw_drift_task
 from poscount.training.learning import blended, fit_blend
-from poscount.training.sources import bundled
+from poscount.training.sources import Source, bundled
 from poscount.training.tasks import drifted_shares
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
@@ -326,6 +332,105 @@ def test_the_sum_is_reasonable_at_every_level(task):
     assert widths == sorted(widths)
 
 
+# With unlabeled rows to learn from
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """Other unlabeled rows, with the kinds as they are among the positives."""
+    return drifting(7, positives=(30, 20, 10), n_negative=540)[1]
+
+
+@pytest.fixture(scope="module")
+def taught(task, reference):
+    model = SubclassRCQ(3, calibration="null", random_state=0)
+    return model.fit(task[0], unlabeled=reference)
+
+
+def test_a_kind_that_has_grown_is_found_with_unlabeled_rows(taught, task, reference):
+    answer = taught.quantify(task[1])
+    assert answer == pytest.approx(0.3, abs=0.05)
+    assert answer.details["one_kind"] < 0.15
+    for kind, truth in zip(answer.details["kinds"], (0.02, 0.06, 0.22), strict=True):
+        assert kind["prevalence"] == pytest.approx(truth, abs=0.03)
+    own = SubclassRCQ(3, calibration="null", random_state=0).fit(task[0], unlabeled=task[1])
+    assert own.quantify(task[1]) == pytest.approx(0.3, abs=0.05)
+
+
+def test_every_kind_learns_its_score_against_all_unlabeled_rows(taught, task, reference):
+    for part in taught._counters:
+        assert part.learned_score_.n_reference_ == len(reference)
+    # The first cluster is exactly the rows around the first centre.
+    alone = RegionPart().fit_codes(
+        task[0][:300], taught.model_columns, taught.seed_, reference=reference, n_trees=N_TREES
+    )
+    assert taught.subclass_parts_[0].hash_ == alone.hash_
+
+
+def test_one_kind_with_unlabeled_rows_is_rcq(taught, task, reference):
+    plain = RCQ(calibration="null", tolerance=0.0, random_state=0)
+    plain.fit(task[0], unlabeled=reference)
+    assert taught.part_.hash_ == plain.part_.hash_
+    assert taught.quantify(task[1]).details["one_kind"] == float(plain.quantify(task[1]))
+
+
+def test_what_must_not_matter_with_unlabeled_rows(taught, task, reference, tmp_path):
+    positives, sample = task
+    rng = np.random.default_rng(3)
+    shuffled = SubclassRCQ(3, calibration="null", random_state=0).fit(
+        rng.permutation(positives), unlabeled=rng.permutation(reference)
+    )
+    assert shuffled.hash_ == taught.hash_
+    rows = np.vstack([reference, positives])
+    labels = np.repeat([0, 1], [len(reference), len(positives)])
+    by_labels = SubclassRCQ(3, calibration="null", random_state=0).fit(rows, labels)
+    assert by_labels.hash_ == taught.hash_
+    whole = taught.count(sample)
+    parts = taught.count(sample[:300]) + taught.count(sample[300:])
+    assert np.array_equal(whole.cells, parts.cells)
+    taught.save(tmp_path / "model.poscount")
+    loaded = poscount.load(tmp_path / "model.poscount")
+    assert loaded.hash_ == taught.hash_
+    assert loaded.estimate(whole).details == taught.quantify(sample).details
+
+
+def test_unlabeled_rows_make_another_model(model, taught, task):
+    assert taught.hash_ != model.hash_
+    with pytest.raises(InputError, match="another model"):
+        taught.estimate(model.count(task[1]))
+
+
+def test_what_unlabeled_rows_change_is_in_the_features(taught, task, reference):
+    def column(fitted, name):
+        return fitted._features(fitted.count(task[1]))[0, SUBCLASS_FEATURES.index(name)]
+
+    without = SubclassRCQ(3, calibration="null", random_state=0).fit(task[0])
+    assert column(taught, "log_reference") == pytest.approx(np.log(len(reference)), abs=1e-6)
+    assert column(taught, "skill") > 0.4
+    assert column(without, "log_reference") == column(without, "skill") == 0
+    # The regions that learn nothing from unlabeled rows are the same.
+    for name, of_all in (("plain_rcq", "plain"), ("kinds_rcq", "kinds")):
+        assert column(taught, name) == column(without, name) == column(without, of_all)
+
+
+def test_unlabeled_rows_that_do_not_fit(task):
+    frame = pd.DataFrame(task[0], columns=list("abcd"))
+    with pytest.raises(InputError, match="column 'd': this column is missing"):
+        SubclassRCQ(3).fit(frame, unlabeled=frame[["a", "b", "c"]])
+    with pytest.raises(InputError, match="Give the unlabeled rows once"):
+        SubclassRCQ(3).fit(task[0], np.arange(len(task[0])) % 2, unlabeled=task[1])
+    with pytest.raises(InputError, match="no rows"):
+        SubclassRCQ(3).fit(task[0], unlabeled=task[1][:0])
+
+
+def test_a_file_in_which_a_kind_has_no_score_is_refused(taught, model):
+    mixed = copy.copy(taught)
+    mixed.subclass_parts_ = [*taught.subclass_parts_[:2], model.subclass_parts_[2]]
+    mixed.hash_ = mixed._content_hash()
+    with pytest.raises(ValueError, match="a learned score of kinds is missing"):
+        mixed.check_learned()
+
+
 # The line and the bank
 
 
@@ -334,7 +439,8 @@ def test_heterogeneity_by_hand():
     of_kinds = np.zeros((2, 1, len(FEATURE_NAMES)))
     of_kinds[:, 0, FEATURE_NAMES.index("prevalence")] = 0.1, 0.3
     of_kinds[:, 0, FEATURE_NAMES.index("gap")] = 0.1
-    line = subclass_features(plain, of_kinds, np.array([50, 50]), 1.0, False)[0]
+    none = np.zeros((1, len(OF_REFERENCE)))
+    line = subclass_features(plain, of_kinds, none, np.array([50, 50]), 1.0, False)[0]
     s = 0.1 * 1.75 / 3.92
     expected = ((0.2 - 0.4) / (s / 0.5)) ** 2 + ((0.6 - 0.4) / (s / 0.5)) ** 2
     found = np.expm1(line[SUBCLASS_FEATURES.index("log_heterogeneity")])
@@ -428,6 +534,25 @@ def test_hostile_blends_are_refused(blend, tmp_path):
     write_calibration(calibration, tmp_path / "hostile.npz")
     with pytest.raises(FileError, match="blend"):
         read_calibration(tmp_path / "hostile.npz")
+
+
+def test_a_bank_of_kinds_has_lines_with_and_without_unlabeled_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(4), 150)
+    features = rng.normal(size=(600, 3)) + 4 * np.eye(4)[classes][:, :3]
+    source = Source("blobs", "blobs", features, classes)
+    bank = read_bank(make_bank(tmp_path, "RCQ-kinds", [(source, 3)], n_jobs=1))
+    references = bank.lines[:, SUBCLASS_FEATURES.index("log_reference")]
+    assert len(np.unique(bank.task)) >= 2
+    for number in np.unique(bank.task):
+        _, samples = draw_task(source, LIMITS["RCQ-kinds"], 0, int(number))
+        own = np.log(len(samples[0].rows))
+        here = bank.task == number
+        # Without, with the first sample, and with other rows.
+        expected = [0, 0, 0, own, *[references[here][-1]] * 3]
+        assert references[here].tolist() == pytest.approx(expected, abs=1e-6)
+        truths = [sample.prevalence for sample in samples]
+        assert bank.truth[here].tolist() == [*truths, truths[0], *truths]
 
 
 def test_columns_are_known_to_the_bank():

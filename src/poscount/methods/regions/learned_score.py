@@ -28,7 +28,8 @@ N_FOLDS = 5
 # Rows of the reference that are learned from, and of the positives.
 MOST_ROWS = 5000
 N_TREES = 60
-LEARNING_RATE = 0.1
+# Learning rate times number of trees: fewer trees take larger steps.
+ALL_STEPS = 6.0
 FEWEST_IN_LEAF = 10
 # Thresholds of a column that trees may use, from the quantiles of either side.
 N_CUTS = 32
@@ -88,7 +89,12 @@ class LearnedScore(BaseEstimator):
         require(self.feature_.max(initial=0) < n, "a tree looks at a column that there is not.")
 
     def fit(
-        self, positives: np.ndarray, reference: np.ndarray, columns: Columns, seed: int
+        self,
+        positives: np.ndarray,
+        reference: np.ndarray,
+        columns: Columns,
+        seed: int,
+        n_trees: int = N_TREES,
     ) -> Self:
         """Learn from codes of positives and of reference rows, each in any order."""
         ours, theirs = (classifier_design(codes, columns) for codes in (positives, reference))
@@ -99,7 +105,8 @@ class LearnedScore(BaseEstimator):
         self.n_reference_ = len(sides[1].fold)
         cuts = [_cuts(*pair) for pair in zip(*(side.columns for side in sides), strict=True)]
         state = int(stream(seed, "learned score").integers(2**31))
-        ensembles = [_boost(sides, fold, cuts, state) for fold in range(N_FOLDS)]
+        with threadpool_limits(1, "openmp"):
+            ensembles = [_boost(sides, fold, cuts, n_trees, state) for fold in range(N_FOLDS)]
         self.feature_, self.threshold_, self.leaf_ = (
             np.concatenate([getattr(trees, name) for trees in ensembles])
             for name in ("feature", "threshold", "leaf")
@@ -191,14 +198,16 @@ def _cuts(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     return (values[below] + values[below + 1]) / 2
 
 
-def _boost(sides: list[_Side], fold: int, cuts: list[np.ndarray], state: int) -> Trees:
+def _boost(
+    sides: list[_Side], fold: int, cuts: list[np.ndarray], n_trees: int, state: int
+) -> Trees:
     """Trees that tell the positives of the other folds from the reference of the other folds."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # brings much more than itself
 
     kept = [side.fold != fold for side in sides]
     totals = [side.times[here].sum() for side, here in zip(sides, kept, strict=True)]
     if not all(totals):
-        return Trees.nothing(1, N_TREES)
+        return Trees.nothing(1, n_trees)
     columns = np.hstack([side.columns[:, here] for side, here in zip(sides, kept, strict=True)])
     weights = np.concatenate(
         [side.times[here] / n for side, here, n in zip(sides, kept, totals, strict=True)]
@@ -210,8 +219,8 @@ def _boost(sides: list[_Side], fold: int, cuts: list[np.ndarray], state: int) ->
         [np.searchsorted(at, column) for at, column in zip(cuts, columns, strict=True)]
     )
     boosting = HistGradientBoostingClassifier(
-        max_iter=N_TREES,
-        learning_rate=LEARNING_RATE,
+        max_iter=n_trees,
+        learning_rate=ALL_STEPS / n_trees,
         max_depth=DEPTH,
         max_leaf_nodes=N_LEAVES,
         min_samples_leaf=FEWEST_IN_LEAF,
@@ -219,8 +228,7 @@ def _boost(sides: list[_Side], fold: int, cuts: list[np.ndarray], state: int) ->
         early_stopping=False,
         random_state=state,
     )
-    with threadpool_limits(1, "openmp"):
-        boosting.fit(binned, np.arange(len(binned)) < n_ours, weights * (len(binned) / 2))
+    boosting.fit(binned, np.arange(len(binned)) < n_ours, weights * (len(binned) / 2))
     trees = trees_of_boosting(boosting)
     # From bins back to values; a split that a tree does not have sends everything to the left.
     real = np.isfinite(trees.threshold)

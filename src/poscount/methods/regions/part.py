@@ -35,7 +35,7 @@ from poscount.methods.regions.layout import (
     RegionLayout,
     region_layout,
 )
-from poscount.methods.regions.learned_score import LearnedScore, classifier_design
+from poscount.methods.regions.learned_score import N_TREES, LearnedScore, classifier_design
 from poscount.methods.regions.order import CanonicalOrder
 from poscount.methods.regions.partition import (
     MOST_CATEGORIES,
@@ -230,6 +230,7 @@ class RegionPart(BaseEstimator):
         projected: bool = False,
         n_derived: int = 0,
         reference: np.ndarray | None = None,
+        n_trees: int = N_TREES,
     ) -> Self:
         """Learn from the codes of labelled rows, in any order.
 
@@ -243,6 +244,8 @@ class RegionPart(BaseEstimator):
             See `projected_` and `n_derived_`.
         reference : ndarray of shape (n_unlabeled, n_columns), optional
             Codes of unlabeled rows, from which and the labelled ones a score is learned.
+        n_trees : int
+            Of each fold of that score.
         """
         self.columns_, self.projected_, self.n_derived_ = columns, projected, n_derived
         self.seed_ = seed
@@ -277,7 +280,7 @@ class RegionPart(BaseEstimator):
         self.far_scores_ = training_scores.min() * np.array(FAR)
         self.learned_score_ = None
         if reference is not None:
-            self.learned_score_ = LearnedScore().fit(block, reference, columns, seed)
+            self.learned_score_ = LearnedScore().fit(block, reference, columns, seed, n_trees)
         cells = _CELL[np.searchsorted(self.edges_, training_scores)]
         self.binned_ = self._with_bins(cells, block)
         self.recording_variance_ = self._learn_recording_variance(block, order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from poscount.base.counting import CountingQuantifier
 from poscount.calibration.calibration import Calibration
 from poscount.counts.counts import Counts
 from poscount.data.columns import Columns
-from poscount.data.rows import InputSupport
+from poscount.data.rows import InputSupport, Rows
+from poscount.errors import InputError
 from poscount.methods.regions.layout import N_SCORE_CELLS
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.targets import TargetRegions
@@ -183,3 +184,57 @@ class PositivesQuantifier(RegionQuantifier):
     def _joint_cell(self, binned: np.ndarray) -> np.ndarray:
         """Score cell, and bin of the last partition, in one number."""
         return binned[:, 0].astype(np.intp) * self._n_last + binned[:, -1]
+
+
+class ReferenceQuantifier(PositivesQuantifier):
+    """A quantifier of one target that also learns from unlabeled rows, if there are any at hand.
+
+    A subclass learns from the positives and from the codes of such rows (`_learn_codes`).
+    """
+
+    def fit(
+        self,
+        positives: Any,
+        y: Any = None,
+        *,
+        unlabeled: Any = None,
+        features: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn from labelled positives and, if there are any at hand, from unlabeled rows.
+
+        Parameters
+        ----------
+        positives : array or frame of shape (n_labeled, n_features)
+            Labelled positives and nothing else, unless `y` tells which rows they are.
+        y : array-like of shape (n_rows,), optional
+            1 for a labelled positive, anything else for an unlabeled row.
+        unlabeled : array or frame, optional
+            Unlabeled rows of the field: the sample itself, an earlier one, or a part of all that is
+            to be counted. A score of the positives against them makes more regions. At most 5,000
+            distinct rows are learned from.
+        features : sequence of str, optional
+            Columns to use, if the positives are a frame with others as well.
+        """
+        rows, others = self._take_in(positives, y, features)
+        if others is not None and unlabeled is not None:
+            raise InputError(
+                "Give the unlabeled rows once: by y, or as unlabeled.", option="unlabeled"
+            )
+        self._learn(rows, others if unlabeled is None else unlabeled)
+        return self
+
+    def _learn(self, rows: Rows, unlabeled: Any = None) -> None:
+        reference = None
+        if unlabeled is not None:
+            reference = self._sample(unlabeled, allow_empty=False).to_array()
+        self._learn_codes(rows.to_array(), reference)
+        self.hash_ = self._content_hash()
+
+    @abstractmethod
+    def _learn_codes(self, codes: np.ndarray, reference: np.ndarray | None) -> None:
+        """Learn from the codes of positives, and of unlabeled rows."""
+
+    @property
+    def _calibration_name(self) -> str:
+        """Method of the calibration for all positives as one kind."""
+        return "RCQ" if self.part_.learned_score_ is None else "RCQ-reference"

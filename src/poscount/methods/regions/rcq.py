@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from poscount.base import constraints
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import chosen_calibrations
-from poscount.data.rows import Rows
-from poscount.errors import InputError
 from poscount.methods.regions.estimate import estimate_part
 from poscount.methods.regions.features import feature_names
 from poscount.methods.regions.part import RegionPart
-from poscount.methods.regions.quantifier import PositivesQuantifier
+from poscount.methods.regions.quantifier import ReferenceQuantifier
 from poscount.methods.regions.view import PartView
 from poscount.results.estimates import Estimates
 from poscount.results.user_knowledge import DEFAULT_TOLERANCE
@@ -25,7 +23,7 @@ from poscount.storage.schema import Field, OrNone, Part
 __all__ = ["RCQ"]
 
 
-class RCQ(PositivesQuantifier):
+class RCQ(ReferenceQuantifier):
     r"""Finds where positives are common but the sample is sparse, and scales up from there.
 
     The region counting quantifier: if a region holds a share m of the positives but only a share s
@@ -118,7 +116,7 @@ class RCQ(PositivesQuantifier):
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
-        **PositivesQuantifier._parameter_constraints,
+        **ReferenceQuantifier._parameter_constraints,
         "tolerance": [constraints.Interval(Real, 0, 1, closed="both")],
     }
 
@@ -152,48 +150,9 @@ class RCQ(PositivesQuantifier):
             names = feature_names(learned=self.part_.learned_score_ is not None)
             self.calibration_.check_for(self._calibration_name, names)
 
-    def fit(
-        self,
-        positives: Any,
-        y: Any = None,
-        *,
-        unlabeled: Any = None,
-        features: Sequence[str] | None = None,
-    ) -> Self:
-        """Learn from labelled positives and, if there are any at hand, from unlabeled rows.
-
-        Parameters
-        ----------
-        positives : array or frame of shape (n_labeled, n_features)
-            Labelled positives and nothing else, unless `y` tells which rows they are.
-        y : array-like of shape (n_rows,), optional
-            1 for a labelled positive, anything else for an unlabeled row.
-        unlabeled : array or frame, optional
-            Unlabeled rows of the field: the sample itself, an earlier one, or a part of all that is
-            to be counted. A score of the positives against them makes more regions. At most 5,000
-            distinct rows are learned from.
-        features : sequence of str, optional
-            Columns to use, if the positives are a frame with others as well.
-        """
-        rows, others = self._take_in(positives, y, features)
-        if others is not None and unlabeled is not None:
-            raise InputError(
-                "Give the unlabeled rows once: by y, or as unlabeled.", option="unlabeled"
-            )
-        self._learn(rows, others if unlabeled is None else unlabeled)
-        return self
-
-    def _learn(self, rows: Rows, unlabeled: Any = None) -> None:
-        reference = None
-        if unlabeled is not None:
-            reference = self._sample(unlabeled, allow_empty=False).to_array()
-        self._learn_part(rows.to_array(), reference=reference)
+    def _learn_codes(self, codes: np.ndarray, reference: np.ndarray | None) -> None:
+        self._learn_part(codes, reference=reference)
         (self.calibration_,) = chosen_calibrations(self.calibration, self._calibration_name)
-        self.hash_ = self._content_hash()
-
-    @property
-    def _calibration_name(self) -> str:
-        return "RCQ" if self.part_.learned_score_ is None else "RCQ-reference"
 
     @property
     def _counters(self) -> Sequence[RegionPart]:

@@ -11,9 +11,12 @@ tells how far they are from it, in units of their standard errors s_k, around th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from poscount.methods.regions.features import DECIMALS, FEATURE_NAMES
+from poscount.methods.regions.view import PartView
 
 # Width of a 95 % interval by the null calibration, in gaps, over that in standard errors.
 ERRORS_PER_GAP = 1.75 / 3.92
@@ -22,6 +25,9 @@ RATIO_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Heterogeneity at which the sum and the prevalence of all positives as one kind count the same.
 EVEN = 4.0
 
+# What is known of the unlabeled rows that scores were learned from: their number; how well all
+# positives can be told from them; and the prevalence of one kind, and the sum, without the scores.
+OF_REFERENCE = ["log_reference", "skill", "plain_rcq", "kinds_rcq"]
 _RENAMED = {"prevalence": "plain", "high": "plain_high"}
 SUBCLASS_FEATURES = [
     *("prevalence", "high", "kinds", "kinds_ratio", "kinds_low", "kinds_high", "kinds_pat"),
@@ -32,6 +38,7 @@ SUBCLASS_FEATURES = [
     *("log_sum_over_one_kind", "excess_difference", "log_grown_kinds"),
     *("log_distance_of_grown", "log_core_difference", "log_largest_difference"),
     *("log_core_difference_of_grown", "log_separation"),
+    *OF_REFERENCE,
     *(_RENAMED.get(name, name) for name in FEATURE_NAMES),
 ]
 
@@ -39,6 +46,7 @@ SUBCLASS_FEATURES = [
 def subclass_features(
     plain: np.ndarray,
     of_kinds: np.ndarray,
+    of_reference: np.ndarray,
     sizes: np.ndarray,
     separation: float,
     named_by_user: bool,
@@ -51,6 +59,8 @@ def subclass_features(
         What the regions of all positives together say.
     of_kinds : ndarray of shape (n_kinds, n_samples, len(FEATURE_NAMES))
         What those of each kind say.
+    of_reference : ndarray of shape (n_samples, len(OF_REFERENCE))
+        What the learned scores have changed (`reference_features`).
     sizes : ndarray of shape (n_kinds,)
         Positives of each kind.
     separation : float
@@ -100,7 +110,20 @@ def subclass_features(
         np.log1p((grown * difference).sum(axis=0) / grown.sum(axis=0)),
         np.full(n, separation),
     ]
-    return np.column_stack([np.column_stack(columns).round(DECIMALS), plain])
+    return np.column_stack([np.column_stack(columns).round(DECIMALS), of_reference, plain])
+
+
+def reference_features(one_kind: PartView, kinds: Sequence[PartView]) -> np.ndarray:
+    """What learned scores have changed for each sample: `OF_REFERENCE`.
+
+    Without unlabeled rows to learn from, nothing: the first two are 0, and the others are what all
+    regions say.
+    """
+    learned = one_kind.part.learned_score_
+    known = (0.0, 0.0) if learned is None else (np.log(learned.n_reference_), learned.skill_)
+    total = sum(kind.plain.prevalence for kind in kinds)
+    columns = [*(np.full(len(one_kind), value) for value in known), one_kind.plain.prevalence]
+    return np.column_stack([*columns, np.minimum(total, 1)]).round(DECIMALS)
 
 
 def _heterogeneity(
