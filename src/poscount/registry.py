@@ -41,6 +41,7 @@ _PARTS = (
     "poscount.data.columns:Columns",
     "poscount.data.constants:Constants",
     "poscount.data.projection:Projection",
+    "poscount.data.learned_projection:LearnedProjection",
     "poscount.methods.bootstrap:Bootstrap",
     "poscount.methods.regions.negatives:RCQWithNegatives",
     "poscount.methods.regions.multi_rcq:MultiRCQ",

@@ -51,7 +51,7 @@ class Quantifier(BaseEstimator):
         The features that were numbers.
     columns_ : Columns
         What became of each column: its kind, its categories, what is missing.
-    projection_ : Projection
+    projection_ : Projection or LearnedProjection
         How sparse rows, or those of more than 200 columns, were projected; only then, and only in
         methods that take them.
     """
@@ -65,7 +65,7 @@ class Quantifier(BaseEstimator):
         "feature_names_in_": MayLack(ListOf(Text(), "features", distinct=True, array=True)),
         "numeric_features_": MayLack(ListOf(Text(), distinct=True)),
         "columns_": MayLack(Part("Columns")),
-        "projection_": MayLack(Part("Projection")),
+        "projection_": MayLack(Part("Projection", "LearnedProjection")),
     }
 
     def fit(self, positives: Any, y: Any = None, *, features: Sequence[str] | None = None) -> Self:
@@ -186,8 +186,8 @@ class Quantifier(BaseEstimator):
             require(same, "its columns are not its features.")
         if hasattr(self, "projection_"):
             require(accepts.wide, "it cannot have a projection.")
-            n_projected = len(self.projection_.dimension_)
-            require(n_projected == self.columns_.n_design, "its projection is of other columns.")
+            same = self.projection_.n_columns == self.columns_.n_design
+            require(same, "its projection is of other columns.")
 
     def _split_labels(
         self, positives: Any, features: Sequence[str] | None

@@ -85,6 +85,11 @@ class Projection(BaseEstimator):
         require(len(filled) and len(filled) == filled[-1] + 1, "a dimension has no columns.")
 
     @property
+    def n_columns(self) -> int:
+        """Number of columns of the rows."""
+        return len(self.dimension_)
+
+    @property
     def n_dimensions(self) -> int:
         """Number of dimensions."""
         return int(self.dimension_.max()) + 1
@@ -93,6 +98,15 @@ class Projection(BaseEstimator):
     def names(self) -> list[str]:
         """Name of each dimension."""
         return [f"projection {i + 1}" for i in range(self.n_dimensions)]
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What decides where a row is projected to."""
+        return {
+            "dimension": self.dimension_,
+            "weight": self.weight_,
+            "centre": self.location_,
+        }
 
     def apply(self, block: Any) -> np.ndarray:
         """Project finite rows, dense or sparse, to float64 of shape (n_rows, n_dimensions)."""
@@ -144,7 +158,7 @@ def learn_projection(positives: Any, seed: int) -> Projection:
     """
     n_features = positives.shape[1]
     is_sparse = sparse.issparse(positives)
-    found = _common_columns(positives) if is_sparse else _varying_columns(positives)
+    found = _common_columns(positives) if is_sparse else varying_columns(positives)
     n_used = len(found.places)
     generator = stream(seed, "projection")
     dimension = generator.permutation(n_used) % min(N_DIMENSIONS, n_used)
@@ -159,7 +173,7 @@ def learn_projection(positives: Any, seed: int) -> Projection:
     return projection
 
 
-class _Columns(NamedTuple):
+class UsedColumns(NamedTuple):
     """Columns to be used, in an order that depends on what they hold and not on where they are."""
 
     places: np.ndarray
@@ -167,7 +181,7 @@ class _Columns(NamedTuple):
     unit: np.ndarray
 
 
-def _varying_columns(positives: np.ndarray) -> _Columns:
+def varying_columns(positives: np.ndarray) -> UsedColumns:
     """Columns that are not constant, with their mean and standard deviation."""
     n_rows, n_features = positives.shape
     location, unit, size, cross = np.empty((4, n_features))
@@ -193,7 +207,7 @@ def _varying_columns(positives: np.ndarray) -> _Columns:
             f"All {n_features} columns are constant among the positives, so they cannot tell rows "
             "apart: use features that vary."
         )
-    return _Columns(places, location[places], unit[places])
+    return UsedColumns(places, location[places], unit[places])
 
 
 def _standardised(
@@ -216,11 +230,29 @@ def _mean_and_spread(ascending: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean * unit, _not_too_small(spread * unit)
 
 
-def _common_columns(positives: Any) -> _Columns:
-    """Columns that many positives have, with their root mean square."""
-    n_rows, n_features = positives.shape
-    row, column, value = _entries(positives)
-    n_positives = np.bincount(column, minlength=n_features)
+class RankedColumns(NamedTuple):
+    """Columns of a sparse matrix, those that most rows have first.
+
+    Attributes
+    ----------
+    places : ndarray of int
+        In an order that depends on what columns hold and not on where they are.
+    n_rows : ndarray of int
+        Rows that have each of them.
+    unit : ndarray
+        Root mean square of each, over all rows.
+    """
+
+    places: np.ndarray
+    n_rows: np.ndarray
+    unit: np.ndarray
+
+
+def ranked_columns(rows: Any) -> RankedColumns:
+    """Columns of sparse rows, which may be in any order."""
+    n_rows, n_features = rows.shape
+    row, column, value = _entries(rows)
+    n_having = np.bincount(column, minlength=n_features)
     largest = np.zeros(n_features)
     np.maximum.at(largest, column, np.abs(value))
     unit = _unit(largest)
@@ -233,18 +265,25 @@ def _common_columns(positives: Any) -> _Columns:
     mean_size = _sums(column, size, n_features) / n_rows
     key = _row_key(_sums(row, size, n_rows))
     cross = _sums(column, size * key[row], n_features) / n_rows
-    order = np.lexsort((cross.round(DECIMALS), mean_size.round(DECIMALS), -n_positives))
-    n_reliable = int((n_positives >= FEWEST_POSITIVES).sum())
-    n_common = int((n_positives >= max(FEWEST_POSITIVES, COMMON * n_rows)).sum())
-    places = order[: max(n_common, min(N_DIMENSIONS, n_reliable))]
-    if len(places) < FEWEST_COLUMNS:
+    order = np.lexsort((cross.round(DECIMALS), mean_size.round(DECIMALS), -n_having))
+    return RankedColumns(order, n_having[order], _not_too_small((rms * unit)[order]))
+
+
+def _common_columns(positives: Any) -> UsedColumns:
+    """Columns that many positives have, with their root mean square."""
+    n_rows, n_features = positives.shape
+    ranked = ranked_columns(positives)
+    n_reliable = int((ranked.n_rows >= FEWEST_POSITIVES).sum())
+    n_common = int((ranked.n_rows >= max(FEWEST_POSITIVES, COMMON * n_rows)).sum())
+    n_used = max(n_common, min(N_DIMENSIONS, n_reliable))
+    if n_used < FEWEST_COLUMNS:
         raise InputError(
-            f"Only {len(places)} of the {n_features} columns of this sparse matrix are other than "
+            f"Only {n_used} of the {n_features} columns of this sparse matrix are other than "
             f"zero in {FEWEST_POSITIVES} positives or more, and rarer ones cannot tell new "
             f"positives from negatives; {FEWEST_COLUMNS} such columns are needed. Give more "
             "positives or longer texts, or use denser features such as embeddings."
         )
-    return _Columns(places, np.zeros(len(places)), _not_too_small((rms * unit)[places]))
+    return UsedColumns(ranked.places[:n_used], np.zeros(n_used), ranked.unit[:n_used])
 
 
 def _row_key(total: np.ndarray) -> np.ndarray:

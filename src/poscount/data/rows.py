@@ -12,6 +12,7 @@ from scipy import sparse
 
 from poscount.data.categories import DATES, Categorical, categorical_of, categorical_of_values
 from poscount.data.columns import Columns
+from poscount.data.learned_projection import LearnedProjection
 from poscount.data.projection import MOST_COLUMNS, Projection
 from poscount.errors import InputError
 
@@ -62,7 +63,7 @@ class Rows:
         names: tuple[str, ...] | None,
         accepts: InputSupport,
         columns: Columns | None = None,
-        projection: Projection | None = None,
+        projection: Projection | LearnedProjection | None = None,
     ) -> None:
         self.data = data
         self.names = names
@@ -96,6 +97,10 @@ class Rows:
         ]
         return np.concatenate([np.empty((0, self.projection.n_dimensions)), *parts])
 
+    def unprojected(self) -> Any:
+        """All rows as one block of what is projected."""
+        return self._design(0, len(self))
+
     @property
     def _rows_at_once(self) -> int:
         """Of wide rows, so many that they fit into memory."""
@@ -103,10 +108,11 @@ class Rows:
 
     def _projected(self, start: int, stop: int) -> np.ndarray:
         assert self.projection is not None
+        return self.projection.apply(self._design(start, stop))
+
+    def _design(self, start: int, stop: int) -> Any:
         block = self._block(start, stop)
-        if self.columns is not None:
-            block = self.columns.design(block)
-        return self.projection.apply(block)
+        return block if self.columns is None else self.columns.design(block)
 
     def _block(self, start: int, stop: int) -> Any:
         rows = slice(start, stop)

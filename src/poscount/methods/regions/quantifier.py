@@ -14,6 +14,7 @@ from poscount.base.counting import CountingQuantifier
 from poscount.calibration.calibration import Calibration
 from poscount.counts.counts import Counts
 from poscount.data.columns import Columns
+from poscount.data.learned_projection import learn_from_both
 from poscount.data.rows import InputSupport, Rows
 from poscount.errors import InputError
 from poscount.methods.regions.layout import N_SCORE_CELLS
@@ -81,13 +82,8 @@ class RegionQuantifier(CountingQuantifier):
             "parts": [counter.hash_ for counter in self._counters],
             **self.columns_.described(),
         }
-        arrays = {}
-        if hasattr(self, "projection_"):
-            arrays = {
-                "dimension": self.projection_.dimension_,
-                "weight": self.projection_.weight_,
-                "centre": self.projection_.location_,
-            }
+        projection = getattr(self, "projection_", None)
+        arrays = {} if projection is None else projection.arrays
         return container.digest(meta, arrays)
 
     @property
@@ -226,7 +222,12 @@ class ReferenceQuantifier(PositivesQuantifier):
     def _learn(self, rows: Rows, unlabeled: Any = None) -> None:
         reference = None
         if unlabeled is not None:
-            reference = self._sample(unlabeled, allow_empty=False).to_array()
+            others = self._sample(unlabeled, allow_empty=False)
+            if rows.projection is not None:
+                both = rows.unprojected(), others.unprojected()
+                self.projection_ = learn_from_both(self.projection_, *both, self.seed_)
+                rows.projection = others.projection = self.projection_
+            reference = others.to_array()
         self._learn_codes(rows.to_array(), reference)
         self.hash_ = self._content_hash()
 
