@@ -66,7 +66,7 @@ LIMITS = {
     "RCQ": Limits(n_labeled=5_000, n_rows=50_000, n_samples=2),
     # Learning a score takes half a second, for each sample and for a reference of other rows.
     "RCQ-reference": Limits(n_labeled=3_000, n_rows=20_000, n_samples=2),
-    # A dozen models are learned for each task.
+    # A dozen models are learned for each task, three times.
     "RCQ-kinds": Limits(n_labeled=3_000, n_rows=3_000, n_samples=3, drift=True),
     # A model for each of up to ten groups, so that learning takes longer than many samples.
     "RCQ-groups": Limits(n_labeled=500, n_rows=3_000, n_samples=6),
