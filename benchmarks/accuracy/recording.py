@@ -1,8 +1,9 @@
 """What happens if a sample was recorded differently than the positives, and what tolerance helps.
 
-    python -m benchmarks.accuracy.recording bank-rcq bank-reference
+    python -m benchmarks.accuracy.recording bank-reference bank-rcq
 
-Tasks of real tables, each by calibrations that were learned without the table and its kin
+Without the second bank, RCQ without unlabeled rows is left out. Tasks of real tables, each by
+calibrations that were learned without the table and its kin
 (`benchmarks.accuracy.calibration`). All rows of the sample, and of the unlabeled rows that RCQ
 learns from, are changed alike. The first table is what the default tolerance was chosen by: the
 mean error over samples as they are and over samples shifted by .05 and .1 standard deviations.
@@ -64,7 +65,7 @@ def changed(task: Task, rows: np.ndarray, change: str, number: int) -> np.ndarra
 
 
 def errors_of(
-    source: Source, number: int, plain: Calibration, with_reference: Calibration
+    source: Source, number: int, with_reference: Calibration, plain: Calibration | None
 ) -> np.ndarray:
     """Error, and whether the interval holds, by change and by way: (n_changes, n_ways, 2)."""
     warnings.simplefilter("ignore")
@@ -82,7 +83,7 @@ def errors_of(
             (with_reference, {"unlabeled": unlabeled}),
             (with_reference, {"unlabeled": rows}),
         ):
-            if reference and number not in WITH_UNLABELED:
+            if calibration is None or (reference and number not in WITH_UNLABELED):
                 answers += [None] * len(TOLERANCES)
                 continue
             try:
@@ -111,7 +112,7 @@ def errors_of(
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("banks", type=Path, nargs=2)
+    parser.add_argument("banks", type=Path, nargs="+")
     parser.add_argument("--n-jobs", type=int, default=2)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -119,7 +120,7 @@ def main() -> None:
     calibrations = [Calibrations(bank, arguments.n_jobs) for bank in read]
     tables = [*sources(), *map(bank_source, BANK_TABLES)]
     asked = [
-        (table, number, *(each.without(table.kin) for each in calibrations))
+        (table, number, *[*(each.without(table.kin) for each in calibrations), None][:2])
         for table in tables
         for number in NUMBERS
     ]
@@ -129,7 +130,7 @@ def main() -> None:
 
     def mean(values: np.ndarray) -> float:
         there = np.isfinite(values)
-        return by_kin(values[there], kin[there])[0]
+        return by_kin(values[there], kin[there])[0] if there.any() else np.nan
 
     together = [list(CHANGES).index(change) for change in CHOSEN_BY]
     rows = []
