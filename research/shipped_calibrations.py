@@ -64,14 +64,14 @@ N_TASKS_WITH_REFERENCE, FEWER_WITH_REFERENCE = 36, 12
 # Kinds need a dozen models for each task and each of two references, seven seconds in all, and 80
 # positives. Synthetic mixtures whose weights drift are not among them, because with them errors on
 # drifting data sets that were left out were larger.
-N_TASKS_WITH_KINDS = 18
+N_TASKS_WITH_KINDS = 48
 FEWER_WITH_KINDS = {
-    "credit_approval": 9,
-    "german_credit": 9,
+    "credit_approval": 24,
+    "german_credit": 24,
     "sklearn_iris": 0,
     "sklearn_wine": 0,
 }
-N_TASKS_OF_BANK_WITH_KINDS, FEWER_OF_BANK_WITH_KINDS = 12, 6
+N_TASKS_OF_BANK_WITH_KINDS, FEWER_OF_BANK_WITH_KINDS = 24, 12
 # Several groups need several classes; the other sources have two. Each task learns a model for each
 # group, and has a line for each group of each sample, so fewer tasks are enough.
 N_TASKS_WITH_GROUPS = {

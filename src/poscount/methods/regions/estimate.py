@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from poscount.calibration.calibration import Calibration
-from poscount.checks import batch_warnings
+from poscount.calibration.doubt import shipped_doubt
+from poscount.checks import Evidence, batch_warnings
 from poscount.methods.intervals import normal_quantiles
+from poscount.methods.regions.doubt_features import DOUBT_FEATURES, doubt_features
 from poscount.methods.regions.features import OF_LEARNED_SCORE, OF_TOLERANCE
 from poscount.methods.regions.rule import interval_from_gap
 from poscount.methods.regions.view import PartView
@@ -43,6 +45,51 @@ def estimate_part(
     """
     if not view.rule.enough_positives:
         return _estimate_by_pat(view, level, bounded_below=calibration is None)
+    estimates, evidence = calibrated(view, calibration, level, recognisable)
+    if calibration is not None:
+        lines = doubt_features(view, estimates, evidence)
+        evidence = evidence.having(broken=shipped_doubt().probabilities(lines, DOUBT_FEATURES))
+    found = view.found
+
+    more = {}
+    if view.tolerance > 0:
+        more = dict(zip(OF_TOLERANCE[1:], view.of_tolerance.T[1:], strict=True))
+    if view.part.learned_score_ is not None:
+        more |= dict(zip(OF_LEARNED_SCORE, view.of_learned_score.T, strict=True))
+
+    def region_of(i: int) -> dict[str, Any]:
+        return {
+            "where": view.rule.describe(int(found.region[i])),
+            "share": float(found.region_share[i]),
+            "ratio": float(found.region_ratio[i]),
+            "low": float(found.region_low[i]),
+            "high": float(found.region_high[i]),
+        }
+
+    return replace(
+        estimates,
+        details={
+            "region": region_of,
+            "ratio": found.ratio,
+            "null_ratio": found.null_ratio,
+            "gap": found.gap,
+            "uncalibrated": found.prevalence,
+            **estimates.details,
+            "bound": np.maximum(estimates.value, np.minimum(1.0, found.region_high)),
+            "pat": view.pat,
+            "core_difference": view.core_difference,
+            "disagreement": evidence.disagreement,
+            "core_excess": view.core_excess,
+            **more,
+        },
+        warnings=batch_warnings(evidence, view.part.model_results(view.rule)),
+    )
+
+
+def calibrated(
+    view: PartView, calibration: Calibration | None, level: float, recognisable: bool | None
+) -> tuple[Estimates, Evidence]:
+    """Estimates by the regions of one part, and what the checks see; parameters as above."""
     found, gap = view.found, view.found.gap
     estimates = null_estimates(found.prevalence, found.ratio, gap, level)
     unfamiliar, not_recognisable = np.zeros(len(view), bool), np.zeros(len(view))
@@ -73,40 +120,7 @@ def estimate_part(
         unlike_training=unfamiliar,
         not_recognisable=not_recognisable,
     )
-
-    more = {}
-    if view.tolerance > 0:
-        more = dict(zip(OF_TOLERANCE[1:], view.of_tolerance.T[1:], strict=True))
-    if view.part.learned_score_ is not None:
-        more |= dict(zip(OF_LEARNED_SCORE, view.of_learned_score.T, strict=True))
-
-    def region_of(i: int) -> dict[str, Any]:
-        return {
-            "where": view.rule.describe(int(found.region[i])),
-            "share": float(found.region_share[i]),
-            "ratio": float(found.region_ratio[i]),
-            "low": float(found.region_low[i]),
-            "high": float(found.region_high[i]),
-        }
-
-    return replace(
-        estimates,
-        details={
-            "region": region_of,
-            "ratio": found.ratio,
-            "null_ratio": found.null_ratio,
-            "gap": gap,
-            "uncalibrated": found.prevalence,
-            **estimates.details,
-            "bound": np.maximum(estimates.value, np.minimum(1.0, found.region_high)),
-            "pat": view.pat,
-            "core_difference": view.core_difference,
-            "disagreement": disagreement,
-            "core_excess": view.core_excess,
-            **more,
-        },
-        warnings=batch_warnings(evidence, view.part.model_results(view.rule)),
-    )
+    return estimates, evidence
 
 
 def _estimate_by_pat(view: PartView, level: float, *, bounded_below: bool) -> Estimates:

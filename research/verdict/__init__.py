@@ -1,0 +1,1 @@
+"""What the verdict is learned from: samples whose assumptions are broken on purpose."""

@@ -1,0 +1,181 @@
+"""The bank of the verdict: clean and broken samples of real tables, and what RCQ said about them.
+
+Each task has clean samples and broken ones, of several kinds and strengths. Every case is answered
+by RCQ without unlabeled rows; some also by RCQ that learned from the sample, or from other rows of
+the same table in which nothing is broken.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from poscount import RCQ
+from poscount.calibration.calibration import Calibration
+from poscount.calibration.doubt import BREAKS
+from poscount.checks import batch_warnings
+from poscount.methods.regions.doubt_features import DOUBT_FEATURES, doubt_features
+from poscount.methods.regions.estimate import calibrated
+from poscount.results.estimates import Estimates
+from poscount.seeds import stream
+from poscount.storage import container
+from poscount.training.bank import table_of
+from poscount.training.sources import Source
+from poscount.training.tasks import Limits, Task, draw_prevalence, draw_real, draw_reference
+from research.verdict.breaks import CHANGES, Case, case
+
+LIMITS = Limits(n_labeled=800, n_rows=1_500, n_samples=1)
+# Of each task; and the share of cases that are answered with unlabeled rows, too.
+N_CLEAN, N_BROKEN = 4, 10
+WITH_SAMPLE, WITH_OTHERS = 0.35, 0.2
+WAYS = ("positives alone", "the sample", "other rows")
+NAMES = ("clean", *CHANGES)
+
+
+class Answered(NamedTuple):
+    """Lines about cases, an entry for each.
+
+    Attributes
+    ----------
+    lines : ndarray of shape (n_cases, len(DOUBT_FEATURES))
+    name, kind, way : ndarray of int
+        Places in `NAMES`, `BREAKS` and `WAYS`.
+    strength : ndarray
+    truth, value, low, high : ndarray
+    codes : ndarray of str
+        Codes of its warnings.
+    source, kin : ndarray of str
+    """
+
+    lines: np.ndarray
+    name: np.ndarray
+    kind: np.ndarray
+    way: np.ndarray
+    strength: np.ndarray
+    truth: np.ndarray
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    codes: np.ndarray
+    source: np.ndarray
+    kin: np.ndarray
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Answers that are off by more than 15 points, with the truth outside of the interval."""
+        off = np.abs(self.value - self.truth) > 0.15
+        return off & ((self.truth < self.low) | (self.truth > self.high))
+
+    def part(self, kept: np.ndarray) -> Answered:
+        """Some of the cases."""
+        return Answered(*(column[kept] for column in self))
+
+
+def make_answers(
+    folder: Path,
+    sources: Sequence[tuple[Source, int]],
+    n_jobs: int | None = None,
+    seed: int = 0,
+) -> Answered:
+    """Answer the cases of all tasks, or those that the folder does not have yet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    asked = [(source, number) for source, n in sources for number in range(n)]
+    asked.sort(key=lambda pair: pair[1])
+    Parallel(n_jobs)(delayed(_make_part)(folder, *each, seed) for each in asked)
+    return read_answers(folder)
+
+
+def read_answers(folder: Path) -> Answered:
+    """All answers in a folder."""
+    parts = []
+    for path in sorted(folder.glob("*.part")):
+        meta, arrays = container.read(path, "verdict")
+        if not len(arrays["lines"]):
+            continue
+        texts = [np.array(meta["codes"], object)]
+        texts += [np.full(len(texts[0]), meta[name], object) for name in ("source", "kin")]
+        parts.append(Answered(*(arrays[name] for name in Answered._fields[:9]), *texts))
+    return Answered(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _make_part(folder: Path, source: Source, number: int, seed: int) -> None:
+    path = folder / f"{source.name}-{number:04d}.part"
+    if path.exists():
+        return
+    warnings.simplefilter("ignore")
+    found = list(answers_to_task(source, number, seed))
+    columns = list(zip(*(values for values, _ in found), strict=True)) if found else [()] * 9
+    arrays = {
+        name: np.array(column) for name, column in zip(Answered._fields[:9], columns, strict=True)
+    }
+    if not found:
+        arrays["lines"] = np.empty((0, len(DOUBT_FEATURES)))
+    meta = {"source": source.name, "kin": source.kin, "codes": [codes for _, codes in found]}
+    container.write(path, "verdict", meta, arrays)
+
+
+def answers_to_task(
+    source: Source, number: int, seed: int = 0, calibrations: Sequence[Calibration] = ()
+) -> Iterator[tuple[tuple, str]]:
+    """Answers to the cases of a task, by the shipped calibrations or by others."""
+    rng = stream(seed, f"{source.name} {number} verdict")
+    task = draw_real(source, rng, LIMITS)
+    names = [*["clean"] * N_CLEAN, *rng.choice(list(CHANGES), N_BROKEN, replace=False).tolist()]
+    for name in names:
+        strength = float(rng.uniform(0.15, 1))
+        p = draw_prevalence(rng) if rng.random() < 0.4 else float(rng.uniform(0.05, 0.9))
+        made = case(name, task, p, strength, rng)
+        ways = (True, rng.random() < WITH_SAMPLE, rng.random() < WITH_OTHERS)
+        other = _other_rows(task, made, rng) if ways[2] else None
+        if made is None:
+            continue
+        for way, (used, reference) in enumerate(zip(ways, (None, made.sample, other), strict=True)):
+            if not used or (way == 2 and reference is None):
+                continue
+            answer = _answer(made, reference, seed, calibrations)
+            if answer is None:
+                continue
+            line, estimates, codes = answer
+            head = (NAMES.index(name), made.kind, way, strength, made.prevalence)
+            ends = (float(end[0]) for end in estimates.ends)
+            yield (line, *head, float(estimates.value[0]), *ends), codes
+
+
+def _other_rows(task: Task, made: Case | None, rng: np.random.Generator) -> np.ndarray | None:
+    """Unlabeled rows of the same field, recorded and prepared as the positives are."""
+    others = draw_reference(task, rng)
+    if made is None or others.shape[1] != made.labeled.shape[1] or made.kind in _NO_OTHERS:
+        return None
+    return others
+
+
+# Where no rows are both unlabeled and like the positives.
+_NO_OTHERS = (BREAKS.index("swapped"),)
+
+
+def _answer(
+    made: Case, reference: np.ndarray | None, seed: int, calibrations: Sequence[Calibration]
+) -> tuple[np.ndarray, Estimates, str] | None:
+    def given(rows: np.ndarray) -> object:
+        return table_of(rows, made.words) if made.words else rows
+
+    unlabeled = None if reference is None else given(reference)
+    calibration = calibrations[int(reference is not None)] if calibrations else "experience"
+    model = RCQ(calibration=calibration, random_state=seed)
+    try:
+        model.fit(given(made.labeled), unlabeled=unlabeled)
+        if not model.part_.rule.enough_positives:
+            return None
+        view = model._view(model.count(given(made.sample)))
+        estimates, evidence = calibrated(view, model.calibration_, 0.95, None)
+        line = doubt_features(view, estimates, evidence)[0]
+        found = batch_warnings(evidence, view.part.model_results(view.rule))[0]
+    except ValueError:  # such as: no column varies
+        return None
+    codes = " ".join(f"{warning.code}:{warning.severity}" for warning in found)
+    return line, estimates, codes
