@@ -147,7 +147,7 @@ class Result(NamedTuple):
             "n_labeled": p.n_labeled,
             **({"n_reference": self.n_reference} if self.n_reference else {}),
             "method": p.method,
-            "verdict": p.verdict.grade,
+            "verdict": p.verdict.status,
             "warnings": self.codes,
             "seed": self.seed,
             **self.knowledge,

@@ -376,4 +376,4 @@ def _moved(where: PositivesOutside) -> AnswerWarning:
 
 
 def _doubt(code: str, value: float, sentence: str) -> AnswerWarning:
-    return AnswerWarning(code, sentence, value, "doubt")
+    return AnswerWarning(code, sentence, value, "check")

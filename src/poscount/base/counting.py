@@ -253,7 +253,7 @@ class CountingQuantifier(Quantifier):
             "high": high,
             "count": estimates.value * n_rows,
             "n": n_rows,
-            "verdict": estimates.warnings.grades(estimates.likely_error),  # type: ignore[union-attr]
+            "verdict": estimates.warnings.statuses(),  # type: ignore[union-attr]
             "warnings": estimates.warnings.codes(),  # type: ignore[union-attr]
         }
 

@@ -134,7 +134,7 @@ class Quantifier(BaseEstimator):
         -------
         frame of the caller's kind
             One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
-            `count`, `n`, `verdict` (its grade) and `warnings` (their codes).
+            `count`, `n`, `verdict` (its status) and `warnings` (their codes).
         """
         return self._as_table(*self._columns_by_group(frame, by, weights))
 

@@ -28,8 +28,6 @@ N_ENSEMBLES = N_CLASSES + 1
 GAPS = ("kinds_gap", "total_gap", "gap")
 # Exponential functions of different machines differ in their last bits.
 DECIMALS = 9
-# Level of the interval whose farther end is the likely error.
-LIKELY = 0.6
 SMALLEST_BOUND = 1e-6
 LARGEST_RATIO, LARGEST_VALUE, LARGEST_LEAF = 5.0, 1e6, 30.0
 # Whether a task is recognisable, which the user may know, and no line tells.
@@ -152,8 +150,7 @@ class Calibration(BaseEstimator):
         Returns
         -------
         estimates : Estimates
-            With details `likely_error`, what about 80 of 100 values were not farther off than, and
-            `p_recognisable`, the share of recognisable ones among such tasks.
+            With the detail `p_recognisable`, the share of recognisable ones among such tasks.
         unfamiliar : ndarray of bool, shape (n_samples,)
             Whether a sample is unlike all tasks that were learned from.
         """
@@ -174,14 +171,12 @@ class Calibration(BaseEstimator):
         quantiles = quantiles_of_steps(shares, step_ends(lines, self.columns_))
         value = median_or_end(quantiles, lines, self.columns_)
         quantiles = around(quantiles, value)
-        ends = quantile_at(quantiles, np.array([(1 - LIKELY) / 2, (1 + LIKELY) / 2]))
         unfamiliar = ((lines < self.least_) | (lines > self.most_)).any(axis=1)
         estimates = Estimates(
             value=value,
             quantiles=quantiles,
             level=level,
             details={
-                "likely_error": np.abs(ends - value[:, np.newaxis]).max(axis=1),
                 "p_recognisable": (1 / (1 + np.exp(-sums[:, -1]))).round(DECIMALS),
             },
         )

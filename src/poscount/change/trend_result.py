@@ -250,7 +250,7 @@ class Trend:
             "prevalence": None if p is None else float(p),
             "low": p.interval.low if p is not None and p.interval else None,
             "high": p.interval.high if p is not None and p.interval else None,
-            "verdict": None if p is None else p.verdict.grade,
+            "verdict": None if p is None else p.verdict.status,
             "warnings": None if p is None else " ".join(each.code for each in p.warnings),
             "common_level": point.level,
             **_columns(point.from_previous, "change", "compared_with"),

@@ -14,9 +14,9 @@ import numpy as np
 
 from poscount.checks.evidence import Evidence
 from poscount.checks.finding import Finding
-from poscount.results.verdict import SEVERITIES, AnswerWarning, grades
+from poscount.results.verdict import SEVERITIES, AnswerWarning, statuses
 
-NOTE, DOUBT, DO_NOT_USE = range(1, len(SEVERITIES))
+NOTE, TO_CHECK, DO_NOT_USE = range(1, len(SEVERITIES))
 
 Text = str | Callable[[Evidence, int], str]
 # From the evidence and the statistic to places in `SEVERITIES`; 0 where nothing is wrong.
@@ -117,6 +117,7 @@ class CheckResult:
             float(self.statistic[min(i, len(self.statistic) - 1)]),
             SEVERITIES[self.severity[min(i, len(self.severity) - 1)]],
             self._text(check.reason, i),
+            self._text(check.advice, i),
         )
 
     def finding(self) -> Finding:
@@ -174,18 +175,12 @@ class BatchWarnings:
         found = [self._severity(result) > 0 for result in self.results if result.check.code == code]
         return np.any([np.zeros(len(self), bool), *found], axis=0)
 
-    def grades(self, likely_error: np.ndarray | None) -> np.ndarray:
-        """The grade of each sample's verdict.
-
-        Parameters
-        ----------
-        likely_error : ndarray of shape (n_samples,), or None
-            NaN where it is not known.
-        """
+    def statuses(self) -> np.ndarray:
+        """The status of each sample's verdict."""
         worst = np.zeros(len(self), np.intp)
         for result in self.results:
             np.maximum(worst, result.severity, out=worst)
-        return grades(likely_error, worst)
+        return statuses(worst)
 
     def codes(self) -> np.ndarray:
         """The codes of each sample's warnings, with spaces between them."""
@@ -212,7 +207,7 @@ def above(limit: float, severity: int) -> SeverityRule:
 
 
 def levels(note: float, doubt: float) -> SeverityRule:
-    """A note where a statistic is above one limit, and a doubt where it is above another."""
+    """A note where a statistic is above one limit; to be checked where it is above another."""
     return lambda evidence, statistic: (statistic > note).astype(int) + (statistic > doubt)
 
 

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import DOUBT, NOTE, Check
+from poscount.checks.check import NOTE, TO_CHECK, Check, above
 from poscount.checks.columns import ENDS
 from poscount.checks.evidence import Evidence
 
 # How far the bounds may be above the estimate: of all columns; and of one end, or all but two.
-NOTICE, WARNING = 0.15, 0.3
-NOTICE_OF_SOME, WARNING_OF_SOME = 0.3, 0.5
-# Often two columns tell what all others do not, so all others must contradict them loudly, and
-# there is no note before.
+NOTICE, NOTICE_OF_SOME = 0.15, 0.3
+# Often two columns tell what all others do not, so all others must contradict them loudly.
 EXCHANGED = 0.7
 SAME = "prepared in the same way as the positives: same units, same order, same sensors"
 
@@ -34,20 +32,16 @@ def _excess(evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def _severity(in_order: np.ndarray, doubtful: np.ndarray) -> np.ndarray:
-    return np.where(in_order, 0, np.where(doubtful, DOUBT, NOTE))
-
-
 def _severity_of_exchange(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
     all_columns, but_two, one_end = _excess(evidence)
     in_order = (but_two <= EXCHANGED) | (all_columns > NOTICE) | (one_end > but_two)
-    return _severity(in_order, but_two > EXCHANGED)
+    return np.where(in_order, 0, TO_CHECK)
 
 
 def _severity_of_shift(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
     all_columns, but_two, one_end = _excess(evidence)
     in_order = (one_end <= NOTICE_OF_SOME) | (all_columns > NOTICE) | (but_two >= one_end)
-    return _severity(in_order, one_end > WARNING_OF_SOME)
+    return np.where(in_order, 0, NOTE)
 
 
 def _sentence(evidence: Evidence, i: int) -> str:
@@ -83,14 +77,13 @@ def _sentence_about_shift(evidence: Evidence, i: int) -> str:
 ONLY_COLUMNS_FIT = Check(
     code="only-columns-fit",
     statistic=lambda evidence: _excess(evidence)[0],
-    severity=lambda evidence, excess: _severity(excess <= NOTICE, excess > WARNING),
+    severity=above(NOTICE, NOTE),
     sentence=_sentence,
     advice=f"If you expect more positives than estimated, check that the sample was {SAME}; and "
     "that no columns were shuffled or noise added.",
     reason="every column looks like the positives, but the rows do not",
     in_order="Where rows are no positives, single columns show it.",
     threshold=NOTICE,
-    warning_rate=1 / 18,
     title="Columns and rows",
     quantity="largest share of positives by single columns, above the estimate",
     cannot_detect="rows that are spoilt in a few columns only, or in samples with few positives",
@@ -120,7 +113,6 @@ SHIFTED_COLUMNS = Check(
     reason="all columns are shifted or stretched in one direction",
     in_order="The columns are not shifted or stretched all in one direction.",
     threshold=NOTICE_OF_SOME,
-    warning_rate=1 / 18,
     title="Shift of all columns",
     quantity="largest share of positives by one end of all columns, above the estimate",
     cannot_detect="shifts that differ from column to column",

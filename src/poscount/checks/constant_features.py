@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import DOUBT, NOTE, Check
+from poscount.checks.check import NOTE, Check
 from poscount.checks.evidence import Evidence, MissingEvidenceError
 from poscount.data.columns import NOT_COUNTED
 from poscount.data.rows import Rows
@@ -26,8 +26,7 @@ def _constant(evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _severity(evidence: Evidence, n: np.ndarray) -> np.ndarray:
-    *_, lost = _constant(evidence)
-    return np.where(n == 0, 0, DOUBT if lost.any() else NOTE)
+    return np.where(n == 0, 0, NOTE)
 
 
 def _sentence(evidence: Evidence, i: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import chdtri
 
-from poscount.checks.check import DOUBT, NOTE, Check
+from poscount.checks.check import NOTE, Check
 from poscount.checks.evidence import Evidence
 
 LARGEST, RATE = 1.8, 0.03
@@ -42,12 +42,20 @@ def core_difference(
     >>> float(core_difference(half, all_rows, 2 * half, 2 * all_rows))
     0.0
     """
+    squares = core_squares(below, total, other_below, other_total)
+    return squares.sum(axis=-1) / max(below.shape[-1], 1)
+
+
+def core_squares(
+    below: np.ndarray, total: np.ndarray, other_below: np.ndarray, other_total: np.ndarray
+) -> np.ndarray:
+    """The squares whose mean is the core difference, of shape (..., n_cuts)."""
     n, other_n = np.maximum(total, 1)[..., np.newaxis], np.maximum(other_total, 1)[..., np.newaxis]
     pooled = (below + other_below) / (n + other_n)
     variance = np.maximum(pooled * (1 - pooled), 0.02) * (1 / n + 1 / other_n)
     squares = (below / n - other_below / other_n) ** 2 / variance
-    nothing = (total == 0) | (other_total == 0) | (below.shape[-1] == 0)
-    return np.where(nothing, 0.0, squares.sum(axis=-1) / max(below.shape[-1], 1))
+    nothing = (total == 0) | (other_total == 0)
+    return np.where(nothing[..., np.newaxis], 0.0, squares)
 
 
 def core_dof(below: np.ndarray) -> float:
@@ -99,17 +107,14 @@ def two_readings(evidence: Evidence, i: int) -> str:
     )
 
 
-def readings_differ(evidence: Evidence) -> np.ndarray:
-    """Whether it matters which explanation is right; if not, a prevalence carries no warning."""
-    return np.fmin(1.0, evidence.pat) - evidence.estimate > SAME_READING
+def differs(difference: float, dof: float, pat: float, estimate: float) -> bool:
+    """Whether a sample's core is unlike that of the positives, and it matters why."""
+    matters = min(1.0, pat) - estimate > SAME_READING
+    return matters and difference > core_limit(dof, LARGEST, RATE)
 
 
 def _limit(evidence: Evidence) -> float:
     return core_limit(evidence.core_dof, LARGEST, RATE)
-
-
-def _severity(evidence: Evidence, difference: np.ndarray) -> np.ndarray:
-    return np.where((difference <= _limit(evidence)) | ~readings_differ(evidence), 0, NOTE)
 
 
 def _sentence(evidence: Evidence, i: int) -> str:
@@ -122,19 +127,15 @@ def _sentence(evidence: Evidence, i: int) -> str:
 CORE_DIFFERS = Check(
     code="core-differs",
     statistic=lambda evidence: evidence.core_difference,
-    severity=_severity,
+    severity=lambda evidence, found: np.where(found <= _limit(evidence), 0, NOTE),
     sentence=_sentence,
     advice=ADVICE,
     reason="negatives look like part of the positives, or the positives have changed",
     in_order="The rows most like positives are distributed as the labelled positives are.",
     threshold=_limit,
-    warning_rate=1 / 30,
     title="Spread of the typical rows",
     quantity="difference between the cores of the sample and of the positives",
     false_alarm_rate=0.025,
     cannot_detect="negatives distributed exactly as the positives are, and often not overlap at a "
     "prevalence above 0.7",
-    reported={
-        "severity": lambda evidence, found: np.where(found <= _limit(evidence), 0, DOUBT),
-    },
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from poscount.checks.check import Check, levels
+from poscount.checks.check import NOTE, Check, above
 from poscount.checks.evidence import Evidence
 
 # DEDPUL's median estimate for samples with nothing wrong is a little below RCQ's, in RCQ's gaps.
 USUAL = -0.25
-NOTICE, WARNING = 0.85, 1.05
+WARNING = 1.05
 # Below it, chance in DEDPUL counts for more than in RCQ.
 SMALLEST_GAP = 0.05
 # With fewer, chance alone keeps the two apart; the limits were measured from here on.
@@ -43,7 +43,7 @@ def _advice(evidence: Evidence, i: int) -> str:
 DEDPUL_DISAGREES = Check(
     code="dedpul-disagrees",
     statistic=lambda evidence: abs(_units(evidence) - USUAL),
-    severity=levels(NOTICE, WARNING),
+    severity=above(WARNING, NOTE),
     sentence=_sentence,
     advice=_advice,
     in_order=lambda evidence, i: f"{_both(evidence)}, no further apart than usual.",

@@ -117,6 +117,9 @@ class Evidence:
     # else 0.
     not_recognisable: np.ndarray
 
+    # How likely each of `poscount.calibration.doubt.BREAKS` is.
+    broken: np.ndarray
+
     # What RCQ's regions say, whatever the method of the answer is: its prevalence and gap, PAT's
     # prevalence with the same score before its cap at 1, and (PAT - RCQ) / gap.
     estimate: np.ndarray

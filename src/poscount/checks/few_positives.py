@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from poscount.checks.check import DOUBT, NOTE, Check, above
+from poscount.checks.check import NOTE, TO_CHECK, Check, above
 from poscount.checks.evidence import Evidence
 
 # RCQ answers by PAT's rule with fewer.
@@ -71,7 +71,7 @@ def _needed(evidence: Evidence) -> int:
 def _severity_of_number(evidence: Evidence, n: np.ndarray) -> np.ndarray:
     # The bias does not fall with every single positive.
     few = (n < COMFORTABLE) | (_bias(evidence) > LARGEST_BIAS)
-    return np.where(n < _needed(evidence), DOUBT, np.where(few, NOTE, 0))
+    return np.where(n < _needed(evidence), TO_CHECK, np.where(few, NOTE, 0))
 
 
 def _sentence_about_bias(evidence: Evidence, i: int) -> str:
@@ -141,7 +141,9 @@ FEW_POSITIVES = Check(
 FEW_POSITIVES_FOR_RCQ = Check(
     code="few-positives-for-rcq",
     statistic=lambda evidence: evidence.n_labeled,
-    severity=lambda evidence, n: np.where(evidence.answered_by_pat, DOUBT, np.zeros(len(n), int)),
+    severity=lambda evidence, n: np.where(
+        evidence.answered_by_pat, TO_CHECK, np.zeros(len(n), int)
+    ),
     sentence=_sentence_for_rcq,
     advice="Label more positives.",
     reason="there are too few positives to see whether negatives look like them",

@@ -42,8 +42,8 @@ class Finding:
     ----------
     code : str
         Short stable name, for programs.
-    severity : {"ok", "note", "doubt", "do not use"}
-        A note is good to know; the others are reasons to doubt the estimate, or not to use it.
+    severity : {"ok", "note", "check", "do not use"}
+        A note is good to know; the others are to be checked, or forbid to use the estimate.
     title : str
         What was checked, in a few words.
     sentence : str

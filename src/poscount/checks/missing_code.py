@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import DO_NOT_USE, DOUBT, NOTE, Check, above, largest_first
+from poscount.checks.check import NOTE, TO_CHECK, Check, above, largest_first
 from poscount.checks.columns import FAR, FILLED
 from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
@@ -18,7 +18,7 @@ def _severity(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
     # Very far away, where no rows are by themselves.
     filled = columns.by_itself[..., FAR:] & (columns.outside[..., FAR:] != 0)
     very_far = filled.any(axis=(-1, -2, -3))
-    return np.where(statistic == 0, 0, np.where(very_far, DO_NOT_USE, NOTE))
+    return np.where(statistic == 0, 0, np.where(very_far, TO_CHECK, NOTE))
 
 
 def _strange(evidence: Evidence, i: int) -> tuple[np.ndarray, list[int]]:
@@ -73,14 +73,13 @@ MISSING_CODE = Check(
 ADDED_ZEROS = Check(
     code="added-zeros",
     statistic=lambda evidence: evidence.columns.more_zeros,
-    severity=above(MOST_ZEROS, DOUBT),
+    severity=above(MOST_ZEROS, NOTE),
     sentence=_sentence_about_zeros,
     advice="Check whether zeros stand for missing values; if so, remove these rows, or fill in "
     "values as in the positives.",
     reason="many zeros that the positives do not have",
     in_order="Exact zeros are not more frequent than in the positives, in most columns.",
     threshold=MOST_ZEROS,
-    warning_rate=1 / 170,
     false_alarm_rate=0.002,
     title="Zeros for missing values",
     quantity="zeros more than in the positives, in three of four columns",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import Check, largest_first, levels
+from poscount.checks.check import NOTE, Check, above, largest_first
 from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
 
 # Of rows: a smaller difference moves no answer by more.
-SMALLEST, DOUBTFUL = 0.02, 0.05
+SMALLEST = 0.02
 # In standard errors, because there may be many columns.
 NOISE = 4.0
 
@@ -65,7 +65,7 @@ def _reason(evidence: Evidence, i: int) -> str:
 MISSING_DIFFERS = Check(
     code="missing-differs",
     statistic=lambda evidence: _differences(evidence).max(axis=1),
-    severity=levels(SMALLEST, DOUBTFUL),
+    severity=above(SMALLEST, NOTE),
     sentence=_sentence,
     advice="If only negatives differ, the answer is right. If it was recorded in another way, "
     "leave the column out, or label positives as they are recorded now.",

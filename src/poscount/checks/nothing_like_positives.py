@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import DOUBT, NOTE, Check
+from poscount.checks.check import NOTE, TO_CHECK, Check
 from poscount.checks.evidence import Evidence, MissingEvidenceError
 from poscount.errors import join_names
 
@@ -31,7 +31,7 @@ def _share_different(evidence: Evidence) -> np.ndarray:
 
 
 def _severity(evidence: Evidence, share: np.ndarray) -> np.ndarray:
-    found = np.where(_share_different(evidence) >= ALL, DOUBT, NOTE)
+    found = np.where(_share_different(evidence) >= ALL, TO_CHECK, NOTE)
     return np.where(share >= SMALLEST, 0, found)
 
 

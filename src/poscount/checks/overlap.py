@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from poscount.checks.check import DOUBT, NOTE, Check, above
+from poscount.checks.check import NOTE, Check, above
 
 # At most 5 false alarms in 100 samples of positives alone, and about 1 in 100 over samples of all
 # prevalences.
@@ -37,11 +37,9 @@ OVERLAP = Check(
     reason="negatives look like typical positives",
     in_order="No more rows look like typical positives than if all rows were positive.",
     threshold=LARGEST,
-    warning_rate=1 / 100,
     title="Crowding among the typical rows",
     quantity="excess of rows in the core, in standard deviations",
     false_alarm_rate=0.006,
     cannot_detect="overlap in a sample with many other negatives, because the core is then never "
     "overfull",
-    reported={"severity": above(LARGEST, DOUBT)},
 )

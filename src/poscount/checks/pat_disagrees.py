@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from poscount.checks.check import NOTE, Check, levels
-from poscount.checks.core_differs import ADVICE, readings_differ, two_readings
+from poscount.checks.check import NOTE, Check, above
+from poscount.checks.core_differs import ADVICE, two_readings
 from poscount.checks.evidence import Evidence
 
 # Of (PAT - RCQ) / gap.
-NOTICE, WARNING = 1.1, 1.3
-
-
-def _severity(evidence: Evidence, disagreement: np.ndarray) -> np.ndarray:
-    return np.where((disagreement > NOTICE) & readings_differ(evidence), NOTE, 0)
+WARNING = 1.3
 
 
 def _in_order(evidence: Evidence, i: int) -> str:
@@ -26,7 +20,7 @@ def _in_order(evidence: Evidence, i: int) -> str:
 PAT_DISAGREES = Check(
     code="pat-disagrees",
     statistic=lambda evidence: evidence.disagreement,
-    severity=_severity,
+    severity=above(WARNING, NOTE),
     sentence=lambda evidence, i: (
         f"PAT's estimate is higher than chance alone would explain. {two_readings(evidence, i)}"
     ),
@@ -34,11 +28,9 @@ PAT_DISAGREES = Check(
     reason="negatives look like part of the positives, or the positives have changed",
     in_order=_in_order,
     threshold=WARNING,
-    warning_rate=1 / 20,
     title="Agreement of PAT and RCQ",
     quantity="distance from RCQ up to PAT in units of RCQ's uncertainty",
     false_alarm_rate=0.025,
     cannot_detect="anything that misleads both, such as negatives distributed exactly as the "
     "positives are",
-    reported={"severity": levels(NOTICE, WARNING)},
 )

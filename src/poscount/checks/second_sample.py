@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poscount.checks.check import DOUBT, NOTE, Check
-from poscount.checks.core_differs import CORE_DIFFERS, core_limit
+from poscount.checks.check import NOTE, Check
+from poscount.checks.core_differs import core_limit
 from poscount.checks.evidence import Evidence
 from poscount.results.distribution import Interval
 from poscount.results.prevalence import Prevalence
@@ -44,6 +44,8 @@ class Comparison:
         How differently the two cores are spread (`poscount.checks.core_differs`).
     limit : float
         What `core_difference` exceeds in 1 of 20 pairs of samples with nothing wrong.
+    unlike_positives : tuple of bool
+        Whether the core of each sample is spread differently than that of the positives.
     """
 
     difference: float
@@ -51,6 +53,7 @@ class Comparison:
     prevalences: tuple[Prevalence, Prevalence]
     core_difference: float
     limit: float
+    unlike_positives: tuple[bool, bool]
 
     @property
     def reading(self) -> str:
@@ -62,7 +65,7 @@ class Comparison:
         """
         if self.core_difference > self.limit:
             return "overlap"
-        return "drift" if any(map(_core_differs, self.prevalences)) else "clean"
+        return "drift" if any(self.unlike_positives) else "clean"
 
     def __str__(self) -> str:
         sign, more = (1, "more") if self.difference >= 0 else (-1, "fewer")
@@ -78,15 +81,8 @@ def limit_between_samples(core_dof: float) -> float:
     return core_limit(core_dof, 1.7, 0.05)
 
 
-def _core_differs(prevalence: Prevalence) -> bool:
-    return any(caution.code == CORE_DIFFERS.code for caution in prevalence.warnings)
-
-
 def _severity(evidence: Evidence, difference: np.ndarray) -> np.ndarray:
-    found = evidence.comparison
-    # The second sample says which of the two it is; whether it is anything, the first one does.
-    severity = DOUBT if _core_differs(found.prevalences[0]) else NOTE
-    return np.array([0 if found.reading == "clean" else severity])
+    return np.array([0 if evidence.comparison.reading == "clean" else NOTE])
 
 
 def _advice(evidence: Evidence, i: int) -> str:

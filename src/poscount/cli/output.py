@@ -273,7 +273,7 @@ def _print_result_table(
     limits: Sequence[float] = (),
 ) -> None:
     """Print a table for people, and every warning once, for the group that it is worst for."""
-    from poscount.results.verdict import IF, MEANINGS
+    from poscount.results.verdict import verdict_of_many
 
     level = next((r.prevalence.interval.level for r in results if r.prevalence.interval), None)
     heads = ["prevalence", f"{100 * level:g} % interval" if level else "interval"]
@@ -286,7 +286,7 @@ def _print_result_table(
         exceeded = [_chance(results[i].above(limit)) for limit in limits]
         shares = [f"{p:.3f}", _interval(p), *exceeded, *([f"{truth[i]:.3f}"] if truth else [])]
         numbers = [*shares, f"{p.count:.0f}", str(p.n_unlabeled)]
-        rows.append([*results[i].values, *drawn[i], *numbers, p.verdict.grade, results[i].codes])
+        rows.append([*results[i].values, *drawn[i], *numbers, p.verdict.status, results[i].codes])
     names = [*results[0].group, *axis]
     # The warnings are told below, with the groups that have them.
     print_table([*names, *heads, "verdict", "warnings"], rows, right=heads, spare=["warnings"])
@@ -303,9 +303,8 @@ def _print_result_table(
     if len(results) == 1:
         echo(first.verdict)
     else:
-        grades = {result.prevalence.verdict.grade for result in results}
-        meanings = [f"{grade}: {MEANINGS[grade]}" for grade in MEANINGS if grade in grades]
-        echo(f"Verdicts, {IF}: {'; '.join(meanings)}.")
+        what = "groups" if results[0].target is None else "shares"
+        echo(verdict_of_many([result.prevalence.verdict for result in results], what))
     for shared in warnings_of(results):
         echo(f"warning{_where(shared)}, {shared.warning}")
     # The last of several targets is "other", which has the positives of all.

@@ -61,7 +61,7 @@ class Diagnosis:
         n = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
         words: dict[Severity, str] = {
             "do not use": "do not use",
-            "doubt": "doubts",
+            "check": "to check",
             "note": "notes",
         }
         parts = [
@@ -166,7 +166,7 @@ def diagnose(
     >>> positives = np.vstack([around(0, 250), around(3, 250)])
     >>> sample = np.vstack([around(0, 150), around(3, 150), around(3, 700)])
     >>> diagnosis = diagnose(RCQ(random_state=0).fit(positives), sample)
-    >>> [finding.code for finding in diagnosis.findings if finding.severity == "doubt"]
+    >>> [finding.code for finding in diagnosis.findings if finding.severity == "check"]
     ['core-differs', 'pat-disagrees']
     """
     if isinstance(model, MultiRCQ):

@@ -33,7 +33,7 @@ TITLE = "Can this estimate be trusted?"
 _SIGNS = {
     "ok": ("\u2713", "In order"),
     "note": ("\u25cf", "Note"),
-    "doubt": ("\u25b2", "Doubt"),
+    "check": ("\u25b2", "Check"),
     "do not use": ("\u2716", "Do not use"),
 }
 
@@ -42,7 +42,7 @@ body { max-width: 56rem; }
 .answer { font-size: 1.15rem; } .answer strong { font-size: 1.6rem; }
 article { border-left: 6px solid var(--line); padding: 0.1rem 0 0.1rem 1rem; margin: 1.2rem 0; }
 article h2 { font-size: 1.1rem; margin: 0.3rem 0; }
-article.doubt, article.do-not-use { border-color: #D55E00; } article.note { border-color: #0072B2; }
+article.check, article.do-not-use { border-color: #D55E00; } article.note { border-color: #0072B2; }
 article.ok { border-color: #009E73; }
 article p { margin: 0.3rem 0; } figure { margin: 0.7rem 0; }
 """
@@ -103,14 +103,14 @@ def _drawn(plot: Drawing) -> bytes:
 def drawings(answer: Prevalence, evidence: Evidence) -> Iterator[tuple[str, Drawing]]:
     """Pictures, each with the code of the finding that it belongs to."""
     if "curve" in answer.details:
-        yield "wide-interval", Drawing(PATCurveDisplay.from_predictions, {"prevalence": answer})
+        yield "overlap", Drawing(PATCurveDisplay.from_predictions, {"prevalence": answer})
     if not evidence.has("view"):
         return
     view: RegionalView = evidence.view
     if view.answer is answer:
         regions = view.model._view(view.counts).most_informative_regions()
         arguments = {"prevalence": answer, "regions": regions}
-        yield "wide-interval", Drawing(RegionDisplay.from_predictions, arguments)
+        yield "broken-assumption", Drawing(RegionDisplay.from_predictions, arguments)
     yield from _cores(view)
     if evidence.has("dedpul"):
         yield "dedpul-disagrees", _methods(answer, view.answer, evidence.dedpul)

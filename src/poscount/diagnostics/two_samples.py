@@ -11,7 +11,7 @@ from poscount.change.shared_regions import (
     score_interval,
     shared_regions,
 )
-from poscount.checks.core_differs import core_difference
+from poscount.checks.core_differs import core_difference, differs
 from poscount.checks.second_sample import Comparison, limit_between_samples
 from poscount.counts.counts import Counts
 from poscount.methods.regions.quantifier import PositivesQuantifier
@@ -76,7 +76,11 @@ def compare_samples(model: PositivesQuantifier, counts_1: Counts, counts_2: Coun
     cores = [rule.core(in_cuts) for in_cuts in model._view(*both).counts.in_cuts]
     between = float(core_difference(*cores[0], *cores[1]))
     limit = limit_between_samples(model.part_.core_dof_)
-    return Comparison(difference, interval, prevalences, between, limit)
+    dof = model.part_.core_dof_
+    unlike = [
+        differs(p.details["core_difference"], dof, p.details["pat"], float(p)) for p in prevalences
+    ]
+    return Comparison(difference, interval, prevalences, between, limit, (unlike[0], unlike[1]))
 
 
 def _difference(

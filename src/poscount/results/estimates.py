@@ -18,8 +18,8 @@ class SampleWarnings(Protocol):
     def __getitem__(self, i: int, /) -> tuple[AnswerWarning, ...]:
         """Warnings of one sample."""
 
-    def grades(self, likely_error: np.ndarray | None) -> np.ndarray:
-        """Grades of the verdicts of all samples."""
+    def statuses(self) -> np.ndarray:
+        """Statuses of the verdicts of all samples."""
 
     def codes(self) -> np.ndarray:
         """Codes of the warnings of all samples, with spaces between them."""
@@ -93,12 +93,6 @@ class Estimates:
         assert other.quantiles is not None
         found = widened(self.quantiles, other.quantiles, below=below[:, np.newaxis])
         return replace(self, quantiles=found)
-
-    @property
-    def likely_error(self) -> np.ndarray | None:
-        """What the verdict is made of; None if the method does not predict it."""
-        known = self.details.get("likely_error")
-        return known if isinstance(known, np.ndarray) else None
 
 
 def single_estimate(value: float, details: Mapping[str, Any]) -> Estimates:

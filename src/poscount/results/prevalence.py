@@ -185,8 +185,8 @@ class Prevalence(float):
 
     @property
     def verdict(self) -> Verdict:
-        """How far it may be off, in one line."""
-        return verdict(self.details.get("likely_error"), self.warnings)
+        """Whether the assumptions look broken, in one line."""
+        return verdict(self.warnings)
 
     @property
     def label_frequency(self) -> float:
@@ -253,11 +253,9 @@ class Prevalence(float):
         --------
         >>> import numpy as np
         >>> p = Prevalence(0.25, n_labeled=100, n_unlabeled=1200, method="PAT",
-        ...                distribution=Distribution(np.linspace(0.2, 0.3, 49)),
-        ...                details={"likely_error": 0.02})
+        ...                distribution=Distribution(np.linspace(0.2, 0.3, 49)))
         >>> print(p.summary())  # doctest: +NORMALIZE_WHITESPACE
-        25.0 % of 1,200 rows are positive (95 % interval 21.0 to 29.0 %). Probably within 3 points,
-        if the labelled positives are like those in the sample. PAT.
+        25.0 % of 1,200 rows are positive (95 % interval 21.0 to 29.0 %). No reason to doubt. PAT.
         """
         interval = f" ({_interval_in_words(self.interval)})" if self.interval else ""
         codes = ", ".join(warning.code for warning in self.warnings)
@@ -347,6 +345,6 @@ def as_columns(prevalences: Sequence[Prevalence]) -> dict[str, list[Any]]:
         "high": [p.interval.high if p.interval else missing for p in prevalences],
         "count": [p.count for p in prevalences],
         "n": [p.n_unlabeled for p in prevalences],
-        "verdict": [p.verdict.grade for p in prevalences],
+        "verdict": [p.verdict.status for p in prevalences],
         "warnings": [" ".join(warning.code for warning in p.warnings) for p in prevalences],
     }

@@ -92,7 +92,7 @@ def text_table(heads: Sequence[str], answers: Sequence[tuple[Sequence[str], Prev
     for texts, p in shown:
         ends = f"[{p.interval.low:.3f}, {p.interval.high:.3f}]" if p.interval else ""
         codes = " ".join(warning.code for warning in p.warnings)
-        cells = [f"{p:.3f}", ends, f"{p.count:.0f}", str(p.n_unlabeled), p.verdict.grade, codes]
+        cells = [f"{p:.3f}", ends, f"{p.count:.0f}", str(p.n_unlabeled), p.verdict.status, codes]
         lines.append([*(in_a_sentence(text, _MOST_IN_CELL) for text in texts), *cells])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     right = range(len(heads), len(heads) + len(numbers))
@@ -130,7 +130,7 @@ def _html_cells(p: Prevalence) -> list[notebook.Cell]:
         ends_in_percent(p),
         f"{p.count:,.0f}",
         f"{p.n_unlabeled:,}",
-        p.verdict.grade,
+        p.verdict.status,
     ]
 
 

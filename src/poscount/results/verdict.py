@@ -1,7 +1,11 @@
-"""The warnings of an answer, and the verdict on top of them: how far it may be off."""
+"""The warnings of an answer, and the verdict: whether an assumption looks broken.
+
+How far off an answer may be is what its interval says, and nothing here.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,27 +14,17 @@ import numpy as np
 
 from poscount.printable import printable
 
-Severity = Literal["ok", "note", "doubt", "do not use"]
-SEVERITIES: tuple[Severity, ...] = ("ok", "note", "doubt", "do not use")
-Grade = Literal["good", "fair", "rough", "unsure", "do not use", "unknown"]
-# In points: up to which likely error an answer is good, fair or rough.
-LIMITS: tuple[tuple[Grade, float], ...] = (("good", 3), ("fair", 8), ("rough", 15))
-# What the grades mean, in a few words.
-MEANINGS: dict[Grade, str] = {
-    "good": "probably within 3 points",
-    "fair": "probably within 8 points",
-    "rough": "could be off by up to 15 points",
-    "unsure": "could be off by more than 15 points",
-    "do not use": "see the warnings",
-    "unknown": "the method does not predict how far it may be off",
-}
-IF = "if the labelled positives are like those in the sample"
-OTHERS = "answers that looked like this one were, too"
+Severity = Literal["ok", "note", "check", "do not use"]
+SEVERITIES: tuple[Severity, ...] = ("ok", "note", "check", "do not use")
+Status = Literal["no reason to doubt", "check", "do not use"]
+NO_DOUBT: Status = "no reason to doubt"
+# A note changes nothing.
+STATUSES: tuple[Status, ...] = (NO_DOUBT, NO_DOUBT, "check", "do not use")
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerWarning:
-    """A reason not to take an estimate at face value.
+    """Something that was seen in the data and that the reader of an answer should know.
 
     Attributes
     ----------
@@ -40,10 +34,12 @@ class AnswerWarning:
         What was seen and what to do about it, for people.
     value : float or None
         The statistic that triggered it.
-    severity : {"note", "doubt", "do not use"}
-        Whether the answer takes it into account, should be doubted, or should not be used.
+    severity : {"note", "check", "do not use"}
+        Whether it is good to know, should be checked, or forbids the use of the answer.
     reason : str
         A few words for the verdict.
+    action : str
+        What to do about it, for the verdict.
     """
 
     code: str
@@ -51,10 +47,12 @@ class AnswerWarning:
     value: float | None = None
     severity: Severity = "note"
     reason: str = ""
+    action: str = ""
 
     def __post_init__(self) -> None:
-        # It may name columns and words of the data.
-        object.__setattr__(self, "sentence", printable(self.sentence))
+        # They may name columns and words of the data.
+        for name in ("sentence", "reason", "action"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
 
     def __str__(self) -> str:
         return f"{self.code}: {self.sentence}"
@@ -62,90 +60,92 @@ class AnswerWarning:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What to expect of an answer.
+    """Whether the assumptions of an answer look broken.
 
     Attributes
     ----------
-    grade : {"good", "fair", "rough", "unsure", "do not use", "unknown"}
-        By the likely error: at most 3, 8 or 15 points, or more. "do not use" if a warning says so;
-        "unknown" for methods that do not predict their error.
-    sentence : str
-        The same for people, with the reason.
+    status : {"no reason to doubt", "check", "do not use"}
+    reason : str
+        What looks broken; empty if nothing does.
+    action : str
+        What to do about it.
     """
 
-    grade: Grade
-    sentence: str
+    status: Status
+    reason: str = ""
+    action: str = ""
 
     def __str__(self) -> str:
-        return self.sentence
+        beginning = self.status.capitalize()
+        if not self.reason:
+            return f"{beginning}."
+        return " ".join(filter(None, [f"{beginning}: {self.reason}.", self.action]))
 
 
-def verdict(likely_error: float | None, warnings: Sequence[AnswerWarning]) -> Verdict:
-    """Judge an answer by its likely error and its warnings.
-
-    Parameters
-    ----------
-    likely_error : float or None
-        What 80 of 100 answers that looked like this one were not farther off than.
-    warnings : sequence of AnswerWarning
+def verdict(warnings: Sequence[AnswerWarning]) -> Verdict:
+    """Judge an answer by its warnings: the worst of them decide, and the first says what to do.
 
     Examples
     --------
-    >>> print(verdict(0.021, []))
-    Probably within 3 points, if the labelled positives are like those in the sample.
+    >>> print(verdict([]))
+    No reason to doubt.
+    >>> units = AnswerWarning("other-units", "Height is in inches.", severity="do not use",
+    ...                       reason="Height is in other units", action="Convert it.")
+    >>> print(verdict([AnswerWarning("copies", "12 rows are copies."), units]))
+    Do not use: Height is in other units. Convert it.
     """
-    grade = grade_of(likely_error, [w.severity for w in warnings])
-    for severity, beginning in (("do not use", "Do not use this number"), ("doubt", "Doubtful")):
-        reasons = [w.reason for w in warnings if w.severity == severity]
-        if reasons:
-            return Verdict(grade, f"{beginning}: {'; '.join(dict.fromkeys(reasons))}.")
-    if likely_error is None:
-        return Verdict(grade, "This method does not predict how far it may be off.")
-    if grade in ("good", "fair"):
-        return Verdict(grade, f"{MEANINGS[grade].capitalize()}, {IF}.")
-    because = [w.reason for w in warnings if w.reason] or [OTHERS]
-    return Verdict(grade, f"{MEANINGS[grade].capitalize()}: {because[0]}.")
+    status = status_of([warning.severity for warning in warnings])
+    worst = [warning for warning in warnings if warning.severity == status]
+    if not worst:
+        return Verdict(status)
+    reasons = dict.fromkeys(warning.reason or warning.code for warning in worst)
+    return Verdict(status, "; ".join(reasons), worst[0].action)
 
 
-def grade_of(likely_error: float | None, severities: Collection[Severity]) -> Grade:
-    """The grade of an answer, by its likely error and the severities of its warnings.
+def status_of(severities: Collection[Severity]) -> Status:
+    """The status of an answer with warnings of these severities.
 
     Examples
     --------
-    >>> grade_of(0.05, []), grade_of(0.05, ["note", "doubt"]), grade_of(None, [])
-    ('fair', 'unsure', 'unknown')
+    >>> status_of(["note", "check"]), status_of([])
+    ('check', 'no reason to doubt')
     """
-    if "do not use" in severities:
-        return "do not use"
-    if "doubt" in severities:
-        return "unsure"
-    if likely_error is None:
-        return "unknown"
-    return next((grade for grade, most in LIMITS if 100 * likely_error <= most), "unsure")
+    return STATUSES[max(map(SEVERITIES.index, severities), default=0)]
 
 
-def grades(likely_errors: np.ndarray | None, worst: np.ndarray) -> np.ndarray:
-    """The grades of many answers, as `grade_of` gives them.
+def statuses(worst: np.ndarray) -> np.ndarray:
+    """The statuses of many answers.
 
     Parameters
     ----------
-    likely_errors : ndarray of shape (n_samples,), or None
-        NaN where it is not known.
     worst : ndarray of int, shape (n_samples,)
         Place in `SEVERITIES` of the worst of their warnings; 0 if there are none.
 
     Examples
     --------
-    >>> grades(np.array([0.05, 0.05, np.nan]), np.array([0, 2, 1])).tolist()
-    ['fair', 'unsure', 'unknown']
+    >>> statuses(np.array([0, 1, 3])).tolist()
+    ['no reason to doubt', 'no reason to doubt', 'do not use']
     """
-    names = [grade for grade, _ in LIMITS]
-    unknown = len(names) + 1
-    if likely_errors is None:
-        place = np.full(len(worst), unknown)
-    else:
-        place = np.searchsorted([most for _, most in LIMITS], 100 * likely_errors)
-        place[np.isnan(likely_errors)] = unknown
-    # A doubt is "unsure", whatever the error; a note changes nothing.
-    place = np.where(worst <= 1, place, len(names) + 2 * (worst - 2))
-    return np.array([*names, "unsure", "unknown", "do not use"], dtype=object)[place]
+    return np.array(STATUSES, dtype=object)[worst]
+
+
+def verdict_of_many(verdicts: Sequence[Verdict], what: str = "groups") -> str:
+    """The verdicts on many answers in one sentence, the worst first.
+
+    Examples
+    --------
+    >>> verdict_of_many([Verdict("check", "copies"), Verdict(NO_DOUBT), Verdict(NO_DOUBT)])
+    'Check 1 of 3 groups; no reason to doubt the others.'
+    >>> verdict_of_many([Verdict(NO_DOUBT), Verdict(NO_DOUBT)])
+    'No reason to doubt any of the 2 groups.'
+    """
+    n = Counter(verdict.status for verdict in verdicts)
+    worse = [(status, n[status]) for status in ("do not use", "check") if n[status]]
+    if not worse:
+        return f"No reason to doubt any of the {len(verdicts)} {what}."
+    (status, first), *rest = worse
+    parts = [f"{status} {first} of {len(verdicts)} {what}", *(f"{s} {k}" for s, k in rest)]
+    if n[NO_DOUBT]:
+        parts.append(f"{NO_DOUBT} the others")
+    told = "; ".join(parts)
+    return f"{told[0].upper()}{told[1:]}."

@@ -61,13 +61,13 @@ def make_calibration(
         The provenance: what it was made from, and how well it does on sources that were left out.
     """
     files = make_bank(Path(folder), method, list(plan), seed, n_jobs, verbose)
-    made_by = {"poscount": poscount.__version__, "commit": _commit(), "seed": seed}
+    made_by = {"poscount": poscount.__version__, "commit": commit(), "seed": seed}
     calibration = learn(read_bank(files, method), made_by, n_jobs)
     write_calibration(calibration, output)
     return json.loads(calibration.provenance_)
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
     """Commit of the checkout that this runs from, if it is one."""
     here = str(Path(__file__).parent)
     try:

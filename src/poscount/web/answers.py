@@ -7,7 +7,6 @@ of its own.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
@@ -18,7 +17,7 @@ from poscount.app.fitting import describe_columns, is_reusable
 from poscount.app.results import Result, warnings_of
 from poscount.results.prevalence import Prevalence
 from poscount.results.user_knowledge import knowledge_in_words
-from poscount.results.verdict import MEANINGS
+from poscount.results.verdict import verdict_of_many
 from poscount.web import reproduction_code
 from poscount.web.tasks import EstimateTask
 
@@ -103,7 +102,7 @@ def build_answer(
     headline = _headline_of_targets(results, targets) if targets else _headline(results)
     and_reference = _and_reference(results)
     with_reference = bool(and_reference)
-    by_experience = first.details.get("likely_error") is not None
+    by_experience = "p_recognisable" in first.details
     not_covered = _CHANGED_IS_NOT_COVERED if by_experience else _CHANCE_ONLY
     return {
         "headline": headline,
@@ -233,16 +232,9 @@ def _verdict(results: Sequence[Result]) -> str:
     """The verdict on one sample, or how many groups have which."""
     verdicts = [result.prevalence.verdict for result in results]
     if len(verdicts) == 1:
-        return verdicts[0].sentence
-    numbers = Counter(verdict.grade for verdict in verdicts)
+        return str(verdicts[0])
     # With several targets, a group has a share of each.
-    what = "groups" if results[0].target is None else "shares"
-    told = [
-        f"{numbers[grade]} of {len(verdicts)} {what} {grade} ({meaning})"
-        for grade, meaning in MEANINGS.items()
-        if numbers[grade]
-    ]
-    return f"Verdict: {'; '.join(told)}."
+    return verdict_of_many(verdicts, "groups" if results[0].target is None else "shares")
 
 
 def _scores(picture: ScorePicture) -> dict[str, Any]:
@@ -268,7 +260,7 @@ def _methods_paragraph(results: Sequence[Result], n_features: int, seed: int) ->
     columns = "1 column" if n_features == 1 else f"{n_features:,} columns"
     interval = ""
     if first.interval is not None:
-        by_experience = first.details.get("likely_error") is not None
+        by_experience = "p_recognisable" in first.details
         source = "calibrated on tasks with known prevalence" if by_experience else "for chance"
         interval = f" Intervals are {100 * first.interval.level:g} % intervals, {source}."
     learns, score = "from labelled positives alone", ""

@@ -90,7 +90,7 @@ def _cells(entry: dict[str, Any], with_truth: bool) -> list[str]:
         *([percent(entry["truth"])] if with_truth else []),
         f"{entry['count']:,.0f}",
         f"{entry['n_unlabeled']:,}",
-        entry["verdict"]["grade"],
+        entry["verdict"]["status"],
         " ".join(caution["code"] for caution in entry["warnings"]) or "none",
     ]
 

@@ -151,5 +151,4 @@ def null_estimates(p: np.ndarray, ratio: np.ndarray, gap: np.ndarray, level: flo
     gap = np.nan_to_num(gap, nan=1.0, posinf=1.0)
     ends = interval_from_gap(ratio, p, gap, INTERVAL_LEVELS[:, np.newaxis])
     quantiles = quantiles_from_intervals(p, *ends)
-    details = {"likely_error": [None] * len(p)}
-    return Estimates(value=p, quantiles=quantiles, level=level, details=details)
+    return Estimates(value=p, quantiles=quantiles, level=level)

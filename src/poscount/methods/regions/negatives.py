@@ -31,7 +31,7 @@ from poscount.storage.schema import Field, OrNone, Part, require, same_learned
 
 POSITIVES, NEGATIVES = "positives", "negatives"
 # Warnings of the positives by themselves that are made anew, or that the negatives answer.
-_REPLACED = ("wide-interval", "unlike-experience", "core-differs", "pat-disagrees", "overlap")
+_REPLACED = ("unlike-experience", "broken-assumption")
 
 
 class RCQWithNegatives(PositivesQuantifier):
@@ -253,11 +253,6 @@ def _combined(alone: Estimates, joint: Estimates, negatives: Mapping[str, Estima
         "without_negatives": alone.value,
         "negatives": negatives_of,
     }
-    details["likely_error"] = (
-        [None] * len(value)
-        if alone.likely_error is None or joint.likely_error is None
-        else mixed(joint.likely_error, alone.likely_error)
-    )
     return replace(
         joint,
         value=value,

@@ -15,6 +15,7 @@ from poscount.calibration.calibration import Calibration
 from poscount.counts.counts import Counts
 from poscount.data.columns import Columns
 from poscount.data.learned_projection import learn_from_both
+from poscount.data.projection import Projection
 from poscount.data.rows import InputSupport, Rows
 from poscount.errors import InputError
 from poscount.methods.regions.layout import N_SCORE_CELLS
@@ -223,10 +224,10 @@ class ReferenceQuantifier(PositivesQuantifier):
         reference = None
         if unlabeled is not None:
             others = self._sample(unlabeled, allow_empty=False)
-            if rows.projection is not None:
+            if isinstance(rows.projection, Projection):
                 both = rows.unprojected(), others.unprojected()
-                self.projection_ = learn_from_both(self.projection_, *both, self.seed_)
-                rows.projection = others.projection = self.projection_
+                learned = learn_from_both(rows.projection, *both, self.seed_)
+                self.projection_ = rows.projection = others.projection = learned
             reference = others.to_array()
         self._learn_codes(rows.to_array(), reference)
         self.hash_ = self._content_hash()

@@ -53,7 +53,7 @@ __all__ = ["SubclassRCQ"]
 N_TREES = 20
 # Warnings of the positives as one kind that the sum makes anew, and those that it answers: a kind
 # that has become more frequent is no longer a reason to doubt.
-_REPLACED = ("wide-interval", "unlike-experience", "core-differs", "pat-disagrees")
+_REPLACED = ("unlike-experience", "broken-assumption")
 
 
 class SubclassRCQ(ReferenceQuantifier):

@@ -3,8 +3,8 @@
 import { followUp } from "./follow_up.js";
 import { byId, element, say } from "./page.js";
 
-const MARKS = { "do not use": "✖", doubt: "▲", note: "●", ok: "✓" };
-const WORDS = { "do not use": "Do not use", doubt: "Doubt", note: "Note", ok: "OK" };
+const MARKS = { "do not use": "✖", check: "▲", note: "●", ok: "✓" };
+const WORDS = { "do not use": "Do not use", check: "Check", note: "Note", ok: "OK" };
 
 let shown = null; // address of the estimate whose report is wanted
 
@@ -39,9 +39,9 @@ export async function diagnose(path, doubtful, onReady) {
 const unchecked = (reason) => `The assumptions were not checked. ${reason}`;
 
 function showDiagnosis({ rows, findings, skipped: missing, command }, doubtful) {
-  const doubts = ["do not use", "doubt", "note"].flatMap((severity) => of(findings, severity));
+  const doubts = ["do not use", "check", "note"].flatMap((severity) => of(findings, severity));
   const fine = of(findings, "ok");
-  const warnings = ["do not use", "doubt"].flatMap((severity) => of(findings, severity)).length;
+  const warnings = ["do not use", "check"].flatMap((severity) => of(findings, severity)).length;
   const reasons = warnings === 1 ? "1 reason" : `${warnings} reasons`;
   const total = findings.length + missing.length;
   const checked =

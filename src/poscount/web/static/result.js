@@ -13,7 +13,7 @@ const NAMES = {
   "prevalence.png": "the picture (PNG)",
   "diagnosis.html": "the check of the assumptions, with pictures (HTML, one file)",
 };
-const GRADES = ["good", "fair", "unknown", "rough", "unsure", "do not use"];
+const STATUSES = ["no reason to doubt", "check", "do not use"];
 const FEWEST_TO_FILTER = 8;
 
 let answer = null;
@@ -30,7 +30,7 @@ export function showResult(told, downloads, base) {
   say("share", alone ? percent(first.prevalence) : "");
   say("headline", alone ? shortly(first) : answer.headline);
   say("verdict", answer.verdict);
-  byId("verdict").dataset.grade = GRADES[Math.max(...answer.results.map((entry) => GRADES.indexOf(entry.verdict.grade)))];
+  byId("verdict").dataset.status = STATUSES[Math.max(...answer.results.map((entry) => STATUSES.indexOf(entry.verdict.status)))];
   byId("filter").value = "";
   byId("find-groups").hidden = answer.results.length < FEWEST_TO_FILTER;
   showGroups();

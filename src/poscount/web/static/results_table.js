@@ -19,7 +19,7 @@ function columnsOf({ label_title: title, truth, results }) {
     ...(truth ? [{ key: "truth", head: "truth", number: true, text: (entry) => percent(entry.truth), sort: (entry) => entry.truth }] : []),
     { key: "positives", head: "positives", number: true, text: (entry) => whole(entry.count), sort: (entry) => entry.count },
     { key: "rows", head: "rows", number: true, text: (entry) => whole(entry.n_unlabeled), sort: (entry) => entry.n_unlabeled },
-    { key: "verdict", head: "verdict", text: (entry) => entry.verdict.grade, sort: (entry) => entry.verdict.grade },
+    { key: "verdict", head: "verdict", text: (entry) => entry.verdict.status, sort: (entry) => entry.verdict.status },
     {
       key: "warnings", head: "warnings",
       text: (entry) => entry.warnings.map((warning) => warning.code).join(", ") || "none",
@@ -28,8 +28,8 @@ function columnsOf({ label_title: title, truth, results }) {
   ];
 }
 
-export const isDoubtful = ({ warnings, verdict }) =>
-  verdict.grade === "do not use" || warnings.some(({ severity }) => severity !== "note");
+export const isDoubtful = ({ verdict }) =>
+  verdict.status !== "no reason to doubt";
 
 export function showTable(answer, entries = answer.results) {
   const kept = shown?.answer === answer ? shown.sorted : { key: null, down: false };

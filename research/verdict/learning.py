@@ -1,0 +1,109 @@
+"""Learning the doubt from a bank of clean and broken samples, and judging it on tables left out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from poscount.calibration.calibration import probabilities
+from poscount.calibration.doubt import BREAKS, LARGEST_LEAF, Doubt, as_seen
+from poscount.calibration.trees import DEPTH, Trees, trees_of_boosting
+from poscount.methods.regions.doubt_features import DOUBT_FEATURES
+from research.verdict.bank import Answered
+
+N_TREES, LEARNING_RATE, MOST_LEAVES, FEWEST_IN_LEAF = 80, 0.1, 12, 20
+SHARE_OF_COLUMNS = 0.3
+# Broken samples whose answers are off by less teach nothing: neither that all is well, nor that a
+# doubt was due.
+HARMLESS = 0.07
+# Where there are hardly any positives, a clean sample looks most like a broken one.
+RARE, RARE_WEIGHT = 0.05, 3.0
+N_PARTS = 5
+# Of the clean samples of tables that were left out.
+CHECKED, NOT_USED = 0.07, 0.004
+# Breaks that make any number meaningless, right by chance or not.
+ALWAYS = tuple(BREAKS.index(name) for name in ("swapped",))
+
+
+def learn(answered: Answered, made_by: dict[str, Any], n_jobs: int | None = None) -> Doubt:
+    """Learn the doubt of all answers; its limits are those of tables that were left out."""
+    doubts = left_out_doubts(answered, n_jobs)
+    check, do_not_use = limits(answered, doubts)
+    doubt = Doubt()
+    doubt.columns_ = list(DOUBT_FEATURES)
+    trees = fit_trees(answered)
+    doubt.feature_, doubt.threshold_ = trees.feature.astype(np.uint8), trees.threshold
+    doubt.threshold_ = doubt.threshold_.astype(np.float32)
+    doubt.missing_right_, doubt.leaf_ = trees.missing_right, trees.leaf
+    doubt.check_, doubt.do_not_use_ = check, do_not_use
+    doubt.provenance_ = json.dumps({**made_by, "n_answers": len(answered.truth)})
+    return doubt
+
+
+def limits(answered: Answered, doubts: np.ndarray) -> tuple[float, float]:
+    """Doubts that few clean samples exceed; every table counts the same."""
+    clean = answered.kind == 0
+    _, kin, sizes = np.unique(answered.kin[clean], return_inverse=True, return_counts=True)
+    order = np.argsort(-doubts[clean])
+    reached = np.cumsum(1 / sizes[kin][order]) / len(sizes)
+    found = (
+        doubts[clean][order][min(np.searchsorted(reached, share), len(order) - 1)]
+        for share in (CHECKED, NOT_USED)
+    )
+    check, do_not_use = found
+    return float(check), float(do_not_use)
+
+
+def left_out_doubts(answered: Answered, n_jobs: int | None = None) -> np.ndarray:
+    """Doubt of each answer, by trees that were learned without the kin of its table."""
+    shares = left_out_probabilities(answered, n_jobs)
+    return 1 - shares[:, 0]
+
+
+def left_out_probabilities(answered: Answered, n_jobs: int | None = None) -> np.ndarray:
+    """Probability of each of `BREAKS`, by trees learned without the kin of the table."""
+    names, kin = np.unique(answered.kin.astype(str), return_inverse=True)
+    part = kin % N_PARTS if len(names) > 1 else np.arange(len(kin)) % N_PARTS
+    learned = Parallel(n_jobs)(delayed(fit_trees)(answered.part(part != k)) for k in range(N_PARTS))
+    found = np.empty((len(part), len(BREAKS)))
+    for k, trees in enumerate(learned):
+        found[part == k] = probabilities(trees.predict(as_seen(answered.lines[part == k])), 1.0)
+    return found
+
+
+def fit_trees(answered: Answered) -> Trees:
+    """Trees that tell which assumption is broken, from the samples that teach something."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    error = np.abs(answered.value - answered.truth)
+    outside = (answered.truth < answered.low) | (answered.truth > answered.high)
+    harmful = (error > HARMLESS) | outside | np.isin(answered.kind, ALWAYS)
+    kept = (answered.kind == 0) | harmful
+    chosen = answered.part(kept)
+    # Wrong answers matter most, and clean samples are as much as all others together.
+    weight = np.where(chosen.wrong, 2.0, 1.0)
+    clean = chosen.kind == 0
+    weight[clean] = np.where(chosen.truth[clean] < RARE, RARE_WEIGHT, 1.0)
+    _, table, sizes = np.unique(chosen.kin.astype(str), return_inverse=True, return_counts=True)
+    weight = weight * (len(table) / len(sizes) / sizes[table])
+    weight[clean] *= weight[~clean].sum() / weight[clean].sum()
+    boosting = HistGradientBoostingClassifier(
+        max_iter=N_TREES,
+        learning_rate=LEARNING_RATE,
+        max_depth=DEPTH,
+        max_leaf_nodes=MOST_LEAVES,
+        min_samples_leaf=FEWEST_IN_LEAF,
+        l2_regularization=1.0,
+        max_features=SHARE_OF_COLUMNS,
+        max_bins=64,
+        early_stopping=False,
+        random_state=0,
+    ).fit(as_seen(chosen.lines), chosen.kind, weight * len(weight) / weight.sum())
+    trees = Trees.nothing(len(BREAKS), N_TREES)
+    trees.leaf[:, 0] = -LARGEST_LEAF
+    for all_classes, of_known in zip(trees, trees_of_boosting(boosting), strict=True):
+        all_classes[np.unique(chosen.kind)] = of_known
+    return trees

@@ -1,0 +1,91 @@
+"""Whether the sample looks like those in which an assumption was broken on purpose.
+
+A single sign hardly ever tells a broken assumption from an unusual sample; all of them together
+often do. How they go together was learned from such samples (`poscount.calibration.doubt`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poscount.calibration.doubt import BREAKS, shipped_doubt
+from poscount.checks.check import DO_NOT_USE, TO_CHECK, Check
+from poscount.checks.evidence import Evidence
+
+
+class _Break(NamedTuple):
+    """What to say about a kind of break, and what to do."""
+
+    reason: str
+    sentence: str
+    action: str
+
+
+_BREAKS = {
+    "recorded": _Break(
+        "positives may look different here",
+        "Either there are few positives in the sample, or they look different here, because it was "
+        "recorded with another sensor, at another time or by somebody else.",
+        "Label 20 rows of the sample to know.",
+    ),
+    "prepared": _Break(
+        "columns may not mean the same in both tables",
+        "The columns of the sample differ from those of the positives as if they were in other "
+        "units, in another order, or scaled in another way.",
+        "Check that both tables were prepared in the same way.",
+    ),
+    "codes": _Break(
+        "some values may be codes for missing ones",
+        "Some values, of the sample or of the positives, look like codes for missing ones.",
+        "Look for values such as -999, 0 or 99, and leave the cells empty instead.",
+    ),
+    "typical": _Break(
+        "the labelled positives may not be typical",
+        "The rows most like positives are spread differently than the labelled positives: kinds of "
+        "positives may have other shares here, or the labelled ones were picked.",
+        "Count by kinds (SubclassRCQ), or label 30 rows of the sample.",
+    ),
+    "context": _Break(
+        "a column may tell where or when, and not what",
+        "A column has other values here than among the positives, as dates, places and row numbers "
+        "have.",
+        "Leave out columns that do not describe the row itself.",
+    ),
+    "contaminated": _Break(
+        "some labelled positives may be negatives",
+        "The labelled positives are spread as if some of them were negatives.",
+        "Look at the labelled positives that are least like the others.",
+    ),
+    "swapped": _Break(
+        "the two tables may have been swapped",
+        "The positives are spread more widely than the sample, as if each were the other.",
+        "Check which file holds the labelled positives.",
+    ),
+}
+
+
+def _likeliest(evidence: Evidence, i: int) -> _Break:
+    return _BREAKS[BREAKS[1 + int(evidence.broken[i, 1:].argmax())]]
+
+
+def _severity(evidence: Evidence, doubt: np.ndarray) -> np.ndarray:
+    limits = shipped_doubt()
+    hopeless = doubt > limits.do_not_use_
+    return np.where(hopeless, DO_NOT_USE, np.where(doubt > limits.check_, TO_CHECK, 0))
+
+
+BROKEN_ASSUMPTION = Check(
+    code="broken-assumption",
+    statistic=lambda evidence: 1 - evidence.broken[:, 0],
+    severity=_severity,
+    sentence=lambda evidence, i: _likeliest(evidence, i).sentence,
+    advice=lambda evidence, i: _likeliest(evidence, i).action,
+    reason=lambda evidence, i: _likeliest(evidence, i).reason,
+    in_order="The sample does not look like those in which an assumption was broken on purpose.",
+    threshold=lambda evidence: shipped_doubt().check_,
+    title="Assumptions",
+    quantity="doubt, learned from samples in which an assumption was broken on purpose",
+    cannot_detect="breaks that leave no trace, such as negatives that look exactly like positives",
+)
