@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from plain import region_counting
 from poscount import PAT, RCQ, Mahalanobis
+from poscount.calibration.doubt import BREAKS, shipped_doubt
 from poscount.checks import (
+    BROKEN_ASSUMPTION,
     CORE_DIFFERS,
     FEW_POSITIVES,
     MODEL_CHECKS,
@@ -20,7 +22,6 @@ from poscount.checks import (
     REPORT,
     SAMPLE_CHECKS,
     TIED_SCORES,
-    WIDE_INTERVAL,
     Evidence,
     batch_warnings,
     model_results,
@@ -29,22 +30,30 @@ from poscount.checks.check import BatchWarnings
 from poscount.checks.core_differs import core_difference, core_dof
 from poscount.checks.evidence import MissingEvidenceError
 from poscount.methods import pat as pat_module
+from poscount.methods.regions.estimate import calibrated
 from poscount.methods.regions.part import EDGE_QUANTILES
 from two_clusters import N_LABELED, N_UNLABELED, halves, sample_of, separate
 
+SHAPES = (CORE_DIFFERS, PAT_DISAGREES, OVERLAP)
 
-def answers(p, negatives, first=0.5, n=12):
+
+def findings_of(model, sample):
+    """What the report says of the shape of the core, without its other checks."""
+    view = model._view(model.count(sample))
+    _, evidence = calibrated(view, model.calibration_, 0.95, None)
+    return [result.finding() for result in (check.look(evidence) for check in SHAPES)]
+
+
+def reports(p, negatives, first=0.5, n=12):
     for seed in range(n):
         rng = np.random.default_rng([seed, round(100 * p)])
-        yield (
-            RCQ(random_state=0)
-            .fit(halves(rng, N_LABELED))
-            .quantify(sample_of(rng, p, negatives, first))
-        )
+        model = RCQ(random_state=0).fit(halves(rng, N_LABELED))
+        sample = sample_of(rng, p, negatives, first)
+        yield model.quantify(sample), findings_of(model, sample)
 
 
-def codes(answer):
-    return {caution.code for caution in answer.warnings}
+def codes(findings):
+    return {finding.code for finding in findings if finding.severity != "ok"}
 
 
 # By the formula
@@ -118,7 +127,8 @@ def test_clean_samples_give_few_alarms(d):
         sample = np.vstack(
             [halves(rng, n_positive, d=d), separate(rng, N_UNLABELED - n_positive, d=d)]
         )
-        alarms.append(codes(RCQ(random_state=0).fit(halves(rng, N_LABELED, d=d)).quantify(sample)))
+        model = RCQ(random_state=0).fit(halves(rng, N_LABELED, d=d))
+        alarms.append(codes(findings_of(model, sample)))
     # Each at most 5 in 100 in the long run: more than 7 of 60 has a probability of 1 %.
     for code in ("core-differs", "pat-disagrees", "overlap"):
         assert sum(code in alarm for alarm in alarms) <= 7
@@ -133,13 +143,13 @@ def test_freedom_of_independent_cuts():
 
 @pytest.mark.parametrize("p", [0.3, 0.5])
 def test_overlap_is_noticed(p):
-    found = [codes(answer) for answer in answers(p, lambda rng, n: halves(rng, n, first=0.0))]
+    found = [codes(said) for _, said in reports(p, lambda rng, n: halves(rng, n, first=0.0))]
     assert sum("core-differs" in code for code in found) >= 8
     assert sum("pat-disagrees" in code for code in found) >= 6
 
 
 def test_drift_is_noticed():
-    found = [codes(answer) for answer in answers(0.7, separate, first=0.15)]
+    found = [codes(said) for _, said in reports(0.7, separate, first=0.15)]
     assert sum("core-differs" in code for code in found) >= 8
 
 
@@ -147,37 +157,23 @@ def test_a_crowded_core_is_noticed():
     def inside(rng, n):
         return 0.3 * rng.normal(size=(n, 5)) + [2, 0, 0, 0, 0]
 
-    found = list(answers(0.3, inside, n=5))
-    assert all("overlap" in codes(answer) for answer in found)
-    (caution,) = [c for c in found[0].warnings if c.code == "overlap"]
-    assert "RCQ" in caution.sentence
-    assert caution.value == found[0].details["core_excess"]
+    found = list(reports(0.3, inside, n=5))
+    assert all("overlap" in codes(said) for _, said in found)
+    answer, (*_, finding) = found[0]
+    assert "RCQ" in finding.advice
+    assert finding.number == answer.details["core_excess"]
 
 
 def test_both_readings_have_their_numbers():
-    for answer in answers(0.3, lambda rng, n: halves(rng, n, first=0.0), n=3):
-        cautions = [c for c in answer.warnings if c.code in ("core-differs", "pat-disagrees")]
-        assert cautions
-        for caution in cautions:
-            assert f"the estimate of {100 * answer:.1f} %" in caution.sentence
+    for answer, said in reports(0.3, lambda rng, n: halves(rng, n, first=0.0), n=3):
+        seen = [finding for finding in said[:2] if finding.severity != "ok"]
+        assert seen
+        for finding in seen:
+            assert f"the estimate of {100 * answer:.1f} %" in finding.sentence
             pat = 100 * min(1, answer.details["pat"])
-            assert f"PAT's estimate of {pat:.1f} %" in caution.sentence
-            statistic = {"core-differs": "core_difference", "pat-disagrees": "disagreement"}[
-                caution.code
-            ]
-            assert caution.value == answer.details[statistic]
-
-
-def test_a_wide_gap_is_noticed():
-    rng = np.random.default_rng(0)
-    model = RCQ(random_state=0).fit(halves(rng, N_LABELED))
-    few, many = (
-        model.quantify(sample_of(rng, 0.5, separate)[::20]),
-        model.quantify(sample_of(rng, 0.1, separate)),
-    )
-    assert "wide-interval" in codes(few)
-    assert "wide-interval" not in codes(many)
-    assert few.details["gap"] > 0.12 > many.details["gap"]
+            assert f"PAT's estimate of {pat:.1f} %" in finding.sentence
+            statistic = {"core-differs": "core_difference", "pat-disagrees": "disagreement"}
+            assert finding.number == answer.details[statistic[finding.code]]
 
 
 # Warnings and findings, from one check
@@ -193,8 +189,13 @@ def regions(**changed):
     return {"core_dof": 50.0, **{name: np.array([value]) for name, value in known.items()}}
 
 
-def interval(low, high):
-    return {"low": np.array([low]), "high": np.array([high]), "level": 0.95}
+LIMIT = shipped_doubt().check_
+
+
+def doubt(share, kind="prepared"):
+    broken = np.zeros((1, len(BREAKS)))
+    broken[0, 0], broken[0, BREAKS.index(kind)] = 1 - share, share
+    return {"broken": broken}
 
 
 def warning_of(check, evidence):
@@ -204,9 +205,9 @@ def warning_of(check, evidence):
 
 # A check, and evidence just beyond and just at its limit.
 LIMITS = [
-    (WIDE_INTERVAL, interval(0.1, 0.35), 0.25, interval(0.25, 0.49)),
+    (BROKEN_ASSUMPTION, doubt(LIMIT + 1e-6), LIMIT + 1e-6, doubt(LIMIT)),
     (CORE_DIFFERS, regions(core_difference=1.81), 1.81, regions(core_difference=1.8)),
-    (PAT_DISAGREES, regions(disagreement=1.11), 1.11, regions(disagreement=1.1)),
+    (PAT_DISAGREES, regions(disagreement=1.31), 1.31, regions(disagreement=1.3)),
     (OVERLAP, {"core_excess": np.array([1.66])}, 1.66, {"core_excess": np.array([1.65])}),
     (TIED_SCORES, {"max_tie_share": 0.051}, 0.051, {"max_tie_share": 0.05}),
 ]
@@ -225,22 +226,19 @@ def test_limits_of_warnings_and_findings(check, beyond, value, at_limit):
     assert reported.look(evidence(**at_limit)).finding().severity == "ok"
 
 
-def test_false_alarms_are_told_with_the_warning():
-    differs = warning_of(CORE_DIFFERS, evidence(**regions(core_difference=9.0)))
-    assert differs.sentence.endswith(
-        "About 1 in 30 samples with nothing wrong triggers this warning too."
-    )
-
-
-def test_rcq_judges_its_precision_by_the_gap():
-    wide, narrow = interval(0.0, 0.3), interval(0.1, 0.2)
-    assert warning_of(WIDE_INTERVAL, evidence(**wide, gap=np.array([0.12]))) is None
-    warning = warning_of(WIDE_INTERVAL, evidence(**narrow, gap=np.array([0.13])))
-    assert warning.value == 0.13
-    assert "from 10.0 to 20.0 %" in warning.sentence
-    # In the report the width by chance counts, but what was warned of is never in order.
-    finding = WIDE_INTERVAL.in_report.look(evidence(**narrow, gap=np.array([0.13]))).finding()
-    assert (finding.severity, finding.number) == ("note", pytest.approx(1.75 * 0.13))
+@pytest.mark.parametrize("kind", BREAKS[1:])
+def test_the_likeliest_break_is_named(kind):
+    share = shipped_doubt().do_not_use_ + 1e-6
+    found = warning_of(BROKEN_ASSUMPTION, evidence(**doubt(share, kind)))
+    assert found.severity == "do not use"
+    others = [
+        warning_of(BROKEN_ASSUMPTION, evidence(**doubt(share, other)))
+        for other in BREAKS[1:]
+        if other != kind
+    ]
+    assert found.reason not in [other.reason for other in others]
+    assert found.action
+    assert found.sentence.endswith(found.action)
 
 
 def test_few_positives_for_a_plain_covariance():
@@ -251,7 +249,7 @@ def test_few_positives_for_a_plain_covariance():
     few = Evidence(1, n_labeled=60, feature_names=["a"] * 20, scorer=plain)
     assert warning_of(FEW_POSITIVES, few).value == pytest.approx(bias)
     assert f"{1 + bias:.2f}" in warning_of(FEW_POSITIVES, few).sentence
-    assert FEW_POSITIVES.in_report.look(few).finding().severity == "doubt"
+    assert FEW_POSITIVES.in_report.look(few).finding().severity == "check"
     enough = Evidence(1, n_labeled=60, feature_names=["a"] * 20, scorer=shrunk)
     assert warning_of(FEW_POSITIVES, enough) is None
     assert FEW_POSITIVES.in_report.look(enough).finding().severity == "ok"
@@ -290,16 +288,15 @@ def test_the_order_of_the_warnings():
         "tied-scores",
     ]
     of_sample = evidence(
-        **interval(0.0, 0.9),
         **regions(core_difference=9.0, disagreement=9.0),
+        **doubt(0.9999),
         core_excess=np.array([2.0]),
+        unlike_training=np.array([True]),
     )
     assert [warning.code for warning in batch_warnings(of_sample, of_model)[0]] == [
         "few-positives-for-rcq",
-        "wide-interval",
-        "core-differs",
-        "pat-disagrees",
-        "overlap",
+        "broken-assumption",
+        "unlike-experience",
         "few-positives",
         "tied-scores",
     ]
@@ -332,28 +329,25 @@ def test_every_check_says_what_to_do_and_why_there_is_doubt():
 
 def test_codes_are_told_apart():
     codes = {check.code for check in {*REPORT, *MODEL_CHECKS, *SAMPLE_CHECKS}}
-    assert len(codes) == 28
+    assert len(codes) == 27
     for checks in (REPORT, MODEL_CHECKS, SAMPLE_CHECKS):
         assert len({check.code for check in checks}) == len(checks)
 
 
 def test_many_samples_get_the_warnings_that_each_gets_alone():
-    known = {name: np.array([0.2, 0.5]) for name in ("estimate", "region_gap")}
-    many = Evidence(
-        2, n_labeled=100, pat=np.array([0.9, 0.9]), core_difference=np.array([9.0, 0.5]),
-        core_dof=50.0, disagreement=np.array([0.5, 9.0]), **known,
-    )  # fmt: skip
+    broken = np.vstack([doubt(0.9999)["broken"], doubt(0.0)["broken"]])
+    many = Evidence(2, n_labeled=100, broken=broken, unlike_training=np.array([False, True]))
     found = batch_warnings(many)
     assert [[warning.code for warning in found[i]] for i in range(2)] == [
-        ["core-differs"],
-        ["pat-disagrees"],
+        ["broken-assumption"],
+        ["unlike-experience"],
     ]
-    assert found.codes().tolist() == ["core-differs", "pat-disagrees"]
-    assert found.fires("core-differs").tolist() == [True, False]
-    assert found.without(["core-differs"]).codes().tolist() == ["", "pat-disagrees"]
+    assert found.codes().tolist() == ["broken-assumption", "unlike-experience"]
+    assert found.fires("broken-assumption").tolist() == [True, False]
+    assert found.without(["broken-assumption"]).codes().tolist() == ["", "unlike-experience"]
     masked = [result.masked(np.array([False, True])) for result in found.results]
-    assert BatchWarnings(2, masked).codes().tolist() == ["", "pat-disagrees"]
-    assert found.grades(np.array([0.01, 0.2])).tolist() == ["good", "unsure"]
+    assert BatchWarnings(2, masked).codes().tolist() == ["", "unlike-experience"]
+    assert found.statuses().tolist() == ["do not use", "no reason to doubt"]
 
 
 def test_checks_of_the_model_are_made_once(monkeypatch):

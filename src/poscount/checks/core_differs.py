@@ -42,20 +42,12 @@ def core_difference(
     >>> float(core_difference(half, all_rows, 2 * half, 2 * all_rows))
     0.0
     """
-    squares = core_squares(below, total, other_below, other_total)
-    return squares.sum(axis=-1) / max(below.shape[-1], 1)
-
-
-def core_squares(
-    below: np.ndarray, total: np.ndarray, other_below: np.ndarray, other_total: np.ndarray
-) -> np.ndarray:
-    """The squares whose mean is the core difference, of shape (..., n_cuts)."""
     n, other_n = np.maximum(total, 1)[..., np.newaxis], np.maximum(other_total, 1)[..., np.newaxis]
     pooled = (below + other_below) / (n + other_n)
     variance = np.maximum(pooled * (1 - pooled), 0.02) * (1 / n + 1 / other_n)
     squares = (below / n - other_below / other_n) ** 2 / variance
-    nothing = (total == 0) | (other_total == 0)
-    return np.where(nothing[..., np.newaxis], 0.0, squares)
+    nothing = (total == 0) | (other_total == 0) | (below.shape[-1] == 0)
+    return np.where(nothing, 0.0, squares.sum(axis=-1) / max(below.shape[-1], 1))
 
 
 def core_dof(below: np.ndarray) -> float:

@@ -110,7 +110,16 @@ def gather(
     known.add("core_dof", lambda: known.view.model.part_.core_dof_)
     known.add("core_share", lambda: known.view.seen.core_share)
     known.add("columns", lambda: known.view.seen.columns)
+    known.add("broken", lambda: _broken(known))
     return answer, known
+
+
+def _broken(known: Evidence) -> np.ndarray:
+    """How likely each assumption of RCQ's answer is broken."""
+    found = known.view.answer.details.get("broken")
+    if found is None:
+        raise MissingEvidenceError
+    return np.array([list(found.values())])
 
 
 def _detail(known: Evidence, name: str) -> np.ndarray:

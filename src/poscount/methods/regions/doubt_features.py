@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.core_differs import core_squares
 from poscount.checks.evidence import Evidence, MissingEvidenceError
 from poscount.methods.regions.features import DECIMALS, feature_names
-from poscount.methods.regions.part import EDGE_QUANTILES
 from poscount.methods.regions.view import PartView
 from poscount.results.estimates import Estimates
 
@@ -22,27 +20,19 @@ _OF_ANSWER = (
     *("answer", "answer_low", "answer_high", "answer_width"),
     *("p_recognisable", "pat_above", "tolerant_above"),
 )
-# The prevalence by the null calibration within larger tolerances, in standard deviations.
-_TOLERANCES = (0.1, 0.2)
-_OF_PATH = (*("tolerant_0.1", "tolerant_0.2"), "path_0.1", "path_0.2")
-# Of the positives: how much farther from their centre the outer ones are than the median one.
-_OF_POSITIVES = ("tail_.05", "tail_.1", "farthest")
 # Of the statistics of columns: the largest, the second largest, the mean, the median, the smallest.
 _SUMMARY = ("most", "second", "mean", "middle", "least")
 _OF_BINS = ("crowded", "spread", "ends", "shifted")
 _OF_RANGES = ("outside", "far", "lopsided")
 _OF_COLUMNS = (
     *("filled", "more_zeros", "by_columns", "by_all_but_two", "by_one_end", "other_scale"),
-    *("by_columns_above", "by_all_but_two_above", "by_one_end_above"),
     *(f"{name}_{part}" for name in (*_OF_BINS, *_OF_RANGES) for part in _SUMMARY),
 )
 _OF_VALUES = ("missing_more", "missing_less", "unseen", "vanished", "different")
 DOUBT_FEATURES = [
     *feature_names(learned=True),
     *_OF_ANSWER,
-    *_OF_PATH,
-    *_OF_POSITIVES,
-    *("core_excess", "disagreement", "core_share", "core_largest"),
+    *("core_excess", "disagreement", "core_share"),
     *_OF_COLUMNS,
     *_OF_VALUES,
 ]
@@ -70,36 +60,13 @@ def doubt_features(view: PartView, estimates: Estimates, evidence: Evidence) -> 
     columns = [
         *(value, low, high, high - low, recognisable),
         *(np.minimum(1.0, view.pat) - value, tolerant - value),
-        *_of_path(view, value),
-        *_of_positives(view),
         *(evidence.core_excess, evidence.disagreement, evidence.core_share),
-        _largest_in_core(view),
         *_of_columns(view, evidence),
         *_of_values(evidence),
     ]
     lines = np.column_stack([features, np.array(columns).T])
     lines[~np.isfinite(lines)] = np.nan
     return lines.round(DECIMALS)
-
-
-def _of_path(view: PartView, value: np.ndarray) -> list[np.ndarray]:
-    """Prevalences within tolerances, and by how much they are above the answer."""
-    path = [view.tolerant(tolerance).prevalence for tolerance in _TOLERANCES]
-    return [*path, *(prevalence - value for prevalence in path)]
-
-
-def _of_positives(view: PartView) -> list[np.ndarray]:
-    """Scores of the outer positives, as multiples of the median score."""
-    edges = view.part.edges_
-    middle = edges[np.abs(EDGE_QUANTILES - 0.5).argmin()]
-    outer = [*edges[:2], view.part.far_scores_[0]]
-    return [np.full(len(view), score / min(middle, -1e-9)) for score in outer]
-
-
-def _largest_in_core(view: PartView) -> np.ndarray:
-    """The largest squared difference of any cut in the core (`poscount.checks.core_differs`)."""
-    core = view.rule.core(view.counts.in_cuts)
-    return core_squares(*core, *view.rule.core_of_positives).max(axis=-1, initial=0.0)
 
 
 def _of_columns(view: PartView, evidence: Evidence) -> list[np.ndarray]:
@@ -113,8 +80,6 @@ def _of_columns(view: PartView, evidence: Evidence) -> list[np.ndarray]:
     columns = [
         *(found.filled, found.more_zeros, found.by_columns, found.by_all_but_two),
         *(found.by_one_end, other_scale),
-        *(found.by_columns - evidence.estimate, found.by_all_but_two - evidence.estimate),
-        found.by_one_end - evidence.estimate,
     ]
     for statistic in (*_of_bins(view), *_of_ranges(evidence)):
         columns += _summary(statistic)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from poscount.calibration.calibration import Calibration
-from poscount.calibration.doubt import shipped_doubt
+from poscount.calibration.doubt import BREAKS, shipped_doubt
 from poscount.checks import Evidence, batch_warnings
 from poscount.methods.intervals import normal_quantiles
 from poscount.methods.regions.doubt_features import DOUBT_FEATURES, doubt_features
@@ -48,12 +48,15 @@ def estimate_part(
     estimates, evidence = calibrated(view, calibration, level, recognisable)
     if calibration is not None:
         lines = doubt_features(view, estimates, evidence)
-        evidence = evidence.having(broken=shipped_doubt().probabilities(lines, DOUBT_FEATURES))
+        broken = shipped_doubt().probabilities(lines, DOUBT_FEATURES)
+        evidence = evidence.having(broken=broken)
     found = view.found
 
-    more = {}
+    more: dict[str, Any] = {}
+    if calibration is not None:
+        more["broken"] = lambda i: dict(zip(BREAKS, broken[i].tolist(), strict=True))
     if view.tolerance > 0:
-        more = dict(zip(OF_TOLERANCE[1:], view.of_tolerance.T[1:], strict=True))
+        more |= dict(zip(OF_TOLERANCE[1:], view.of_tolerance.T[1:], strict=True))
     if view.part.learned_score_ is not None:
         more |= dict(zip(OF_LEARNED_SCORE, view.of_learned_score.T, strict=True))
 
