@@ -11,7 +11,6 @@ Then, each command printing tables in Markdown:
     python -m benchmarks.accuracy.calibration left-out bank-rcq  # by kin
     python -m benchmarks.accuracy.calibration left-out bank-reference
     python -m benchmarks.accuracy.calibration recognisable bank-rcq  # what it is worth to know
-    python -m benchmarks.accuracy.calibration verdict bank-rcq  # what the grades are worth
     python -m benchmarks.accuracy.calibration experiment-1 bank-rcq  # by kin
     python -m benchmarks.accuracy.calibration constructed bank-rcq  # constructed overlaps
     python -m benchmarks.accuracy.calibration fresh bank-rcq  # families that are in no bank
@@ -36,8 +35,6 @@ from poscount import RCQ
 from poscount.calibration.calibration import RECOGNISABLE, Calibration
 from poscount.methods.regions.estimate import null_estimates
 from poscount.results.distribution import ends_at
-from poscount.results.verdict import LIMITS as LIMITS_OF_GRADES
-from poscount.results.verdict import verdict
 from poscount.seeds import stream
 from poscount.training import learning
 from poscount.training.bank import LIMITS, Bank, as_given, draw_task, read_bank
@@ -273,32 +270,6 @@ def contradicted(samples: Bank, calibrations: Calibrations, known: np.ndarray) -
     print_rows(rows, ["samples", "n", *(f"doubt above {limit:g}" for limit in LIMITS_OF_DOUBT)])
 
 
-def verdict_table(bank: Bank, n_jobs: int) -> None:
-    """Errors by grade, each answer by a calibration without its kin."""
-    samples, calibrations = real_samples(bank), Calibrations(bank, n_jobs)
-    names = [name for name in samples.columns if name != RECOGNISABLE]
-    lines = samples.lines[:, [samples.columns.index(name) for name in names]]
-    likely, error = np.empty((2, len(samples.truth)))
-    for kin in np.unique(samples.kin):
-        own = samples.kin == kin
-        answer, _ = calibrations.without(kin).estimate(lines[own], names, 0.95)
-        likely[own] = answer.details["likely_error"]
-        error[own] = np.abs(answer.value - samples.truth[own])
-    print(f"The error was at most the likely error in {(error <= likely).mean():.3f}.\n")
-    grades = np.array([verdict(x, []).grade for x in likely.tolist()])
-    rows = []
-    for grade in ("good", "fair", "rough", "unsure"):
-        own = error[grades == grade]
-        most = dict(LIMITS_OF_GRADES).get(grade, 100) / 100
-        shares = [(own <= most).mean(), (own < 0.05).mean(), (own > 0.1).mean()]
-        rows.append(
-            [grade, f"{len(own) / len(error):.3f}", f"{100 * own.mean():.2f}"]
-            + [f"{share:.3f}" for share in (*shares, (own > 0.15).mean())]
-        )
-    head = ["verdict", "share of answers", "MAE", "as told", "error < 5", "> 10", "> 15 points"]
-    print_rows(rows, head)
-
-
 def few_positives() -> None:
     """Fewer positives than RCQ has regions for: PAT's rule, with and without a lower end."""
     found = []
@@ -428,7 +399,6 @@ def _experiment_1(key: str, calibration: Calibration, repetitions: int = 5) -> l
 COMMANDS = {
     "left-out": left_out,
     "recognisable": recognisable_table,
-    "verdict": verdict_table,
     "experiment-1": experiment_1,
     "constructed": constructed,
     "fresh": fresh,

@@ -6,7 +6,7 @@ python -m benchmarks.accuracy.diagnostics --pools 60 --datasets A C L P R W vowe
 Simulated positives have 2 to 40 features and are Gaussian, skewed, heavy-tailed, of two clusters,
 or rounded; 60 to 400 of them are labelled, and samples have 200 to 2,000 rows. Of real sets the
 labelled positives are those of a fold. Negatives are moved 20 standard deviations away, unless the
-kind says otherwise (`benchmarks/accuracy/rcq_warnings.py` has the kinds of overlap and drift).
+kind says otherwise.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.accuracy.rcq_warnings import spoilt, spread_and_half
 from poscount import RCQ, diagnose
 from poscount.checks.second_sample import ADVICE
 from poscount.diagnostics.assumption_report import Diagnosis
@@ -30,7 +29,51 @@ from research.experiments.protocols import Place, draw
 
 CLEAN_PREVALENCES = (0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 PAIRS = ((0.7, 0.3), (0.5, 0.1), (0.9, 0.5), (0.3, 0.3))
-DOUBTS = ("core-differs", "pat-disagrees", "overlap", "dedpul-disagrees", "wide-interval")
+PREVALENCES = (0.1, 0.3, 0.5, 0.7, 0.9)
+KINDS = [("clean", 0.0)] + [
+    (kind, strength)
+    for kind, strengths in {
+        "overlap": (0.25, 0.5, 1.0),
+        "inside": (0.25, 0.5, 1.0),
+        "drift": (0.15, 0.25, 0.35),
+    }.items()
+    for strength in strengths
+]
+DOUBTS = ("core-differs", "pat-disagrees", "overlap", "dedpul-disagrees")
+
+
+def spread_and_half(pool: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Spread of each feature, and which rows are above the median of the first component."""
+    spread = pool.std(axis=0)
+    spread[spread == 0] = 1
+    centred = (pool - pool.mean(axis=0)) / spread
+    first = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
+    return spread, first > np.median(first)
+
+
+def spoilt(
+    pool: np.ndarray, others: np.ndarray, generator: np.random.Generator
+) -> Iterator[tuple[tuple[str, float], float, np.ndarray]]:
+    """Kind, prevalence and sample, from positives and from negatives that are moved away."""
+    spread, upper = spread_and_half(pool)
+    for kind, strength in KINDS:
+        for p in PREVALENCES:
+            size = len(pool) // 2
+            n_positives = round(p * size)
+            share = 0.5 + (strength if kind == "drift" else 0.0)
+            n_upper = round(share * n_positives)
+            ups, downs = (generator.permutation(np.flatnonzero(x)) for x in (upper, ~upper))
+            positives = pool[np.concatenate([ups[:n_upper], downs[: n_positives - n_upper]])]
+            far = others[generator.integers(len(others), size=size - n_positives)] + 20 * spread
+            n_strange = 0 if kind == "drift" else round(strength * len(far))
+            if kind == "overlap":
+                # With replacement: there may be more negatives than positives of one half.
+                rest = ups[n_upper:] if n_upper < len(ups) else ups
+                far[:n_strange] = pool[generator.choice(rest, n_strange)]
+            elif kind == "inside":
+                noise = pool[generator.integers(len(pool), size=n_strange)]
+                far[:n_strange] = pool.mean(axis=0) + 0.5 * (noise - pool.mean(axis=0))
+            yield (kind, strength), p, np.vstack([positives, far])
 
 
 class Pool(NamedTuple):
@@ -260,7 +303,7 @@ def print_faults(tally: Tally) -> None:
         ["kind", "strength", "p", *(f"`{code}`" for code in DOUBTS), "samples"],
         [
             [kind, f"{strength:g}", f"{p:g}"]
-            + [f"{tally.share((kind, strength, p), code, 'warning'):.0f}" for code in DOUBTS]
+            + [f"{tally.share((kind, strength, p), code, 'note'):.0f}" for code in DOUBTS]
             + [str(tally.n[kind, strength, p])]
             for kind, strength, p in tally.n
         ],
@@ -272,10 +315,10 @@ def print_damage(tally: Tally) -> None:
     rows = []
     for key in tally.n:
         seen = [
-            f"`{code}` {tally.share(key, code, 'warning'):.0f} / "
+            f"`{code}` {tally.share(key, code, 'note'):.0f} / "
             f"{tally.share(key, code, 'notice'):.0f}"
             for code in tally.codes()
-            if tally.share(key, code, "warning") + tally.share(key, code, "notice") >= 20
+            if tally.share(key, code, "check") + tally.share(key, code, "note") >= 20
         ]
         rows.append([key[0], ", ".join(seen), str(tally.n[key])])
     print_rows(["damage", "seen by at least a fifth", "samples"], rows)
@@ -289,7 +332,7 @@ def print_pairs(tally: Tally) -> None:
         [
             [kind, f"{pair[0]:g}, {pair[1]:g}"]
             + [f"{100 * tally.readings[kind, pair][name] / n:.0f}" for name in names]
-            + [f"{tally.share((kind, pair), 'second-sample', 'warning'):.0f}", str(n)]
+            + [f"{tally.share((kind, pair), 'second-sample', 'note'):.0f}", str(n)]
             for (kind, pair), n in tally.n.items()
         ],
     )

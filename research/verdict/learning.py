@@ -23,7 +23,7 @@ HARMLESS = 0.07
 RARE, RARE_WEIGHT = 0.05, 3.0
 N_PARTS = 5
 # Of the clean samples of tables that were left out.
-CHECKED, NOT_USED = 0.07, 0.004
+CHECKED, NOT_USED = 0.065, 0.001
 # Breaks that make any number meaningless, right by chance or not.
 ALWAYS = tuple(BREAKS.index(name) for name in ("swapped",))
 

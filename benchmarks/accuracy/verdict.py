@@ -1,0 +1,104 @@
+"""What the verdict sees of broken assumptions, and how often it doubts clean samples.
+
+    python -m research.verdict bank-verdict  # makes the bank: clean and broken samples of 54 tables
+    python -m benchmarks.accuracy.verdict bank-verdict
+    python -m benchmarks.accuracy.verdict bank-untouched --untouched
+
+An answer is *wrong* if it is off by more than 15 points and the truth is outside of its
+95 % interval, and *quiet* if there is no reason to doubt. The first command judges each answer by a
+doubt that was learned without its table and its kin, and with nothing but this doubt; the second one
+makes new samples of the twelve tables that nobody looked at before
+(`research/tuning/next_rcq_split.md`), and judges by all that a verdict is made of.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.accuracy.calibration import print_rows
+from poscount.calibration.doubt import BREAKS, shipped_doubt
+from poscount.methods.regions.doubt_features import DOUBT_FEATURES
+from research.shipped_calibrations import UNTOUCHED, bank_source
+from research.verdict.bank import NAMES, WAYS, Answered, make_answers, read_answers
+from research.verdict.learning import left_out_probabilities, limits
+
+N_TASKS_UNTOUCHED = 8
+TRUTHS = ((0, 0), (1e-9, 0.02), (0.02, 0.05), (0.05, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1))
+
+
+def share(which: np.ndarray, among: np.ndarray) -> str:
+    """A share in percent."""
+    return f"{100 * which[among].mean():.1f}" if among.any() else ""
+
+
+def tables(
+    answered: Answered, checked: np.ndarray, hopeless: np.ndarray, named: np.ndarray
+) -> None:
+    """Print what is doubted: of all, by what was learned from, by break and by the truth."""
+    clean, quiet = answered.kind == 0, ~checked
+    wrong = answered.wrong & ~clean
+    error = 100 * np.abs(answered.value - answered.truth)
+    print(
+        f"{clean.sum():,} clean answers: {share(checked, clean)} % doubted, "
+        f"{share(hopeless, clean)} % not to be used; mean error {error[clean & checked].mean():.1f} "
+        f"where doubted, {error[clean & quiet].mean():.1f} elsewhere. {wrong.sum():,} wrong "
+        f"answers under broken assumptions: {share(quiet, wrong)} % of them quiet.\n"
+    )
+    rows = []
+    for k, way in enumerate(WAYS):
+        here = answered.way == k
+        rows.append([way, share(checked, clean & here), share(quiet, wrong & here)])
+    print_rows(rows, ["learned from", "clean doubted, %", "wrong and quiet, %"])
+    rows = []
+    for k, name in enumerate(NAMES):
+        here = answered.name == k
+        if not here.any() or name == "clean":
+            continue
+        loud = here & wrong & checked
+        right = share(named == answered.kind, loud)
+        rows.append(
+            [name, BREAKS[answered.kind[here][0]], f"{here.sum()}", f"{(here & wrong).sum()}"]
+            + [share(quiet, here & wrong), share(checked, here), right]
+        )
+    head = ["break", "kind", "answers", "wrong", "wrong and quiet, %", "doubted, %", "named, %"]
+    print_rows(rows, head)
+    rows = []
+    for low, high in TRUTHS:
+        here = (answered.truth >= low) & (answered.truth <= high)
+        label = "0" if high == 0 else f"to {high:g}"
+        counted = [f"{(clean & here).sum()}", share(checked, clean & here)]
+        rows.append([label, *counted, f"{(wrong & here).sum()}", share(quiet, wrong & here)])
+    print_rows(rows, ["truth", "clean", "doubted, %", "wrong", "quiet, %"])
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("bank", type=Path)
+    parser.add_argument("--untouched", action="store_true", help="in the folder of another bank")
+    parser.add_argument("--n-jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    if not arguments.untouched:
+        answered = read_answers(arguments.bank)
+        shares = left_out_probabilities(answered, arguments.n_jobs)
+        doubt = 1 - shares[:, 0]
+        check, do_not_use = limits(answered, doubt)
+        tables(answered, doubt > check, doubt > do_not_use, 1 + shares[:, 1:].argmax(axis=1))
+        return
+    tasks = [(bank_source(name), N_TASKS_UNTOUCHED) for name in UNTOUCHED]
+    answered = make_answers(arguments.bank, tasks, arguments.n_jobs)
+    shipped = shipped_doubt()
+    shares = shipped.probabilities(answered.lines, DOUBT_FEATURES)
+    doubt = 1 - shares[:, 0]
+    by_checks = np.array([":check" in codes for codes in answered.codes])
+    useless = np.array([":do not use" in codes for codes in answered.codes])
+    hopeless = useless | (doubt > shipped.do_not_use_)
+    checked = hopeless | by_checks | (doubt > shipped.check_)
+    tables(answered, checked, hopeless, 1 + shares[:, 1:].argmax(axis=1))
+
+
+if __name__ == "__main__":
+    main()
