@@ -5,9 +5,9 @@
     python -m benchmarks.accuracy.verdict bank-untouched --untouched
 
 An answer is *wrong* if it is off by more than 15 points and the truth is outside of its
-95 % interval, and *quiet* if there is no reason to doubt. The first command judges each answer by a
-doubt that was learned without its table and its kin, and with nothing but this doubt; the second one
-makes new samples of the twelve tables that nobody looked at before
+95 % interval, and *quiet* if there is no reason to doubt. The second command judges each answer by
+nothing but a doubt that was learned without its table and its kin; the third one makes new samples
+of the twelve tables that nobody looked at before
 (`research/tuning/next_rcq_split.md`), and judges by all that a verdict is made of.
 """
 
@@ -43,9 +43,10 @@ def tables(
     error = 100 * np.abs(answered.value - answered.truth)
     print(
         f"{clean.sum():,} clean answers: {share(checked, clean)} % doubted, "
-        f"{share(hopeless, clean)} % not to be used; mean error {error[clean & checked].mean():.1f} "
-        f"where doubted, {error[clean & quiet].mean():.1f} elsewhere. {wrong.sum():,} wrong "
-        f"answers under broken assumptions: {share(quiet, wrong)} % of them quiet.\n"
+        f"{share(hopeless, clean)} % not to be used; mean error "
+        f"{error[clean & checked].mean():.1f} where doubted, {error[clean & quiet].mean():.1f} "
+        f"elsewhere. {wrong.sum():,} wrong answers under broken assumptions: "
+        f"{share(quiet, wrong)} % of them quiet.\n"
     )
     rows = []
     for k, way in enumerate(WAYS):

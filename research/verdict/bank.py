@@ -24,7 +24,7 @@ from poscount.methods.regions.estimate import calibrated
 from poscount.results.estimates import Estimates
 from poscount.seeds import stream
 from poscount.storage import container
-from poscount.training.bank import table_of
+from poscount.training.bank import FAMILIES, table_of
 from poscount.training.sources import Source
 from poscount.training.tasks import Limits, Task, draw_prevalence, draw_real, draw_reference
 from research.verdict.breaks import CHANGES, Case, case
@@ -78,7 +78,7 @@ class Answered(NamedTuple):
 
 def make_answers(
     folder: Path,
-    sources: Sequence[tuple[Source, int]],
+    sources: Sequence[tuple[Source | str, int]],
     n_jobs: int | None = None,
     seed: int = 0,
 ) -> Answered:
@@ -103,8 +103,9 @@ def read_answers(folder: Path) -> Answered:
     return Answered(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _make_part(folder: Path, source: Source, number: int, seed: int) -> None:
-    path = folder / f"{source.name}-{number:04d}.part"
+def _make_part(folder: Path, source: Source | str, number: int, seed: int) -> None:
+    name, kin = (source, source) if isinstance(source, str) else (source.name, source.kin)
+    path = folder / f"{name}-{number:04d}.part"
     if path.exists():
         return
     warnings.simplefilter("ignore")
@@ -115,16 +116,20 @@ def _make_part(folder: Path, source: Source, number: int, seed: int) -> None:
     }
     if not found:
         arrays["lines"] = np.empty((0, len(DOUBT_FEATURES)))
-    meta = {"source": source.name, "kin": source.kin, "codes": [codes for _, codes in found]}
+    meta = {"source": name, "kin": kin, "codes": [codes for _, codes in found]}
     container.write(path, "verdict", meta, arrays)
 
 
 def answers_to_task(
-    source: Source, number: int, seed: int = 0, calibrations: Sequence[Calibration] = ()
+    source: Source | str, number: int, seed: int = 0, calibrations: Sequence[Calibration] = ()
 ) -> Iterator[tuple[tuple, str]]:
     """Answers to the cases of a task, by the shipped calibrations or by others."""
-    rng = stream(seed, f"{source.name} {number} verdict")
-    task = draw_real(source, rng, LIMITS)
+    name = source if isinstance(source, str) else source.name
+    rng = stream(seed, f"{name} {number} verdict")
+    if isinstance(source, str):
+        task = FAMILIES[source](rng, LIMITS)
+    else:
+        task = draw_real(source, rng, LIMITS)
     names = [*["clean"] * N_CLEAN, *rng.choice(list(CHANGES), N_BROKEN, replace=False).tolist()]
     for name in names:
         strength = float(rng.uniform(0.15, 1))

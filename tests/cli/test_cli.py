@@ -318,7 +318,7 @@ def test_every_method_estimates_what_python_estimates(poscount_, few_rows, metho
     arguments = ("estimate", POSITIVES, few_rows, "--method", method, "--random-state", 7)
     (result,) = poscount_(*arguments, "--format", "json").results()
     sample = pa.parquet.read_table(few_rows)
-    learned = {"unlabeled": sample} if method == "rcq" else {}
+    learned = {"unlabeled": sample} if method in ("rcq", "subclassrcq") else {}
     positives = load_example("pyarrow").positives
     model = registry.method(method)(random_state=7).fit(positives, **learned)
     assert result["prevalence"] == float(model.quantify(sample))

@@ -40,7 +40,7 @@ def test_groups_equal_single_answers(model, make_frame, sample, nights):
         alone = model.quantify(make_frame(sample[nights == row["night"]]))
         names = ["night", "prevalence", "low", "high", "count", "n", "verdict", "warnings"]
         assert list(row) == names
-        assert row["verdict"] == alone.verdict.grade
+        assert row["verdict"] == alone.verdict.status
         assert row["prevalence"] == alone
         assert (row["low"], row["high"]) == (alone.interval.low, alone.interval.high)
         assert (row["count"], row["n"]) == (alone.count, alone.n_unlabeled)

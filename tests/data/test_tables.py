@@ -329,7 +329,7 @@ def test_gaps_that_the_positives_do_not_have(method, positives, sample):
     gaps = np.arange(N_ROWS) % 5 == 0
     gone = sample.set_column(3, "weight", pa.array(sample["weight"].to_numpy(), mask=gaps))
     found = codes(model.quantify(gone))["missing-differs"]
-    assert found.severity == "doubt"
+    assert found.severity == "note"
     assert "Column weight is missing in 20.0 % of the sample, and in 0.0 %" in found.sentence
     assert "missing-differs" not in codes(model.quantify(sample))
 
@@ -342,7 +342,7 @@ def test_words_that_the_positives_do_not_have(method, positives, sample):
     )
     found = codes(model.quantify(sample.set_column(0, "ward", written)))["unseen-words"]
     # One row in ten has no word, and so is not written otherwise. RCQ and TRCQ count words.
-    assert found.severity == ("doubt" if method in (RCQ, TRCQ) else "note")
+    assert found.severity == ("check" if method in (RCQ, TRCQ) else "note")
     nothing_known = pa.array(["WARD"] * N_ROWS)
     worse = codes(model.quantify(sample.set_column(0, "ward", nothing_known)))["unseen-words"]
     assert worse.severity == "do not use"
@@ -353,7 +353,7 @@ def test_words_that_the_positives_do_not_have(method, positives, sample):
 def test_a_word_that_was_renamed(rcq, positives, sample):
     words = ["North ward" if x == "north" else x for x in sample["ward"].to_pylist()]
     found = codes(rcq.quantify(sample.set_column(0, "ward", pa.array(words))))["unseen-words"]
-    assert found.severity == "doubt"
+    assert found.severity == "check"
     share = positives["ward"].to_pylist().count("north") / N_LABELED
     assert f"hardly a row has the word of {100 * share:.0f} % of the positives" in found.sentence
     # A word that is there, if only in rows unlike the positives, has not vanished.

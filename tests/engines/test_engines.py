@@ -20,6 +20,7 @@ from poscount import PAT, RCQ, ExTIcE, InputError, SubclassRCQ
 from poscount.base.counting import BatchCounter
 from poscount.counts.counts import GroupedCounts
 from poscount.engines import count
+from poscount.results.verdict import NO_DOUBT
 
 
 def write(table, path):
@@ -384,8 +385,9 @@ def test_warnings_and_kinds_are_the_same_from_files(method, tmp_path):
     codes = {site: [caution.code for caution in p.warnings] for (site,), p in alone.items()}
     assert "missing-code" in codes["coded"]
     assert "other-units" in codes["units"]
-    assert alone["units",].verdict.grade == alone["coded",].verdict.grade == "do not use"
-    assert alone["fine",].verdict.grade != "do not use"
+    assert alone["units",].verdict.status == "do not use"
+    assert alone["coded",].verdict.status != NO_DOUBT
+    assert alone["fine",].verdict.status != "do not use"
     counted = count(model, tmp_path / "all.parquet", by="site")
     answers = dict(zip(counted.keys, model.estimate_by(counted), strict=True))
     assert_same_answer(answers, dict(alone))

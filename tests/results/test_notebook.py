@@ -29,7 +29,6 @@ def answer(value, *codes, low=0.1, high=0.9, name="PAT"):
         method=name,
         distribution=distribution_of(min(low, value), value, max(high, value)),
         warnings=cautions,
-        details={"likely_error": 0.02},
     )
 
 
@@ -120,7 +119,7 @@ def test_html_is_small_escaped_and_needs_nothing_else(several, kind):
 def test_html_of_one_answer_says_everything():
     text = Page(answer(0.3, "few-rows", "wide")._repr_html_()).text
     assert "30.0 % positives, 95 % interval 10.0 to 90.0 %" in text
-    assert "Verdict: Probably within 3 points" in text
+    assert "Verdict: No reason to doubt." in text
     assert "few-rows: <script>" in text
     assert "1,600 rows, about 480 positives; learned from 100" in text
 
@@ -168,8 +167,7 @@ def test_warnings_name_the_groups_they_are_about():
 def test_summary_is_one_line_with_interval_and_verdict():
     p = answer(0.3, "few-rows", "wide")
     assert p.summary() == (
-        "30.0 % of 1,600 rows are positive (95 % interval 10.0 to 90.0 %). Probably within 3 "
-        "points, if the labelled positives are like those in the sample. "
+        "30.0 % of 1,600 rows are positive (95 % interval 10.0 to 90.0 %). No reason to doubt. "
         "Warnings: few-rows, wide. PAT."
     )
     assert str(p) == "0.3"
@@ -231,7 +229,7 @@ def test_the_picture_of_one_answer():
     (segment,) = ax.collections[0].get_segments()
     assert segment[:, 0].tolist() == pytest.approx([10, 90])
     assert ax.get_xlim() == (0, 100)
-    assert ax.get_title(loc="left").startswith("30.0 % of 1,600 rows, PAT\nProbably within 3")
+    assert ax.get_title(loc="left").startswith("30.0 % of 1,600 rows, PAT\nNo reason to doubt.")
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

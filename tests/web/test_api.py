@@ -280,17 +280,25 @@ def test_what_the_user_knows_is_said_wherever_the_answer_goes(example):
 def test_warnings_are_said_once_with_all_their_places(visit):
     rng = np.random.default_rng(0)
     visit.send("positives", "p.csv", csv_of(numbers(rng, 80)))
-    sample = {name: np.array(column) + 1.0 for name, column in numbers(rng, 30).items()}
-    sample["site"] = ["x", "y", "y"] * 10
+    sample = numbers(rng, 300)
+    first = next(iter(sample))
+    # A fifth of one site and two fifths of the other have no value in a column.
+    gone = {"x": 5, "y": 3}
+    sites = ["x", "y", "y"] * 100
+    sample[first] = [
+        "" if i % gone[site] == 0 else value
+        for i, (site, value) in enumerate(zip(sites, sample[first], strict=True))
+    ]
+    sample["site"] = sites
     visit.send("unlabeled", "u.csv", csv_of(sample))
     answer = visit.answer(by=["site"])
-    wide = next(kind for kind in answer["warnings"] if kind["code"] == "wide-interval")
-    assert wide["where"] == ["x", "y"]
+    gaps = next(kind for kind in answer["warnings"] if kind["code"] == "missing-differs")
+    assert gaps["where"] == ["x", "y"]
     # Of the two cases, the worse one is told.
-    both = [c for e in answer["results"] for c in e["warnings"] if c["code"] == "wide-interval"]
+    both = [c for e in answer["results"] for c in e["warnings"] if c["code"] == "missing-differs"]
     better, worse = sorted(both, key=lambda caution: caution["value"])
     assert better["sentence"] != worse["sentence"]
-    assert wide["sentence"].lower() == worse["sentence"].lower()
+    assert gaps["sentence"].lower() == worse["sentence"].lower()
 
 
 def test_downloads_are_the_answer(example, tmp_path):

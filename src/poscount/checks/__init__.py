@@ -118,7 +118,9 @@ def batch_warnings(evidence: Evidence, of_model: Sequence[CheckResult] = ()) -> 
     """
     first = [result for result in of_model if result.check is FEW_POSITIVES_FOR_RCQ]
     last = [result for result in of_model if result.check is not FEW_POSITIVES_FOR_RCQ]
-    results = [*first, *_results(SAMPLE_CHECKS, evidence), *last]
+    # RCQ's doubt sees what a crowded core means better than the core alone.
+    checks = SAMPLE_CHECKS if evidence.has("broken") else (*SAMPLE_CHECKS, OVERLAP)
+    results = [*first, *_results(checks, evidence), *last]
     return BatchWarnings(evidence.n_samples, results)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from poscount.calibration.doubt import LARGEST_VALUE
 from poscount.checks.evidence import Evidence, MissingEvidenceError
 from poscount.methods.regions.features import DECIMALS, feature_names
 from poscount.methods.regions.view import PartView
@@ -66,7 +67,7 @@ def doubt_features(view: PartView, estimates: Estimates, evidence: Evidence) -> 
     ]
     lines = np.column_stack([features, np.array(columns).T])
     lines[~np.isfinite(lines)] = np.nan
-    return lines.round(DECIMALS)
+    return lines.clip(-LARGEST_VALUE, LARGEST_VALUE).round(DECIMALS)
 
 
 def _of_columns(view: PartView, evidence: Evidence) -> list[np.ndarray]:

@@ -81,19 +81,20 @@ class RCQ(ReferenceQuantifier):
     from 30 on (``research/tuning/rcq_ablation.py --variants RCQ --positives 10 15 20 30``).
 
     `details` of a prevalence: `broken`, how likely each assumption is broken; the `region` with the
-    smallest bound, in words, with its `share` of the positives, its `ratio` and its bounds `low` and `high`; the weighted `ratio` before the
-    calibration, and the `null_ratio` of samples of positives alone; `bound`, which at least 97.5 of
-    100 prevalences do not exceed, for any negatives; the `gap` between bound and ratio, from which
-    the interval is made; `pat`, PAT's estimate with the same score, before its cap at 1; and the
-    statistics of the warnings, `core_difference`, `disagreement` and `core_excess`
-    (`poscount.checks`). With a learned score: `learned_high` and `learned_ratio`, the smallest
-    upper bound along it and its ratio; `learned_above_0.2` and so on, the ratios above quantiles;
-    `rcq` and `rcq_high`, the prevalence by the null calibration and the bound without it, and
-    `rcq_tolerant` and `rcq_tolerant_high`, both within the tolerance; `skill`
-    and `skill_in_sample`, by how much the area under the ROC curve, of the positives against the
-    unlabeled rows and the sample, is above that of a guess; `log_reference`, the logarithm of the
-    number of unlabeled rows learned from. With a tolerance: `tolerant` and `tolerant_high`, the
-    prevalence by the null calibration and the smallest upper bound within it.
+    smallest bound, in words, with its `share` of the positives, its `ratio` and its bounds `low`
+    and `high`; the weighted `ratio` before the calibration, and the `null_ratio` of samples of
+    positives alone; `bound`, which at least 97.5 of 100 prevalences do not exceed, for any
+    negatives; the `gap` between bound and ratio, from which the interval is made; `pat`, PAT's
+    estimate with the same score, before its cap at 1; and the statistics of the warnings,
+    `core_difference`, `disagreement` and `core_excess` (`poscount.checks`). With a learned score:
+    `learned_high` and `learned_ratio`, the smallest upper bound along it and its ratio;
+    `learned_above_0.2` and so on, the ratios above quantiles; `rcq` and `rcq_high`, the prevalence
+    by the null calibration and the bound without it, and `rcq_tolerant` and `rcq_tolerant_high`,
+    both within the tolerance; `skill` and `skill_in_sample`, by how much the area under the ROC
+    curve, of the positives against the unlabeled rows and the sample, is above that of a guess;
+    `log_reference`, the logarithm of the number of unlabeled rows learned from. With a tolerance:
+    `tolerant` and `tolerant_high`, the prevalence by the null calibration and the smallest upper
+    bound within it.
 
     Where kinds of positives come in changing shares, see `SubclassRCQ`; where some negatives are
     labelled, `RCQWithNegatives`; with several targets, `MultiRCQ`.
