@@ -282,8 +282,8 @@ def test_warnings_are_said_once_with_all_their_places(visit):
     visit.send("positives", "p.csv", csv_of(numbers(rng, 80)))
     sample = numbers(rng, 300)
     first = next(iter(sample))
-    # A fifth of one site and two fifths of the other have no value in a column.
-    gone = {"x": 5, "y": 3}
+    # Half of one site and a fifth of the other have no value in a column.
+    gone = {"x": 6, "y": 5}
     sites = ["x", "y", "y"] * 100
     sample[first] = [
         "" if i % gone[site] == 0 else value
