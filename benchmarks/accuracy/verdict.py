@@ -83,8 +83,8 @@ def main() -> None:
     parser.add_argument("--n-jobs", type=int, default=2)
     arguments = parser.parse_args()
     if not arguments.untouched:
-        answered = read_answers(arguments.bank)
-        shares = left_out_probabilities(answered, arguments.n_jobs)
+        everything = read_answers(arguments.bank)
+        answered, shares = left_out_probabilities(everything, arguments.n_jobs)
         doubt = 1 - shares[:, 0]
         check, do_not_use = limits(answered, doubt)
         tables(answered, doubt > check, doubt > do_not_use, 1 + shares[:, 1:].argmax(axis=1))

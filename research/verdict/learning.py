@@ -12,6 +12,7 @@ from poscount.calibration.calibration import probabilities
 from poscount.calibration.doubt import BREAKS, LARGEST_LEAF, Doubt, as_seen
 from poscount.calibration.trees import DEPTH, Trees, trees_of_boosting
 from poscount.methods.regions.doubt_features import DOUBT_FEATURES
+from poscount.training.bank import FAMILIES
 from research.verdict.bank import Answered
 
 N_TREES, LEARNING_RATE, MOST_LEAVES, FEWEST_IN_LEAF = 80, 0.1, 12, 20
@@ -30,8 +31,8 @@ ALWAYS = tuple(BREAKS.index(name) for name in ("swapped",))
 
 def learn(answered: Answered, made_by: dict[str, Any], n_jobs: int | None = None) -> Doubt:
     """Learn the doubt of all answers; its limits are those of tables that were left out."""
-    doubts = left_out_doubts(answered, n_jobs)
-    check, do_not_use = limits(answered, doubts)
+    real, shares = left_out_probabilities(answered, n_jobs)
+    check, do_not_use = limits(real, 1 - shares[:, 0])
     doubt = Doubt()
     doubt.columns_ = list(DOUBT_FEATURES)
     trees = fit_trees(answered)
@@ -57,21 +58,22 @@ def limits(answered: Answered, doubts: np.ndarray) -> tuple[float, float]:
     return float(check), float(do_not_use)
 
 
-def left_out_doubts(answered: Answered, n_jobs: int | None = None) -> np.ndarray:
-    """Doubt of each answer, by trees that were learned without the kin of its table."""
-    shares = left_out_probabilities(answered, n_jobs)
-    return 1 - shares[:, 0]
+def left_out_probabilities(
+    answered: Answered, n_jobs: int | None = None
+) -> tuple[Answered, np.ndarray]:
+    """Answers to real samples, and the probability of each of `BREAKS`.
 
-
-def left_out_probabilities(answered: Answered, n_jobs: int | None = None) -> np.ndarray:
-    """Probability of each of `BREAKS`, by trees learned without the kin of the table."""
-    names, kin = np.unique(answered.kin.astype(str), return_inverse=True)
-    part = kin % N_PARTS if len(names) > 1 else np.arange(len(kin)) % N_PARTS
+    By trees that were learned without the kin of the table; synthetic samples are always learned
+    from, and not judged.
+    """
+    synthetic = np.isin(answered.kin.astype(str), list(FAMILIES))
+    _, kin = np.unique(answered.kin.astype(str), return_inverse=True)
+    part = np.where(synthetic, -1, kin % N_PARTS)
     learned = Parallel(n_jobs)(delayed(fit_trees)(answered.part(part != k)) for k in range(N_PARTS))
     found = np.empty((len(part), len(BREAKS)))
     for k, trees in enumerate(learned):
         found[part == k] = probabilities(trees.predict(as_seen(answered.lines[part == k])), 1.0)
-    return found
+    return answered.part(~synthetic), found[~synthetic]
 
 
 def fit_trees(answered: Answered) -> Trees:
