@@ -43,9 +43,9 @@ Agreement = Literal["agree", "unclear", "contradict"]
 # c in the formula, chosen with simulated strata; small bets are for many labels, large ones for
 # rare positives.
 _BETS = np.linspace(0.03, 0.97, 12)
-# So many labels of a stratum are worth as much as what the model expects of it, which is never
-# believed to be certain.
-_WORTH, _SURE = 4.0, 0.01
+# So many labels of a stratum are worth as much as what the model expects of it, when bets are made
+# and when the share is estimated; it is never believed to be certain.
+_WORTH, _WORTH_AT_LAST, _SURE = 4.0, 0.5, 0.01
 _STEPS_OF_BISECTION = 20
 # Of positives that lie elsewhere, in standard deviations: from then on they explain the rest.
 ELSEWHERE = 2.6
@@ -86,8 +86,9 @@ class Labels(NamedTuple):
 
     @property
     def shares(self) -> np.ndarray:
-        """Share of positives that is foretold for each stratum after all labels."""
-        return _foretold(self.expected, self.in_strata(self.positive), self.numbers)
+        """Share of positives in each stratum, after all labels."""
+        found = self.in_strata(self.positive)
+        return _foretold(self.expected, found, self.numbers, _WORTH_AT_LAST)
 
     def of_strata(self, chosen: np.ndarray) -> Labels:
         """Those of some strata, as a sample of its own."""
@@ -103,9 +104,11 @@ class Labels(NamedTuple):
         )
 
 
-def _foretold(expected: np.ndarray, positives: np.ndarray, n: np.ndarray) -> np.ndarray:
+def _foretold(
+    expected: np.ndarray, positives: np.ndarray, n: np.ndarray, worth: float = _WORTH
+) -> np.ndarray:
     sure = np.clip(expected, _SURE, 1 - _SURE)
-    return (_WORTH * sure + positives) / (_WORTH + n)
+    return (worth * sure + positives) / (worth + n)
 
 
 class Evidence:
@@ -114,8 +117,8 @@ class Evidence:
     Attributes
     ----------
     value : float
-        The share: rows with a label count as they are labelled, and the others of each stratum as
-        foretold.
+        The share: rows with a label count as they are labelled, and the others of each stratum like
+        those, or as the model expects where there are none.
     low, high : ndarray of shape (24,)
         Ends of the intervals at `INTERVAL_LEVELS`.
 

@@ -96,15 +96,12 @@ class Settlement:
 
     @property
     def answer(self) -> Prevalence:
-        """The headline: the labels' answer if it contradicts the model, or is narrower.
-
-        As long as neither is the case, nothing speaks against the model's.
-        """
+        """The headline: the labels' answer, unless it agrees with the model's and is wider."""
         ours, theirs = self.prevalence.interval, self.model.interval
         assert ours is not None
         assert theirs is not None
         doubted = self.model.verdict.status != NO_DOUBT
-        by_labels = doubted or self.agreement == "contradict" or ours.width <= theirs.width
+        by_labels = doubted or self.agreement != "agree" or ours.width <= theirs.width
         return self.prevalence if by_labels else self.model
 
     @property
@@ -112,7 +109,7 @@ class Settlement:
         """The answer in a sentence, with what it is made from."""
         p = self.answer
         assert p.interval is not None
-        by = "the model, which the labels do not contradict"
+        by = f"the model, with which {self.n_labelled} label(s) agree"
         if p is self.prevalence:
             by = f"{self.n_labelled} label(s)"
         low, high = (100 * end for end in p.interval)

@@ -298,7 +298,12 @@ class _ComparedGroups:
         excess = float(((ratio - expected) ** 2 / noise).sum())
         # If groups vary by themselves, as many rows are worth less.
         self.dispersion = max(1.0, excess / max(1, len(ratio) - 2))
-        own = min((self.dispersion - 1) * float(noise.mean()), (self.regions.leak / scale) ** 2)
+        # A line may explain them better.
+        around = (
+            self.dispersion if self.line is None else min(self.dispersion, self.line.dispersion)
+        )
+        varied = max(0.0, around - 1) * float(noise.mean())
+        own = min(varied, (self.regions.leak / scale) ** 2)
         self.worth = n_rows / (1 + own / noise)
         later, others, now, then = self._pairs()
         lasting = self.regions.lasting / scale
