@@ -81,6 +81,9 @@ def audit(
     >>> model = poscount.RCQ(random_state=0).fit(positives)
     >>> to_label = poscount.audit(model, trap, n=50)
     >>> to_label[["wingbeat_hz", "audit_row", "audit_stratum", "audit_stratum_rows"]].head(2)
+       wingbeat_hz  audit_row  audit_stratum  audit_stratum_rows
+    0        757.4       7718              2                1744
+    1        394.3       4773              4                 533
     """
     design = Design(n, seed_of(random_state), column_names(by), weights)
     drawn = draw(model, in_memory(frame), design)

@@ -129,7 +129,7 @@ class Evidence:
     ...     np.array([1000.0]), np.array([0.1]), np.ones((60, 1)), 0 * row, row**0.0, row < 0
     ... )
     >>> found = Evidence(labels)
-    >>> found.low[5], found.high[5].round(3)
+    >>> float(found.low[5]), float(found.high[5].round(3))
     (0.0, 0.082)
     """
 

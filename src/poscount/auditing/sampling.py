@@ -276,7 +276,7 @@ def make_strata(
     >>> cells = CellPosterior(rows, shares, np.array([0.0, 0.5, 1.0]), prevalence=None)
     >>> strata = make_strata([()], [cells], [rows], 40)
     >>> strata.rows.tolist(), strata.chance.round(2).tolist()
-    ([600, 200, 200], [0.35, 0.37, 0.28])
+    ([600, 200, 200], [0.35, 0.36, 0.28])
     """
     weight = np.array([each.rows.sum() for each in cells], float)
     shares = (1 / len(cells) + weight / weight.sum()) / 2

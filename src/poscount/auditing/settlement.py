@@ -253,7 +253,9 @@ def settle(
     >>> to_label["label"] = to_label["audit_row"] < 500      # somebody who knows
     >>> settled = poscount.settle(model, trap, to_label)
     >>> settled.prevalence
+    Prevalence(0.253, 95% interval [0.184, 0.361], n=2000, labels)
     >>> settled.agreement, settled.labels_needed(width=0.05)
+    ('agree', 753)
     """
     table = read_label_table(as_frame_with_names(labelled), model)
     drawn = draw(model, in_memory(frame), table.design)
