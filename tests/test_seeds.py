@@ -74,6 +74,7 @@ def test_seeds_are_drawn_from_all_of_32_bits(random_state):
 # What is computed is {}: numbers, and the names of data sets and of what the paper samples.
 STREAMS = [
     "audit",
+    "audit order",
     "bootstrap {}",
     "calibration {}",
     "clusters",

@@ -2,6 +2,7 @@
 
     python -m benchmarks.accuracy.change false-alarms  # 1,000 simulated series, 200 of real rows
     python -m benchmarks.accuracy.change power coverage watch run-length failures
+    python -m benchmarks.accuracy.change kinds         # kinds of rows change, real tables
     python -m benchmarks.accuracy.change               # all of them
     python -m benchmarks.accuracy.change --share 0.1   # a tenth of everything
 
@@ -16,6 +17,9 @@ negatives are far away ("clean"), or half of them are like the second half of th
 ("overlap"). *Real*: the paper's data sets and four with categories; a fifth of the positives, at
 most 500, are labelled, and the rows of all weeks are drawn with replacement from the rest. RCQ's
 calibration knows these sets, but nothing that is compared here passes through it.
+
+*Kinds*: the reported half of `research/tuning/change_split.md`, whose series have other kinds of
+negatives, or of positives, in other weeks. What is compared there was chosen on the tuned half.
 
 A week has 500 rows, each positive with the probability p. A series has 52 weeks, and the first
 eight are the baseline.
@@ -34,9 +38,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from poscount import PAT, RCQ, Counts, Prevalence
+from poscount import PAT, RCQ, Counts, compare_samples
 from poscount.change import ChangeDetector, Trend, trend
 from research.datasets import load
+from research.tuning.change_series import all_series
 
 SETS = ("A", "C", "L", "P", "R", "W", "q-g", "vowels")
 FILES = {
@@ -232,21 +237,19 @@ def coverage(share: float) -> None:
         for kind, chosen in (("small", lambda k: k % 4 == 3), ("large", lambda k: k % 4 != 3)):
             points = [(x, truth[k]) for k, x in enumerate(found.points) if chosen(k)]
             record |= {
-                f"{kind}: raw error": 100 * np.mean([abs(x.prevalence - t) for x, t in points]),
+                f"{kind}: raw error": 100
+                * np.mean([abs(x.prevalence.value - t) for x, t in points]),
                 f"{kind}: smoothed error": 100
                 * np.mean([abs(x.smoothed.value - t) for x, t in points]),
-                f"{kind}: raw covered": np.mean([_held(x.prevalence, t) for x, t in points]),
+                f"{kind}: raw covered": np.mean(
+                    [x.prevalence.low <= t <= x.prevalence.high for x, t in points]
+                ),
                 f"{kind}: smoothed covered": np.mean(
                     [x.smoothed.low <= t <= x.smoothed.high for x, t in points]
                 ),
             }
         records.append(record)
     show("Every week has a prevalence of its own, every fourth about 50 rows", records, ["rows"])
-
-
-def _held(p: Prevalence, truth: float) -> bool:
-    assert p.interval is not None
-    return truth in p.interval
 
 
 def watch(share: float) -> None:
@@ -344,6 +347,46 @@ def failures(share: float) -> None:
     show("The prevalence stays at .4, and something else changes", records, keys)
 
 
+def kinds(share: float) -> None:
+    """Kinds of rows change, in tables that nothing was tuned on: marks, and what intervals hold."""
+    records = []
+    for i, drawn in all_series("reported", round(360 * share)):
+        reference = named(drawn.other) if i % 3 == 0 else None
+        model = RCQ(random_state=0).fit(named(drawn.labeled), unlabeled=reference)
+        found = trend(model, series(drawn.weeks), "week", baseline=N_BASELINE)
+        truth = drawn.truth
+        base = truth[:N_BASELINE].mean()
+        holds, widths = [], []
+        for k, x in enumerate(found.points):
+            for change, other in ((x.from_previous, truth[k - 1]), (x.from_baseline, base)):
+                if change is not None:
+                    holds.append(change.low <= truth[k] - other <= change.high)
+                    widths.append(100 * (change.high - change.low))
+        points = round(100 * (truth.max() - truth.min()))
+        first, second = (model.count(named(drawn.weeks[k])) for k in (3, -4))
+        pair = compare_samples(model, first, second)
+        records.append(
+            {
+                "what changes": drawn.pattern,
+                "points": points,
+                "series": 1,
+                "any mark": bool(found.changes) or found.step.changed,
+                "step marked": found.step.changed,
+                "slope claimed": getattr(found.slope, "changed", False),
+                "differences covered": np.mean(holds),
+                "width": np.mean(widths),
+                "two samples covered": drawn.in_rows[3] - drawn.in_rows[-4] in pair.interval,
+                "reference": reference is not None,
+            }
+        )
+    same = [x for x in records if not x["points"]]
+    show("Kinds of rows change, and the share does not", same, ["what changes"], ["points"])
+    negatives = [x for x in same if x["what changes"].startswith("negatives")]
+    show("Negatives change, and the share does not", negatives, ["points"], ["what changes"])
+    show("All series", records, ["points"], ["what changes"])
+    show("All series, with and without a reference", records, ["reference"], ["what changes"])
+
+
 def mixture(rng: np.random.Generator, first: float, like_positives: float) -> np.ndarray:
     """200 positives, a share of them of the first kind, and 300 negatives, a share like them."""
     positives, negatives = clusters(rng, 200, first), clusters(rng, 300, first=0.0)
@@ -394,6 +437,7 @@ PARTS = {
     "watch": watch,
     "run-length": run_length_of_windows,
     "failures": failures,
+    "kinds": kinds,
 }
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 import poscount
 from poscount import engines, registry
-from poscount.results.distribution import LEVELS
 from research.datasets import load
 
 SEED = 3
@@ -138,7 +137,7 @@ def series(model: Any, data: Any, by: str | None = None, **options: Any) -> Any:
     found = poscount.trend(model, data, by, **options)
     return {
         "points": found.records(),
-        "answers": [point.prevalence for point in found.points],
+        "all rows": found.answer,
         "step": found.step,
         "slope": found.slope,
         "dispersion": [found.dispersion, found.dispersion_p_value],
@@ -156,55 +155,41 @@ def label_table(model: Any, frame: Any, n: int, **options: Any) -> Any:
 
 
 def drawn_rows(table: Any) -> Any:
-    """Which rows an audit has drawn, from which strata, with which probability."""
-    columns = ("audit_row", "audit_stratum", "audit_stratum_rows", "audit_probability")
+    """Which rows an audit has drawn, and from which strata."""
+    columns = ("audit_row", "audit_stratum", "audit_stratum_rows")
     return {name: table[name].to_list() for name in columns}
 
 
 def strata_of(table: Any) -> Any:
-    """Number, size and probability of each stratum, and how many rows of it are drawn."""
-    columns = ["audit_stratum", "audit_stratum_rows", "audit_probability"]
+    """Number and size of each stratum, and how many rows of it are drawn."""
+    columns = ["audit_stratum", "audit_stratum_rows"]
     return table.groupby(columns, as_index=False).size().to_numpy()
 
 
-def told_by_labels(strata: Sequence[tuple[int, int, int]], level: float) -> Any:
-    """What labels say: strata are numbers of rows, of labels and of positives among these."""
-    from poscount.auditing.labels import Labels, labels_needed, score_interval, share
+def told_by_labels(strata: Sequence[tuple[int, int, int]]) -> Any:
+    """What labels say: strata are numbers of rows, of labels and of positives among these.
 
-    labels = Labels(*np.array(strata).T)
-    needed = labels_needed(labels, 0.1, level)
-    return [share(labels), *score_interval(labels, level), needed]
-
-
-def labels_and_model(*ends: tuple[float, float, float]) -> Any:
-    """How far apart the answers of labels and of a model are, and what both say together.
-
-    Each is a value with the ends of its interval.
+    Strata take turns, and each has its positives first.
     """
-    from poscount.auditing.labels import agreement, combine, distance
+    from poscount.auditing.labels import Evidence, Labels, labels_needed
 
-    by_labels, by_model = (
-        poscount.Prevalence(
-            value,
-            n_labeled=100,
-            n_unlabeled=900,
-            method="",
-            distribution=poscount.Distribution(
-                np.interp(LEVELS, [LEVELS[5], 0.5, LEVELS[-6]], [low, value, high])
-            ),
-        )
-        for value, low, high in ends
-    )
-    far = distance(by_labels, by_model)
-    both = combine(by_labels, by_model)
-    return [far, agreement(far), both and [both[0], *both[1].interval(0.95)]]
+    rows, n, positives = np.array(strata).T
+    order = sorted((rank / n[h], h, rank) for h in range(len(n)) for rank in range(n[h]))
+    stratum = np.array([h for _, h, _ in order])
+    positive = np.array([rank < positives[h] for _, h, rank in order])
+    left = rows - np.cumsum(np.eye(len(n))[stratum], axis=0) + np.eye(len(n))[stratum]
+    chance = (left > 0) / (left > 0).sum(axis=1, keepdims=True)
+    expected = np.full(len(n), 0.3)
+    labels = Labels(rows.astype(float), expected, chance, stratum, np.ones(len(stratum)), positive)
+    found = Evidence(labels)
+    return [found.value, found.low, found.high, labels_needed(labels, 0.1, 0.95)]
 
 
 def settlement(model: Any, frame: Any, labelled: Any) -> Any:
     found = poscount.settle(model, frame, labelled)
     return {
         "labels": found.prevalence,
-        "combined": found.combined,
+        "answer": found.answer,
         "model": found.model,
         "agreement": found.agreement,
         "findings": [[caution.code, caution.value] for caution in found.findings],

@@ -46,7 +46,6 @@ from benchmarks.regression.answer_calls import (
     frame_of_groups,
     json_of_command,
     label_table,
-    labels_and_model,
     likely,
     loaded_again,
     method,
@@ -528,10 +527,7 @@ def audits() -> Answers:
         [(1000, 30, 0)],
         [(90, 90, 30), (60, 5, 5)],
     ):
-        yield f"audit interval: {strata}", [told_by_labels(strata, level) for level in (0.8, 0.95)]
-    by_labels, by_model = (0.3, 0.22, 0.4), (0.24, 0.2, 0.31)
-    yield "audit combined", labels_and_model(by_labels, by_model)
-    yield "audit contradicted", labels_and_model(by_labels, (0.05, 0.03, 0.08))
+        yield f"audit interval: {strata}", told_by_labels(strata)
 
 
 def counts_added() -> Answers:

@@ -3,7 +3,7 @@ A year of weeks, and where it changed
 =====================================
 
 Two hundred recordings a week, of which 30 % are positive, and 45 % from week 31 on; every sixth
-week has only thirty, and two have none. Dots are the answers for each week by itself. The line is
+week has only thirty, and two have none. Dots are the shares of the weeks. The line is
 smoothed: small weeks borrow strength from the others. All weeks are compared in the same regions,
 so that the error that they share does not count, and at most 5 of 100 series without change have
 any mark.

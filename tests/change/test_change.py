@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from typer.testing import CliRunner
 
-from answers import assert_same_answer
 from far_negatives import frame
 from poscount import BBE, PAT, RCQ, InputError, ODIn, trend
 from poscount.app.data_files import DataFiles
@@ -87,8 +87,9 @@ def test_weights_of_rows_are_repetitions(model):
     weighted = trend(model, rows.assign(w=2), "week(date)", weights="w")
     pairs = zip(twice.points, weighted.points, strict=True)
     for one, other in pairs:
-        assert one.level == pytest.approx(other.level)
-        assert one.from_previous == other.from_previous
+        assert one.prevalence == pytest.approx(other.prevalence)
+        if one.from_previous:
+            assert one.from_previous[1:5] == pytest.approx(other.from_previous[1:5])
 
 
 def test_frames_and_counts_agree_in_any_order(model):
@@ -177,6 +178,82 @@ def test_a_step_is_marked(model):
     assert found.step.after - found.step.before == pytest.approx(0.25, abs=0.1)
 
 
+def test_there_is_one_series(model):
+    """Shares, changes, and the answer for all rows say the same."""
+    found = trend(model, weekly(0, [0.2] * 4 + [0.5] * 4), "week(date)", baseline=3)
+    shares = np.array([x.prevalence.value for x in found.points])
+    for i, point in enumerate(found.points):
+        if point.from_previous:
+            assert point.from_previous.difference == pytest.approx(shares[i] - shares[i - 1])
+        if point.from_baseline:
+            assert point.from_baseline.difference == pytest.approx(shares[i] - shares[:3].mean())
+        assert point.prevalence.low <= shares[i] <= point.prevalence.high
+    rows = [x.n_rows for x in found.points]
+    assert np.average(shares, weights=rows) == pytest.approx(float(found.answer))
+    assert found.step.before == pytest.approx(shares[:4].mean())
+    record = found.records()[3]
+    assert record["prevalence"] == shares[3]
+    assert "common_level" not in record
+
+
+@pytest.mark.parametrize("shape", ["step", "slope"])
+def test_a_step_or_a_slope_is_claimed(model, shape):
+    truth = [0.15] * 8 + [0.6] * 8 if shape == "step" else np.linspace(0.1, 0.8, 16)
+    found = trend(model, weekly(3, truth), "week(date)")
+    assert (found.step.changed, found.slope.changed) == (shape == "step", shape == "slope")
+    assert ("A step at" in str(found), "A slope:" in str(found)) == (
+        found.step.changed,
+        found.slope.changed,
+    )
+    drawn = {line.get_label() for line in TrendDisplay.from_trend(found).ax_.get_lines()}
+    assert shape in drawn
+    assert not {"step", "slope"} - {shape} & drawn
+
+
+def overlapping(rng, n, p, like_positives):
+    """Rows of which p are positives; of the negatives, a share is among them in one column."""
+    rows = frame(rng, n, p)
+    negative = rows.sum(axis=1) > 14
+    near = negative & (rng.random(n) < like_positives)
+    rows.loc[near] -= 7
+    rows.loc[near, rows.columns[0]] += 1.5
+    return rows
+
+
+@pytest.mark.parametrize("when", ["weekly", "step"])
+def test_negatives_that_change_are_no_change(when):
+    """A tenth to a fifth of the negatives is like the positives; the share stays."""
+    rng = np.random.default_rng(5)
+    fitted = RCQ(random_state=0).fit(frame(rng, 300))
+    marks = 0
+    for seed in range(6):
+        rng = np.random.default_rng([6, seed])
+        shares = rng.uniform(0.1, 0.2, 24) if when == "weekly" else [0.1] * 12 + [0.16] * 12
+        weeks = [overlapping(rng, 400, 0.3, x).assign(week=i) for i, x in enumerate(shares)]
+        found = trend(fitted, pd.concat(weeks, ignore_index=True), "week", baseline=6)
+        marks += bool(found.changes) or found.step.changed or found.slope.changed
+    assert marks <= 1
+
+
+def test_what_does_not_cancel_is_in_the_interval():
+    """An answer that leaves open how many are negatives leaves differences open."""
+    rng = np.random.default_rng(7)
+    fitted = RCQ(random_state=0).fit(frame(rng, 300))
+    clear = [fitted.count(frame(rng, 4000, p)) for p in (0.3, 0.3)]
+    mixed = [fitted.count(overlapping(rng, 4000, 0.3, 0.3)) for _ in range(2)]
+    few, many = shared_regions(fitted, clear), shared_regions(fitted, mixed)
+    assert few.leak < many.leak
+    assert many.lasting == 0.2 * many.leak
+    difference = np.array([0.0])
+    margins = np.array([0.0]), np.array([0.0])
+    low, high = difference_interval(difference, margins, margins, 0.0, 1.96 * 0.05)
+    assert (-low[0], high[0]) == pytest.approx((1.96 * math.sqrt(2) * 0.05,) * 2)
+    # A difference within that is no evidence.
+    ratios = np.array([0.3]), 10**6, np.array([0.33]), 10**6
+    assert p_values(*ratios, 2.0)[0] < 1e-9
+    assert p_values(*ratios, 2.0, 0.03)[0] == pytest.approx(1, abs=1e-6)
+
+
 def test_a_small_step_shows_in_many_groups(model):
     found = trend(model, weekly(1, [0.3] * 12 + [0.36] * 12), "week(date)")
     assert found.step.changed
@@ -221,7 +298,7 @@ def test_small_groups_borrow_strength(model):
     rows = pd.concat([part.assign(week=i) for i, part in enumerate(parts)])
     found = trend(model, rows, "week", smooth=True)
     small = [(x, t) for x, t in zip(found.points, truth, strict=True) if x.n_rows == 40]
-    raw = np.mean([abs(x.prevalence - t) for x, t in small])
+    raw = np.mean([abs(x.prevalence.value - t) for x, t in small])
     smoothed = np.mean([abs(x.smoothed.value - t) for x, t in small])
     assert smoothed < 0.7 * raw
     covered = [x.smoothed.low <= t <= x.smoothed.high for x, t in small]
@@ -229,7 +306,7 @@ def test_small_groups_borrow_strength(model):
     # Raw answers stay as they are without smoothing.
     plain = trend(model, rows, "week")
     for one, other in zip(plain.points, found.points, strict=True):
-        assert_same_answer(one.prevalence, other.prevalence)
+        assert one.prevalence == other.prevalence
     assert "smoothed" not in plain.records()[0]
     assert "smoothed" in found.records()[0]
 

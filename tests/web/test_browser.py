@@ -989,16 +989,18 @@ def test_how_far_a_file_is_read_is_told_in_percent(page):
 def test_labels_settle_the_share(answered):
     page = answered
     open_tab(page, "audit")
-    page.fill("#audit-n", "20")
+    page.fill("#audit-n", "40")
     page.click("#choose-rows")
     page.wait_for_selector("#label-rows tr")
-    assert page.locator("#label-rows tr").count() == 20
+    assert page.locator("#label-rows tr").count() == 40
     assert page.is_disabled("#settle")
-    for i in range(20):
+    for i in range(40):
         page.check(f'input[name="label-{i}"][value="no"]')
     page.click("#settle")
     page.wait_for_selector("#settlement:not([hidden])")
-    assert "0.0 % are positive" in page.inner_text("#settled")
+    told = page.inner_text("#settled")
+    assert " are positive, 0.0 to " in told
+    assert "by 40 label(s)" in told
     assert "contradict the model" in page.inner_text("#agreement")
     look(page)
 

@@ -180,7 +180,9 @@ class DataFiles:
                 raise error.at(file=file) from error
         return drawn.rows()
 
-    def batches(self, model: Quantifier, by: Sequence[str] = ()) -> Source:
+    def batches(
+        self, model: Quantifier, by: Sequence[str] = (), weights: str | None = None
+    ) -> Source:
         """All rows with all their columns, as often as they are asked for."""
         # Without names of columns there is nothing to look for in files.
         model_columns(model)
@@ -195,7 +197,8 @@ class DataFiles:
 
         def read() -> Iterator[Batch]:
             rows = dict.fromkeys(self.files, 0)
-            for file, batch in self._read_batches(numeric=model.numeric_features_, by=by):
+            numeric = [*model.numeric_features_, *([] if weights is None else [weights])]
+            for file, batch in self._read_batches(numeric=numeric, by=by):
                 yield Batch(as_frame_with_names(batch), file, rows[file])
                 rows[file] += batch.num_rows
 

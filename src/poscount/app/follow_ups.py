@@ -17,7 +17,7 @@ from poscount.auditing.label_table import (
     read_label_table,
 )
 from poscount.auditing.likely import likely_rows
-from poscount.auditing.sampling import draw
+from poscount.auditing.sampling import Design, draw
 from poscount.auditing.settlement import Settlement, settle_sample
 from poscount.base.quantifier import Quantifier
 from poscount.change import Trend
@@ -165,10 +165,12 @@ def audit(
     data: DataFiles,
     n: int = 100,
     *,
+    by: Sequence[str] = (),
+    weights: str | None = None,
     random_state: RandomState = 0,
     labelled: str | None = None,
 ) -> ListedRows:
-    """Choose rows of files to be labelled, in two passes over them.
+    """Choose rows of files to be labelled, in two passes over them; in three with weights.
 
     Parameters
     ----------
@@ -176,7 +178,7 @@ def audit(
         A reusable one.
     data : DataFiles
         Each pass has a progress of its own.
-    n, random_state
+    n, by, weights, random_state
         As in `poscount.audit`.
     labelled : str, optional
         An earlier file of the same model, rows and seed, whose labels are filled in.
@@ -186,20 +188,26 @@ def audit(
     ListedRows
         The column "label" is empty, or has earlier labels; `poscount.audit` describes the others.
     """
-    seed = seed_of(random_state)
-    source = data.batches(model)
+    design = Design(n, seed_of(random_state), tuple(by), weights)
+    source = data.batches(model, by, weights)
     earlier = {}
     if labelled is not None:
         try:
-            earlier = earlier_labels(_read_labels(labelled), model, seed)
+            earlier = earlier_labels(_read_labels(labelled), model, design)
         except InputError as error:
             raise error.at(file=labelled) from error
-    drawn = draw(model, source, n, seed)
-    table = label_table(drawn, model, n, seed, earlier)
+    drawn = draw(model, source, design)
+    table = label_table(drawn, model, design, earlier)
     return ListedRows(table.to_native(), drawn.prevalence.n_unlabeled)
 
 
-def settle(model: Quantifier, data: DataFiles, labelled: str | ListedRows) -> Settlement:
+def settle(
+    model: Quantifier,
+    data: DataFiles,
+    labelled: str | ListedRows,
+    *,
+    rater_errors: tuple[float, float] | None = None,
+) -> Settlement:
     """Turn labels of rows of files into a prevalence.
 
     Parameters
@@ -210,8 +218,9 @@ def settle(model: Quantifier, data: DataFiles, labelled: str | ListedRows) -> Se
         The files that they were drawn from.
     labelled : str or ListedRows
         A CSV or Excel file with labels, or what `audit` returned, with labels.
+    rater_errors
+        As in `poscount.settle`.
     """
-    source = data.batches(model)
     if isinstance(labelled, str):
         name, frame = labelled, _read_labels(labelled)
     else:
@@ -221,9 +230,10 @@ def settle(model: Quantifier, data: DataFiles, labelled: str | ListedRows) -> Se
     except InputError as error:
         raise error.at(file=name) from error
     # Errors in here are about the rows, and name their file.
-    drawn = draw(model, source, table.size, table.seed)
+    source = data.batches(model, table.design.by, table.design.weights)
+    drawn = draw(model, source, table.design)
     try:
-        return settle_sample(drawn, table)
+        return settle_sample(drawn, table, rater_errors=rater_errors)
     except InputError as error:
         raise error.at(file=name) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,17 +10,19 @@ import narwhals as nw
 import numpy as np
 
 from poscount.auditing.batches import in_memory, with_columns
-from poscount.auditing.sampling import LabelSample, draw
+from poscount.auditing.sampling import Design, LabelSample, draw
 from poscount.base.counting import CountingQuantifier
+from poscount.data.grouping import column_names
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError, ask_about_similar
 from poscount.seeds import RandomState, seed_of
 
 LABEL = "label"
-ID, FILE, MODEL = "audit_id", "audit_file", "audit_model"
-SIZE, SEED = "audit_size", "audit_seed"
+# The label of a second person, if there is one.
+SECOND_LABEL = "label_2"
+ID, FILE, MODEL, DESIGN = "audit_id", "audit_file", "audit_model", "audit_design"
 # What must come back; the others are for people.
-_NEEDED = (LABEL, ID, MODEL, SIZE, SEED)
+_NEEDED = (LABEL, ID, MODEL, DESIGN)
 
 YES = ("yes", "y", "1", "true", "positive")
 NO = ("no", "n", "0", "false", "negative")
@@ -30,15 +33,17 @@ def audit(
     frame: Any,
     n: int = 100,
     *,
+    by: str | Sequence[str] = (),
+    weights: str | None = None,
     random_state: RandomState = 0,
     labelled: Any = None,
 ) -> Any:
     """Choose rows to be labelled by hand, so that their labels settle the prevalence.
 
     Rows are drawn at random from strata by the model's posterior, more of them where it is
-    uncertain (`poscount.auditing.sampling`). Fill in the column "label" of the result, and give it
-    to `settle`. Whoever labels may stop anywhere: the beginning of the table is a smaller sample
-    of the same kind. Rows that are skipped because they are hard to judge bias the answer.
+    uncertain and where positives are likely (`poscount.auditing.sampling`). Fill in the column
+    "label" of the result from the top, and give it to `settle`, as often as you like. Rows that are
+    skipped because they are hard to judge bias the answer.
 
     Parameters
     ----------
@@ -48,9 +53,13 @@ def audit(
         Unlabeled rows; columns that the model does not use may help to judge them.
     n : int, default=100
         Number of rows to be labelled.
+    by : str or sequence of str
+        Grouping columns, as in `quantify_by`: `settle` also gives an answer for each group.
+    weights : str, optional
+        Column of the rows' weights: the share of the weight that is positive is settled.
     random_state : int, RandomState, Generator or None
-        Seed. The same seed draws the same rows, and with a larger `n` (of at least 40) the same
-        and more.
+        Seed. The same seed draws the same rows, and with a larger `n` (of at least 40, and without
+        groups) the same and more.
     labelled : frame, optional
         An earlier result for the same model, rows and seed, with labels: those of rows that are
         drawn again are filled in.
@@ -60,9 +69,9 @@ def audit(
     frame of the caller's kind
         "label", which is empty; the columns of the rows; and the columns that `settle` needs:
         "audit_id" (the row's place among all rows, and a hash of it), "audit_file" and
-        "audit_row" (where it is), "audit_stratum", "audit_stratum_rows" (its size),
-        "audit_probability" (with which each of its rows is drawn), "audit_model" (the model's
-        hash), "audit_size" (`n`) and "audit_seed".
+        "audit_row" (where it is), "audit_stratum", "audit_stratum_rows" (its size), "audit_model"
+        (the model's hash), and "audit_design" (`n`, the seed, groups and weights). A second person
+        may fill in a column "label_2".
 
     Examples
     --------
@@ -73,17 +82,19 @@ def audit(
     >>> to_label = poscount.audit(model, trap, n=50)
     >>> to_label[["wingbeat_hz", "audit_row", "audit_stratum", "audit_stratum_rows"]].head(2)
        wingbeat_hz  audit_row  audit_stratum  audit_stratum_rows
-    0        466.0       5357              3                1860
-    1        489.2       5720              5                 653
+    0        757.4       7718              2                1744
+    1        394.3       4773              4                 533
     """
-    seed = seed_of(random_state)
-    drawn = draw(model, in_memory(frame), n, seed)
-    earlier = {} if labelled is None else earlier_labels(as_frame_with_names(labelled), model, seed)
-    return label_table(drawn, model, n, seed, earlier).to_native()
+    design = Design(n, seed_of(random_state), column_names(by), weights)
+    drawn = draw(model, in_memory(frame), design)
+    earlier = {}
+    if labelled is not None:
+        earlier = earlier_labels(as_frame_with_names(labelled), model, design)
+    return label_table(drawn, model, design, earlier).to_native()
 
 
 def label_table(
-    drawn: LabelSample, model: CountingQuantifier, n: int, seed: int, earlier: dict[str, bool]
+    drawn: LabelSample, model: CountingQuantifier, design: Design, earlier: dict[str, bool]
 ) -> nw.DataFrame:
     """Table of the rows drawn, with labels where there are some already."""
     strata, stratum, size = drawn.strata, drawn.stratum, len(drawn.frame)
@@ -97,10 +108,8 @@ def label_table(
             "audit_row": (drawn.numbers.tolist(), nw.Int64),
             "audit_stratum": ((stratum + 1).tolist(), nw.Int64),
             "audit_stratum_rows": (strata.rows[stratum].tolist(), nw.Int64),
-            "audit_probability": (strata.probability[stratum].tolist(), nw.Float64),
             MODEL: ([short_hash(model)] * size, nw.String),
-            SIZE: ([n] * size, nw.Int64),
-            SEED: ([seed] * size, nw.Int64),
+            DESIGN: ([json.dumps(design._asdict())] * size, nw.String),
         },
         "the rows to label get a column of this name; rename yours.",
     )
@@ -117,16 +126,16 @@ class LabelTable(NamedTuple):
     Attributes
     ----------
     ids : list of str
-    labels : list of bool or None
+    labels, second_labels : list of bool or None
         None where there is no label.
-    size, seed : int
-        With which the rows were drawn.
+    design : Design
+        By which the rows were drawn.
     """
 
     ids: list[str]
     labels: list[bool | None]
-    size: int
-    seed: int
+    second_labels: list[bool | None]
+    design: Design
 
 
 def read_label_table(frame: nw.DataFrame, model: CountingQuantifier) -> LabelTable:
@@ -135,7 +144,11 @@ def read_label_table(frame: nw.DataFrame, model: CountingQuantifier) -> LabelTab
         if name not in frame.columns:
             rest = ask_about_similar(name, frame.columns, "give back the table that audit made.")
             raise InputError(f"the labelled rows have no such column; {rest}", column=name)
-    texts = {name: [_text(value) for value in frame[name].to_list()] for name in _NEEDED}
+    texts = {
+        name: [_text(value) for value in frame[name].to_list()]
+        for name in (*_NEEDED, SECOND_LABEL)
+        if name in frame.columns
+    }
     if not len(frame):
         raise InputError("The table of labels has no rows.")
     for row, value in enumerate(texts[MODEL]):
@@ -156,21 +169,26 @@ def read_label_table(frame: nw.DataFrame, model: CountingQuantifier) -> LabelTab
                 column=ID,
                 row=row,
             )
-    labels = [_label(value, row) for row, value in enumerate(texts[LABEL])]
+    labels, second = (
+        [_label(value, row, name) for row, value in enumerate(texts.get(name, [""] * len(ids)))]
+        for name in (LABEL, SECOND_LABEL)
+    )
     if all(label is None for label in labels):
         raise InputError("there is no label: write yes or no for each row.", column=LABEL)
-    size, seed = (_only_number(texts[name], name) for name in (SIZE, SEED))
-    return LabelTable(ids, labels, size, seed)
+    return LabelTable(ids, labels, second, _read_design(texts[DESIGN]))
 
 
-def earlier_labels(frame: nw.DataFrame, model: CountingQuantifier, seed: int) -> dict[str, bool]:
+def earlier_labels(
+    frame: nw.DataFrame, model: CountingQuantifier, design: Design
+) -> dict[str, bool]:
     """Labels of an earlier table, by the rows' ids."""
     table = read_label_table(frame, model)
-    if table.seed != seed:
+    if table.design.seed != design.seed:
         raise InputError(
-            f"the earlier rows were drawn with the seed {table.seed}, so others are drawn now.",
+            f"the earlier rows were drawn with the seed {table.design.seed}, so others are drawn "
+            "now.",
             option="random_state",
-            value=table.seed,
+            value=table.design.seed,
         )
     pairs = zip(table.ids, table.labels, strict=True)
     return {row: label for row, label in pairs if label is not None}
@@ -204,7 +222,7 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
-def _label(text: str, row: int) -> bool | None:
+def _label(text: str, row: int, column: str) -> bool | None:
     word = text.casefold()
     word = {"1.0": "1", "0.0": "0"}.get(word, word)
     if word in YES or word in NO:
@@ -214,18 +232,33 @@ def _label(text: str, row: int) -> bool | None:
     raise InputError(
         f"{text!r} is not a label: write yes or no (also y and n, 1 and 0, true and false, "
         "positive and negative), or leave it empty.",
-        column=LABEL,
+        column=column,
         row=row,
     )
 
 
-def _only_number(texts: Sequence[str], name: str) -> int:
+def _read_design(texts: Sequence[str]) -> Design:
+    """The design that all rows of an audit share."""
+    found = _design(texts[0])
     for row, text in enumerate(texts):
-        if text != texts[0] or not text.isdecimal():
+        if text != texts[0] or found is None:
             raise InputError(
-                f"{text!r} is not the whole number that all rows of an audit share: it was edited; "
-                "restore it.",
-                column=name,
+                f"{text!r} is not how the rows of this audit were drawn: it was edited; restore "
+                "it.",
+                column=DESIGN,
                 row=row,
             )
-    return int(texts[0])
+    assert found is not None
+    return found
+
+
+def _design(text: str) -> Design | None:
+    """A design as it was written; None if it was not written so."""
+    try:
+        n, seed, by, weights = (json.loads(text)[name] for name in Design._fields)
+    except (ValueError, TypeError, KeyError):
+        return None
+    names = [*by, *([] if weights is None else [weights])] if isinstance(by, list) else [by]
+    whole = type(n) is int and type(seed) is int and min(n, seed) >= 0
+    plain = whole and all(isinstance(name, str) for name in names) and isinstance(by, list)
+    return Design(n, seed, tuple(by), weights) if plain else None

@@ -1,4 +1,25 @@
-"""What labels say: by themselves, from the way rows were drawn; and beside the model's answer."""
+r"""What labels say of a share, however often one looks at them; and beside the model's answer.
+
+Before each draw a stratum h is chosen with a probability :math:`q_h`, and then a row of it, without
+replacement and in proportion to the weights. With the part :math:`W_h` of the weight of all rows
+that is left in each stratum, and with the share of positives :math:`f_h` that is foretold there
+from the model and the labels before, a row with the label y gives
+
+.. math:: Z = \sum_g W_g f_g + \frac{W_h}{q_h} (y - f_h)
+
+whose expectation is the share m of all rows less the positives drawn before, :math:`m_t = m - S_t`,
+whatever is foretold: better foretelling only makes Z vary less. Who bets on Z against a wrong m
+becomes rich. The capital, for bets c between 0 and 1, and the same below with signs turned,
+
+.. math:: K^+(m) = \frac{1}{J} \sum_c \prod_t
+          \left(1 + c \, \frac{Z_t - m_t}{m_t - \min Z_t}\right)
+
+is a nonnegative martingale for the true m, with an expectation of 1. By Ville's inequality it ever
+reaches 2 / alpha with a probability of alpha / 2 at most. So the m for which neither capital has
+are a *confidence sequence*: at all looks together they hold the truth with a probability of
+1 - alpha (Waudby-Smith and Ramdas, 2020 and 2024; with weights and a model, Shekhar, Xu, Lipton,
+Liang and Ramdas, 2023).
+"""
 
 from __future__ import annotations
 
@@ -6,14 +27,12 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import logsumexp
 
-from poscount.auditing.sampling import Strata
 from poscount.results.distribution import (
     INTERVAL_LEVELS,
     NORMAL,
     Distribution,
-    Interval,
     quantiles_from_intervals,
 )
 from poscount.results.prevalence import Prevalence
@@ -21,242 +40,233 @@ from poscount.results.verdict import AnswerWarning
 
 Agreement = Literal["agree", "unclear", "contradict"]
 
-# In standard deviations of the difference. Chosen on the tuning split of
-# benchmarks/accuracy/audit.py: with a looser limit, combined intervals fail where the model is a
-# little wrong.
-AGREE = 1.0
-CONTRADICT = 1.96
-# Of the difference, by how much the interval is widened for each part that the model has in it.
-CAUTION = 0.5
-# A model whose interval is a point is not believed to the last digit.
-SMALLEST_SD = 0.005
-# For positives that lie elsewhere, in standard deviations: to say so, and to combine nevertheless.
+# c in the formula, chosen with simulated strata; small bets are for many labels, large ones for
+# rare positives.
+_BETS = np.linspace(0.03, 0.97, 12)
+# So many labels of a stratum are worth as much as what the model expects of it, when bets are made
+# and when the share is estimated; it is never believed to be certain.
+_WORTH, _WORTH_AT_LAST, _SURE = 4.0, 0.5, 0.01
+_STEPS_OF_BISECTION = 20
+# Of positives that lie elsewhere, in standard deviations: from then on they explain the rest.
 ELSEWHERE = 2.6
-ALIKE = 1.64
-
-_PRECISION = 1e-9
-_STRONGEST = 2.0**100
 
 
 class Labels(NamedTuple):
-    """Labels in each stratum.
+    """Labels in the order in which their rows were drawn.
 
     Attributes
     ----------
-    rows : ndarray of int
-        Rows in each stratum.
-    labelled : ndarray
-        Rows with a label, at least one in each stratum.
-    positives : ndarray
-        Those of them that are positive.
+    totals : ndarray of shape (n_strata,)
+        Rows of each stratum, or their weight.
+    expected : ndarray of shape (n_strata,)
+        Share of positives in each, according to the model.
+    chance : ndarray of shape (n_labels, n_strata)
+        Probability that a row of each stratum came next; 0 where none was left.
+    stratum : ndarray of int, shape (n_labels,)
+    weight : ndarray of shape (n_labels,)
+        Of the rows; 1 without weights.
+    positive : ndarray of bool, shape (n_labels,)
     """
 
-    rows: np.ndarray
-    labelled: np.ndarray
-    positives: np.ndarray
+    totals: np.ndarray
+    expected: np.ndarray
+    chance: np.ndarray
+    stratum: np.ndarray
+    weight: np.ndarray
+    positive: np.ndarray
+
+    def in_strata(self, values: np.ndarray) -> np.ndarray:
+        """Sums of values of the labels in each stratum."""
+        return np.bincount(self.stratum, values, len(self.totals))
 
     @property
-    def weights(self) -> np.ndarray:
-        """Share of all rows that is in each stratum."""
-        return self.rows / self.rows.sum()
+    def numbers(self) -> np.ndarray:
+        """Number of labels in each stratum."""
+        return np.bincount(self.stratum, minlength=len(self.totals))
 
     @property
     def shares(self) -> np.ndarray:
-        """Share of the labels that are positive, in each stratum."""
-        return self.positives / self.labelled
+        """Share of positives in each stratum, after all labels."""
+        found = self.in_strata(self.positive)
+        return _foretold(self.expected, found, self.numbers, _WORTH_AT_LAST)
 
-    @property
-    def effective(self) -> np.ndarray:
-        """Labels that would be worth as much in an endless stratum; infinite if all are labelled.
-
-        The variance of a share from n of N rows is p (1 - p) / n times (N - n) / (N - 1).
-        """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            worth = self.labelled * (self.rows - 1) / (self.rows - self.labelled)
-        return np.where(self.labelled >= self.rows, np.inf, worth)
-
-
-def share(labels: Labels) -> float:
-    """Stratified estimate of the share of positives, which is unbiased for any strata.
-
-    Examples
-    --------
-    >>> share(Labels(np.array([300, 100]), np.array([10, 10]), np.array([1, 9])))
-    0.3
-    """
-    # The last bit of a sum must not make it more than 1.
-    return min(1.0, float(labels.rows @ labels.shares) / int(labels.rows.sum()))
-
-
-def score_interval(labels: Labels, level: float = 0.95) -> Interval:
-    r"""Interval for the share of positives, by the score test.
-
-    A share P is in the interval if
-
-    .. math:: (\hat P - P)^2 \le z^2 \sum_h W_h^2 \frac{\tilde p_h (1 - \tilde p_h)}{n_h}
-              \frac{N_h - n_h}{N_h - 1}
-
-    with the strata's shares :math:`\tilde p_h` that are most likely among those whose mean is P.
-    The variance is thus that of P and not of the estimate, so that the interval has a width where
-    all labels of a stratum, or all labels, are the same. In a single stratum it is Wilson's (1927)
-    interval; for the difference of two shares the construction is that of Miettinen and Nurminen
-    (1985). It is clipped to what the labelled rows themselves allow.
-
-    Examples
-    --------
-    >>> score_interval(Labels(np.array([10**6]), np.array([100]), np.array([0])))
-    Interval(low=0.0, high=0.0369..., level=0.95)
-    >>> score_interval(Labels(np.array([20]), np.array([20]), np.array([5])))
-    Interval(low=0.25, high=0.25, level=0.95)
-    """
-    z = float(ndtri((1 + level) / 2))
-    low, high = (_end(labels, side, z) for side in (-1.0, 1.0))
-    n_rows, positive = labels.rows.sum(), labels.positives.sum()
-    surely = positive / n_rows, 1 - (labels.labelled.sum() - positive) / n_rows
-    estimate = share(labels)
-    return Interval(
-        float(min(estimate, max(low, surely[0]))),
-        float(max(estimate, min(high, surely[1]))),
-        level,
-    )
-
-
-def score_distribution(labels: Labels) -> Distribution:
-    """Distribution of the share of positives whose intervals are those of the score test.
-
-    Examples
-    --------
-    >>> score_distribution(Labels(np.array([10**6]), np.array([100]), np.array([50])))
-    Distribution(median 0.500, 95% interval [0.404, 0.596])
-    """
-    ends = np.array([[*score_interval(labels, level)] for level in INTERVAL_LEVELS.tolist()])
-    low, high = ends[:, :1], ends[:, 1:]
-    return Distribution(quantiles_from_intervals(np.array([share(labels)]), low, high)[0])
-
-
-def _end(labels: Labels, side: float, z: float) -> float:
-    """The share on one side of the estimate at which the test starts to reject."""
-    # A stratum whose rows are all labelled has nothing left to vary.
-    open_ = np.isfinite(labels.effective)
-    weights, shares, worth = (
-        values[open_] for values in (labels.weights, labels.shares, labels.effective)
-    )
-
-    def at(multiplier: float) -> tuple[float, bool]:
-        """Distance that a Lagrange multiplier belongs to, and whether the test rejects it."""
-        p = _most_likely(worth, worth * shares, side * multiplier * weights)
-        # Not a difference of two sums, whose last bits would reject a variance of 0.
-        distance = float(weights @ (p - shares))
-        variance = float(weights**2 @ (p * (1 - p) / worth))
-        return distance, distance**2 > z**2 * variance
-
-    low, high = 0.0, 1.0
-    # An estimate of 0 has nothing below that could be rejected.
-    while not at(high)[1] and high < _STRONGEST:
-        low, high = high, 4 * high
-    near, far = at(low)[0], at(high)[0]
-    while abs(far - near) > _PRECISION:
-        middle = (low + high) / 2
-        distance, rejected = at(middle)
-        low, high = (low, middle) if rejected else (middle, high)
-        near, far = (near, distance) if rejected else (distance, far)
-    return share(labels) + far
-
-
-def _most_likely(n: np.ndarray, positives: np.ndarray, push: np.ndarray) -> np.ndarray:
-    """Shares p that maximise positives log(p) + (n - positives) log(1 - p) + push p.
-
-    They solve push p^2 + (n - push) p - positives = 0.
-    """
-    root = np.sqrt(np.maximum((n - push) ** 2 + 4 * push * positives, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Of the two ways to write the root, the one that does not cancel.
-        solutions = np.where(
-            n > push, 2 * positives / (n - push + root), (push - n + root) / (2 * push)
+    def of_strata(self, chosen: np.ndarray) -> Labels:
+        """Those of some strata, as a sample of its own."""
+        there = chosen[self.stratum]
+        chance = self.chance[there][:, chosen]
+        return Labels(
+            self.totals[chosen],
+            self.expected[chosen],
+            chance / chance.sum(axis=1, keepdims=True),
+            (np.cumsum(chosen) - 1)[self.stratum[there]],
+            self.weight[there],
+            self.positive[there],
         )
-    return np.clip(solutions, 0.0, 1.0)
 
 
-def labels_needed(labels: Labels, width: float, level: float = 0.95) -> int:
-    """Labels in all, divided among the strata as these are, for an interval of a width.
+def _foretold(
+    expected: np.ndarray, positives: np.ndarray, n: np.ndarray, worth: float = _WORTH
+) -> np.ndarray:
+    sure = np.clip(expected, _SURE, 1 - _SURE)
+    return (worth * sure + positives) / (worth + n)
 
-    The shares of the strata are taken to be those of the labels, each with half a label of either
-    kind more, because labels that are all the same do not make a stratum pure.
+
+class Evidence:
+    """The share that labels speak for, and those that they reject.
+
+    Attributes
+    ----------
+    value : float
+        The share: rows with a label count as they are labelled, and the others of each stratum like
+        those, or as the model expects where there are none.
+    low, high : ndarray of shape (24,)
+        Ends of the intervals at `INTERVAL_LEVELS`.
 
     Examples
     --------
-    >>> labels = Labels(np.array([6000, 4000]), np.array([50, 50]), np.array([5, 40]))
-    >>> labels_needed(labels, 0.1), labels_needed(labels, 0.05)
-    (194, 706)
+    >>> row = np.arange(60)
+    >>> labels = Labels(
+    ...     np.array([1000.0]), np.array([0.1]), np.ones((60, 1)), 0 * row, row**0.0, row < 0
+    ... )
+    >>> found = Evidence(labels)
+    >>> float(found.low[5]), float(found.high[5].round(3))
+    (0.0, 0.082)
     """
-    shares = (labels.positives + 0.5) / (labels.labelled + 1)
-    per_label = labels.labelled / labels.labelled.sum()
+
+    def __init__(self, labels: Labels) -> None:
+        total = labels.totals.sum()
+        one_hot = np.eye(len(labels.totals))[labels.stratum]
+        positive = labels.positive.astype(float)
+        ours = labels.weight * positive
+        n_before, k_before, drawn_before = (
+            np.cumsum(one_hot * each[:, np.newaxis], axis=0) - one_hot * each[:, np.newaxis]
+            for each in (np.ones(len(positive)), positive, labels.weight)
+        )
+        left = np.maximum(labels.totals - drawn_before, 0) / total
+        foretold = _foretold(labels.expected, k_before, n_before)
+        possible = labels.chance > 0
+        per_row = np.where(possible, left / np.where(possible, labels.chance, 1.0), 0.0)
+        base = (left * foretold).sum(axis=1)
+        here = (per_row * one_hot).sum(axis=1)
+        self._z = base + here * (positive - (foretold * one_hot).sum(axis=1))
+        self._least = base - (per_row * foretold).max(axis=1, initial=0.0)
+        self._most = base + (per_row * (1 - foretold)).max(axis=1, initial=0.0)
+        self._found = (np.cumsum(ours) - ours) / total
+        # What the labelled rows themselves leave possible.
+        certain = float(ours.sum() / total)
+        possibly = max(certain, 1 - float((labels.weight - ours).sum() / total))
+        rest = np.maximum(labels.totals - labels.in_strata(labels.weight), 0) / total
+        self.value = float(np.clip(certain + rest @ labels.shares, certain, possibly))
+        self.low = np.minimum(self._end(1, certain, possibly), self.value)
+        self.high = np.maximum(self._end(-1, certain, possibly), self.value)
+
+    def _end(self, side: int, certain: float, possibly: float) -> np.ndarray:
+        """Where the capital of bets on more (1), or on less (-1), has become too large."""
+        limit = np.log(2 / (1 - INTERVAL_LEVELS))
+        low, high = np.full(len(limit), certain), np.full(len(limit), possibly)
+        for _ in range(_STEPS_OF_BISECTION):
+            middle = (low + high) / 2
+            rejected = self._log_capital(middle, side) >= limit
+            # More shares are rejected from below than from above, or the other way round.
+            upwards = rejected if side > 0 else ~rejected
+            low, high = np.where(upwards, middle, low), np.where(upwards, high, middle)
+        return low if side > 0 else high
+
+    def _log_capital(self, share: np.ndarray, side: int) -> np.ndarray:
+        left = share[:, np.newaxis] - self._found
+        away = left - self._least if side > 0 else self._most - left
+        gain = side * (self._z - left) / np.maximum(away, np.finfo(float).tiny)
+        logs = np.log1p(_BETS[:, np.newaxis, np.newaxis] * np.maximum(gain, -1.0)).sum(axis=-1)
+        return logsumexp(logs, axis=0) - math.log(len(_BETS))
+
+
+def labels_needed(labels: Labels, width: float, level: float) -> int:
+    r"""About how many labels in all, drawn as these were, give an interval of a width.
+
+    With the variance V of the mean of Z, the largest part B that a row has in it, and
+    :math:`l = \log(2 / \alpha) + \frac{1}{4} \log n`, half of the width is about
+    :math:`\sqrt{2 V l} + B l / 4`.
+    """
+    total, shares = labels.totals.sum(), labels.shares
+    chance = labels.chance[0]
+    possible = chance > 0
+    weights = labels.totals[possible] / total
+    spread = float((weights**2 / chance[possible]) @ (shares * (1 - shares))[possible])
+    largest = float((weights / chance[possible]).max())
+    n_rows = total / labels.weight.mean()
 
     def wide(n: int) -> bool:
-        labelled = np.minimum(labels.rows, n * per_label)
-        expected = Labels(labels.rows, labelled, labelled * shares)
-        return score_interval(expected, level).width > width
+        log, left = math.log(2 / (1 - level)) + math.log(n) / 4, 1 / n - 1 / n_rows
+        return 2 * math.sqrt(2 * spread * left * log) + largest * left * log / 2 > width
 
-    low, high = 0, int(labels.rows.sum())
+    low, high = 1, math.ceil(n_rows)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if wide(middle) else (low, middle)
     return high
 
 
-def _deviations(value: float, interval: Interval) -> tuple[float, float]:
-    """Standard deviations below and above an estimate, from its interval."""
-    z = float(ndtri((1 + interval.level) / 2))
-    return (value - interval.low) / z, (interval.high - value) / z
+def distribution_of(lower: Evidence, upper: Evidence) -> tuple[float, Distribution]:
+    """A share and its distribution, whose intervals are those of the confidence sequence.
 
-
-def distance(by_labels: Prevalence, by_model: Prevalence) -> float:
-    """How far the model's answer is above the labels', in standard deviations.
-
-    Intervals may be longer on one side: those sides count that face each other.
+    Parameters
+    ----------
+    lower, upper : Evidence
+        The same, or with every doubtful row as a negative and as a positive.
     """
-    assert by_labels.interval is not None
-    assert by_model.interval is not None
-    below, above = _deviations(float(by_labels), by_labels.interval)
-    model_below, model_above = _deviations(float(by_model), by_model.interval)
-    difference = float(by_model) - float(by_labels)
-    sides = (above, model_below) if difference > 0 else (below, model_above)
-    return difference / math.hypot(sides[0], max(sides[1], SMALLEST_SD))
-
-
-def agreement(z: float) -> Agreement:
-    """Put a distance into a word."""
-    if abs(z) <= AGREE:
-        return "agree"
-    return "contradict" if abs(z) > CONTRADICT else "unclear"
-
-
-def combine(by_labels: Prevalence, by_model: Prevalence) -> tuple[float, Distribution] | None:
-    r"""Mean of two answers that agree, weighted by their precision; None if it is not narrower.
-
-    With the standard deviations :math:`\sigma` of the labels' answer and :math:`\tau` of the
-    model's, the model has the weight :math:`w = \sigma^2 / (\sigma^2 + \tau^2)`. The interval has
-    the standard deviation :math:`(1 / \sigma^2 + 1 / \tau^2)^{-1/2}`, separately on each side, and
-    is widened on both sides by half of what the model has moved the answer, because a model that
-    is slightly wrong agrees, too.
-    """
-    labels, model = by_labels.interval, by_model.interval
-    assert labels is not None
-    assert model is not None
-    value, other = float(by_labels), float(by_model)
-    sigma = _deviations(value, labels)
-    tau = tuple(max(side, SMALLEST_SD) for side in _deviations(other, model))
-    facing = (sigma[1], tau[0]) if other > value else (sigma[0], tau[1])
-    weight = facing[0] ** 2 / (facing[0] ** 2 + facing[1] ** 2)
-    mean = value + weight * (other - value)
-    widened = CAUTION * weight * abs(other - value)
-    below, above = (
-        NORMAL * ours * theirs / math.hypot(ours, theirs) + np.sign(NORMAL) * widened
-        for ours, theirs in zip(sigma, tau, strict=True)
+    value = (lower.value + upper.value) / 2
+    found = quantiles_from_intervals(
+        np.array([value]), lower.low[:, np.newaxis], upper.high[:, np.newaxis]
     )
-    combined = Distribution(np.clip(mean + np.where(NORMAL < 0, below, above), 0, 1))
-    narrower = combined.interval(labels.level).width < labels.width
-    return (mean, combined) if narrower else None
+    return value, Distribution(np.maximum.accumulate(found[0]))
+
+
+def corrected(
+    value: float, found: Distribution, errors: tuple[float, float], n_rows: int
+) -> tuple[float, Distribution]:
+    r"""What follows for the truth if the person who labels errs at known rates.
+
+    A share r of rows that would be labelled as positive means
+    :math:`p = (r - \alpha) / (1 - \alpha - \beta)`, with negatives that are called positive at the
+    rate :math:`\alpha`, and positives called negative at :math:`\beta`. That errors fall on these
+    rows by chance is in the spread.
+
+    Parameters
+    ----------
+    errors : tuple of two floats
+        alpha and beta.
+    n_rows : int
+        Rows of the sample.
+
+    Examples
+    --------
+    >>> point = Distribution(np.full(49, 0.3))
+    >>> value, found = corrected(0.3, point, (0.1, 0.1), 10**6)
+    >>> round(value, 3), round(found.quantile(0.5), 3)
+    (0.25, 0.25)
+    """
+    false_yes, false_no = errors
+    power = 1 - false_yes - false_no
+    sd = math.sqrt(max(e * (1 - e) for e in errors) / n_rows)
+    moved = (found.quantiles + NORMAL * sd - false_yes) / power
+    return (
+        min(1.0, max(0.0, (value - false_yes) / power)),
+        Distribution(np.clip(np.maximum.accumulate(moved), 0, 1)),
+    )
+
+
+def agreement(by_labels: Prevalence, by_model: Prevalence) -> Agreement:
+    """Put into a word how two answers stand to each other.
+
+    They contradict each other if their intervals have nothing in common, and agree if that of the
+    labels holds the model's answer.
+    """
+    ours, theirs = by_labels.interval, by_model.interval
+    assert ours is not None
+    assert theirs is not None
+    if theirs.high < ours.low or theirs.low > ours.high:
+        return "contradict"
+    return "agree" if float(by_model) in ours else "unclear"
 
 
 class PositivesOutside(NamedTuple):
@@ -288,71 +298,62 @@ def positives_outside(
     Parameters
     ----------
     labels : Labels
-    outside : ndarray of int
-        Positives among the labels of each stratum that are outside.
+    outside : ndarray of bool, shape (n_labels,)
+        Whether each row is outside.
     expected : float
         q.
     n_labeled : int
         Number of labelled positives.
     """
-    total = share(labels)
-    there = share(labels._replace(positives=outside))
+    n = np.maximum(labels.numbers, 1)
+    weights = labels.totals / labels.totals.sum()
+    positives = labels.in_strata(labels.positive)
+    there = labels.in_strata(labels.positive & outside)
+    total, found = float(weights @ (positives / n)), float(weights @ (there / n))
     if total == 0:
         return PositivesOutside(0.0, 0.0, expected)
     # A quarter of a label more of either kind, because labels that are all the same have a spread.
-    inside = labels.positives - outside
-    squares = (outside + 0.25) * (1 - expected) ** 2 + (inside + 0.25) * expected**2
-    spread = squares / (labels.labelled + 1)
-    variance = float(labels.weights**2 @ (spread / labels.effective))
+    inside = positives - there
+    squares = (there + 0.25) * (1 - expected) ** 2 + (inside + 0.25) * expected**2
+    variance = float(weights**2 @ (squares / (n + 1) / n))
     variance += total**2 * expected * (1 - expected) / n_labeled
-    statistic = (there - expected * total) / math.sqrt(variance)
-    return PositivesOutside(statistic, there / total, expected)
+    statistic = (found - expected * total) / math.sqrt(variance)
+    return PositivesOutside(statistic, found / total, expected)
 
 
 def findings(
     labels: Labels,
-    strata: Strata,
+    looks_positive: np.ndarray,
     by_labels: Prevalence,
     by_model: Prevalence,
     where: PositivesOutside,
 ) -> tuple[AnswerWarning, ...]:
-    """Which assumptions of the model the labels contradict."""
-    z = distance(by_labels, by_model)
-    found = []
-    if agreement(z) == "contradict":
-        direction = "much" if z > 0 else "little"
-        found.append(
-            _doubt(
-                "labels-contradict-model",
-                z,
-                f"The model says too {direction}: {100 * by_model:.1f} %, where the labels say "
-                f"{100 * by_labels:.1f} %. Use the labels' answer.",
-            )
-        )
+    """That the labels contradict the model, and which of its assumptions broke."""
+    direction = "much" if by_model > by_labels else "little"
+    found = _doubt(
+        "labels-contradict-model",
+        float(by_model) - float(by_labels),
+        f"The model says too {direction}: {100 * by_model:.1f} %, where the labels say "
+        f"{100 * by_labels:.1f} %. Use the labels' answer.",
+    )
     if abs(where.statistic) > ELSEWHERE:
-        found.append(_moved(where))
-    elif found and z > 0:
-        core = strata.shares >= labels.weights
-        n, positive = int(labels.labelled[core].sum()), int(labels.positives[core].sum())
-        found.append(
-            _doubt(
-                "negatives-like-positives",
-                z,
-                f"Overlap: {n - positive} of {n} labelled rows that look like positives are "
-                "negatives, more than the model takes into account. Features that tell them apart "
-                "would help, and so would the labels as known negatives.",
-            )
+        return found, _moved(where)
+    if by_model > by_labels:
+        core = looks_positive[labels.stratum]
+        n, positive = int(core.sum()), int(labels.positive[core].sum())
+        return found, _doubt(
+            "negatives-like-positives",
+            float(n - positive),
+            f"Overlap: {n - positive} of {n} labelled rows that look like positives are "
+            "negatives, more than the model takes into account. Features that tell them apart "
+            "would help, and so would the labels as known negatives.",
         )
-    elif found:
-        found.append(
-            _doubt(
-                "positives-underestimated",
-                z,
-                "The positives lie where the model looks for them, but there are more than it "
-                "says: fit again with the positives among the labels, and audit a second sample.",
-            )
-        )
-    return tuple(found)
+    return found, _doubt(
+        "positives-underestimated",
+        float(by_labels) - float(by_model),
+        "The positives lie where the model looks for them, but there are more than it says: fit "
+        "again with the positives among the labels, and audit a second sample.",
+    )
 
 
 def _moved(where: PositivesOutside) -> AnswerWarning:

@@ -9,29 +9,26 @@ import narwhals as nw
 import numpy as np
 
 from poscount.auditing.batches import in_memory
-from poscount.auditing.label_table import LABEL, LabelTable, places_in, read_label_table
+from poscount.auditing.label_table import LabelTable, places_in, read_label_table
 from poscount.auditing.labels import (
-    ALIKE,
     Agreement,
+    Evidence,
     Labels,
     agreement,
-    combine,
-    distance,
+    corrected,
+    distribution_of,
     findings,
     labels_needed,
     positives_outside,
-    score_distribution,
-    share,
 )
-from poscount.auditing.sampling import FEWEST, LabelSample, Strata, draw
+from poscount.auditing.sampling import LabelSample, draw
 from poscount.base.counting import CountingQuantifier
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
 from poscount.results import notebook
-from poscount.results.distribution import Distribution
 from poscount.results.prevalence import Prevalence
 from poscount.results.tables import html_table
-from poscount.results.verdict import AnswerWarning
+from poscount.results.verdict import NO_DOUBT, AnswerWarning
 
 AGREEMENTS: dict[Agreement, str] = {
     "agree": "The labels and the model agree.",
@@ -68,44 +65,60 @@ class Settlement:
     Attributes
     ----------
     prevalence : Prevalence
-        By the labels alone: it assumes that they are right and that the rows were drawn as stated,
-        and nothing about negatives, positives or the model.
-    combined : Prevalence or None
-        Of labels and model, where they agree and it is narrower.
+        By the labels. Its interval holds the truth at all looks together with the probability of
+        its level, however the model does. It assumes that the labels are right, or wrong at the
+        given rates, and that the rows were drawn as stated.
     model : Prevalence
         By the model alone.
     agreement : {"agree", "unclear", "contradict"}
-        Whether the two answers are within 1, or more than 1.96, standard deviations.
+        "contradict" if the two intervals have nothing in common, "agree" if that of the labels
+        holds the model's answer.
     findings : tuple of AnswerWarning
         Which assumption broke, and what to be careful about.
     strata : tuple of StratumLabels
     positives, negatives : frame of the caller's kind
         Rows with these labels, to be given back as labelled positives and known negatives.
+    groups : dict
+        From the key of each group to its prevalence by the labels; empty without groups.
+    labels : Labels
+        In the order in which the rows were drawn.
     """
 
     prevalence: Prevalence
-    combined: Prevalence | None
     model: Prevalence
     agreement: Agreement
     findings: tuple[AnswerWarning, ...]
     strata: tuple[StratumLabels, ...]
     positives: Any
     negatives: Any
+    groups: dict[tuple[Any, ...], Prevalence]
+    labels: Labels
 
     @property
     def answer(self) -> Prevalence:
-        """The combined prevalence where there is one, else that of the labels."""
-        return self.prevalence if self.combined is None else self.combined
+        """The headline: the labels' answer, unless it agrees with the model's and is wider."""
+        ours, theirs = self.prevalence.interval, self.model.interval
+        assert ours is not None
+        assert theirs is not None
+        doubted = self.model.verdict.status != NO_DOUBT
+        by_labels = doubted or self.agreement != "agree" or ours.width <= theirs.width
+        return self.prevalence if by_labels else self.model
+
+    @property
+    def headline(self) -> str:
+        """The answer in a sentence, with what it is made from."""
+        p = self.answer
+        assert p.interval is not None
+        by = f"the model, with which {self.n_labelled} label(s) agree"
+        if p is self.prevalence:
+            by = f"{self.n_labelled} label(s)"
+        low, high = (100 * end for end in p.interval)
+        return f"{100 * p:.1f} % are positive, {low:.1f} to {high:.1f} %, by {by}."
 
     @property
     def answers(self) -> dict[str, Prevalence]:
-        """The answers that there are, by what they are made from."""
-        found = {
-            f"{self.n_labelled} labels alone": self.prevalence,
-            "labels and model": self.combined,
-            "model alone": self.model,
-        }
-        return {name: p for name, p in found.items() if p is not None}
+        """Both answers, by what they are made from."""
+        return {f"{self.n_labelled} labels": self.prevalence, "model": self.model}
 
     @property
     def agreement_in_words(self) -> str:
@@ -123,23 +136,21 @@ class Settlement:
         return sum(stratum.drawn for stratum in self.strata)
 
     def labels_needed(self, width: float) -> int:
-        """Labels in all, not in addition, for an interval of the labels alone of this width."""
+        """About how many labels in all, not in addition, give an interval of this width."""
         if not 0 < width < 1:
             raise InputError(
                 f"The width of an interval is between 0 and 1, such as 0.05, not {width}.",
                 option="width",
             )
         assert self.prevalence.interval is not None
-        columns = ([getattr(s, name) for s in self.strata] for name in Labels._fields)
-        labels = Labels(*map(np.array, columns))
-        return labels_needed(labels, width, self.prevalence.interval.level)
+        return labels_needed(self.labels, width, self.prevalence.interval.level)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the rows, in types that JSON knows."""
         return {
-            "answer": "labels" if self.combined is None else "combined",
+            "answer": "labels" if self.answer is self.prevalence else "model",
+            "headline": self.headline,
             "labels": _record(self.prevalence),
-            "combined": None if self.combined is None else _record(self.combined),
             "model": _record(self.model),
             "agreement": self.agreement,
             "findings": [asdict(warning) for warning in self.findings],
@@ -147,6 +158,10 @@ class Settlement:
             "n_drawn": self.n_drawn,
             "n_labelled": self.n_labelled,
             "strata": [stratum._asdict() for stratum in self.strata],
+            "groups": [
+                {"group": [None if value is None else str(value) for value in key], **_record(p)}
+                for key, p in self.groups.items()
+            ],
         }
 
     def plot(self, *, ax: Any = None) -> Any:
@@ -173,6 +188,7 @@ class Settlement:
 
     def _repr_html_(self) -> str:
         return notebook.piece(
+            notebook.paragraph(self.headline),
             notebook.paragraph(self.agreement_in_words),
             html_table(["by"], [([name], p) for name, p in self.answers.items()]),
             notebook.listed((f"{each.code}:", each.sentence) for each in self.findings),
@@ -180,8 +196,6 @@ class Settlement:
 
     def __repr__(self) -> str:
         parts = [repr(self.prevalence), f"model: {self.model!r}", self.agreement]
-        if self.combined is not None:
-            parts.insert(1, f"combined: {self.combined!r}")
         codes = " ".join(warning.code for warning in self.findings)
         return f"Settlement({', '.join(parts)}{', findings: ' + codes if codes else ''})"
 
@@ -198,8 +212,16 @@ def _record(answer: Prevalence) -> dict[str, Any]:
     }
 
 
-def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:
+def settle(
+    model: CountingQuantifier,
+    frame: Any,
+    labelled: Any,
+    *,
+    rater_errors: tuple[float, float] | None = None,
+) -> Settlement:
     """Turn labels of rows that `audit` has drawn into a prevalence.
+
+    Labels may be settled again after each further one: the interval holds however often one looks.
 
     Parameters
     ----------
@@ -210,7 +232,10 @@ def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:
     labelled : pandas, polars or pyarrow frame
         What `audit` returned, with labels: yes and no, y and n, 1 and 0, true and false, positive
         and negative in any case; an empty cell is no label. The rows are drawn again, which shows
-        whether the data are the same.
+        whether the data are the same. With a second person's labels in "label_2", rows on which
+        the two do not agree may be either.
+    rater_errors : tuple of two floats, optional
+        How often negatives are labelled as positive, and positives as negative, if it is known.
 
     Returns
     -------
@@ -228,84 +253,127 @@ def settle(model: CountingQuantifier, frame: Any, labelled: Any) -> Settlement:
     >>> to_label["label"] = to_label["audit_row"] < 500      # somebody who knows
     >>> settled = poscount.settle(model, trap, to_label)
     >>> settled.prevalence
-    Prevalence(0.257, 95% interval [0.219, 0.296], n=2000, labels)
+    Prevalence(0.253, 95% interval [0.184, 0.361], n=2000, labels)
     >>> settled.agreement, settled.labels_needed(width=0.05)
-    ('agree', 254)
+    ('agree', 753)
     """
     table = read_label_table(as_frame_with_names(labelled), model)
-    return settle_sample(draw(model, in_memory(frame), table.size, table.seed), table)
+    drawn = draw(model, in_memory(frame), table.design)
+    return settle_sample(drawn, table, rater_errors=rater_errors)
 
 
-def settle_sample(drawn: LabelSample, table: LabelTable) -> Settlement:
+def settle_sample(
+    drawn: LabelSample,
+    table: LabelTable,
+    *,
+    rater_errors: tuple[float, float] | None = None,
+) -> Settlement:
     """Do as `settle`, for rows that have been drawn again."""
+    _check_errors(rater_errors)
     places = places_in(drawn, table)
-    given = np.array([label is not None for label in table.labels])
-    positive = np.array([bool(label) for label in table.labels])
-    at, positive = places[given], positive[given]
-    labels = _count_labels(drawn, at, positive)
-    by_model = drawn.prevalence
-    by_labels = _answer(by_model, share(labels), score_distribution(labels), "labels")
-    outside = _in_strata(drawn, at[positive & drawn.outside[at]])
-    expected = drawn.strata.share_outside
-    where = positives_outside(labels, outside, expected, by_model.n_labeled)
-    found = findings(labels, drawn.strata, by_labels, by_model, where)
-    word = agreement(distance(by_labels, by_model))
-    doubted = any(warning.severity != "note" for warning in by_model.warnings)
-    alike = word == "agree" and abs(where.statistic) <= ALIKE
-    combined = combine(by_labels, by_model) if alike and not doubted else None
+    # In the order of the draws, whatever that of the table.
+    given = np.argsort(places, kind="stable")
+    given = given[[table.labels[i] is not None for i in given]]
+    first = np.array([bool(table.labels[i]) for i in given])
+    second = np.array(
+        [
+            bool(table.labels[i] if table.second_labels[i] is None else table.second_labels[i])
+            for i in given
+        ]
+    )
+    at = places[given]
+    labels, higher = (_labels_of(drawn, at, each) for each in (first & second, first | second))
+    settled = _answer(drawn.prevalence, labels, higher, rater_errors)
+    word = agreement(settled, drawn.prevalence)
+    found: tuple[AnswerWarning, ...] = ()
+    if word == "contradict":
+        expected, n_labeled = drawn.strata.share_outside, drawn.prevalence.n_labeled
+        where = positives_outside(labels, drawn.outside[at], expected, n_labeled)
+        found = findings(labels, drawn.strata.looks_positive, settled, drawn.prevalence, where)
+    groups = {}
+    if drawn.strata.keys != [()]:
+        for i, (key, by_model) in enumerate(zip(drawn.strata.keys, drawn.by_group, strict=True)):
+            of = drawn.strata.group == i
+            parts = labels.of_strata(of), higher.of_strata(of)
+            groups[key] = _answer(by_model, *parts, rater_errors)
     # Rows of the data, not of the table: somebody may have edited it.
-    chosen = [drawn.frame[np.sort(at[positive == which]).tolist()] for which in (True, False)]
+    chosen = [
+        nw.maybe_reset_index(drawn.frame[np.sort(at[rows]).tolist()]).to_native()
+        for rows in (first & second, ~first & ~second)
+    ]
     return Settlement(
-        by_labels,
-        None if combined is None else _answer(by_model, *combined, "labels and model"),
-        by_model,
+        settled,
+        drawn.prevalence,
         word,
-        (*found, *_skipped(at)),
-        _by_stratum(labels, drawn.strata),
-        *(nw.maybe_reset_index(rows).to_native() for rows in chosen),
+        (*found, *_differ(first, second), *_skipped(at)),
+        _by_stratum(drawn, labels),
+        chosen[0],
+        chosen[1],
+        groups,
+        labels,
     )
 
 
-def _by_stratum(labels: Labels, strata: Strata) -> tuple[StratumLabels, ...]:
-    columns = (labels.rows, strata.drawn, labels.labelled, labels.positives, strata.expected)
+def _check_errors(errors: tuple[float, float] | None) -> None:
+    if errors is not None and not (min(errors) >= 0 and sum(errors) < 1):
+        raise InputError(
+            f"The rates of wrong labels are {errors[0]:g} and {errors[1]:g}: neither may be below "
+            "0, and both together must be below 1.",
+            option="rater_errors",
+        )
+
+
+def _labels_of(drawn: LabelSample, at: np.ndarray, positive: np.ndarray) -> Labels:
+    of_strata = drawn.strata.totals, drawn.strata.expected
+    return Labels(*of_strata, drawn.chance[at], drawn.stratum[at], drawn.weight[at], positive)
+
+
+def _by_stratum(drawn: LabelSample, labels: Labels) -> tuple[StratumLabels, ...]:
+    strata = drawn.strata
+    columns = (
+        strata.rows,
+        np.bincount(drawn.stratum, minlength=len(strata.rows)),
+        labels.numbers,
+        labels.in_strata(labels.positive).astype(int),
+        strata.expected,
+    )
     lines = zip(*(column.tolist() for column in columns), strict=True)
     return tuple(StratumLabels(stratum, *line) for stratum, line in enumerate(lines, 1))
 
 
-def _count_labels(drawn: LabelSample, at: np.ndarray, positive: np.ndarray) -> Labels:
-    """Labels in each stratum, of which there must be enough."""
-    strata = drawn.strata
-    labelled = _in_strata(drawn, at)
-    short = labelled < np.minimum(strata.rows, FEWEST)
-    if short.any():
-        stratum = int(np.argmax(short))
-        # The first rows of the table hold this many of each stratum.
-        first = int(np.minimum(strata.rows, FEWEST).sum())
-        raise InputError(
-            f"{len(at)} label(s) are too few: stratum {stratum + 1} has {labelled[stratum]} and "
-            f"needs {min(FEWEST, strata.rows[stratum])}; label at least the first {first} rows "
-            "that audit listed.",
-            column=LABEL,
-        )
-    return Labels(strata.rows, labelled, _in_strata(drawn, at[positive]))
-
-
-def _in_strata(drawn: LabelSample, at: np.ndarray) -> np.ndarray:
-    """How many of some of the rows drawn are in each stratum."""
-    return np.bincount(drawn.stratum[at], minlength=len(drawn.strata.rows))
-
-
 def _answer(
-    by_model: Prevalence, value: float, distribution: Distribution, method: str
+    by_model: Prevalence,
+    lower: Labels,
+    higher: Labels,
+    rater_errors: tuple[float, float] | None,
 ) -> Prevalence:
+    """The prevalence by labels, with doubtful rows as negatives and as positives."""
+    evidence = Evidence(lower)
+    other = evidence if (higher.positive == lower.positive).all() else Evidence(higher)
+    value, distribution = distribution_of(evidence, other)
+    if rater_errors is not None:
+        value, distribution = corrected(value, distribution, rater_errors, by_model.n_unlabeled)
     return Prevalence(
         value,
         n_labeled=by_model.n_labeled,
         n_unlabeled=by_model.n_unlabeled,
-        method=method,
+        method="labels",
         distribution=distribution,
         level=by_model.level,
+        total_weight=by_model.total_weight,
     )
+
+
+def _differ(first: np.ndarray, second: np.ndarray) -> tuple[AnswerWarning, ...]:
+    """Say on how many rows two people do not agree."""
+    n = int((first != second).sum())
+    if not n:
+        return ()
+    sentence = (
+        f"The two labels of {n} row(s) are not the same. The interval allows for either; look at "
+        "them together to make it narrower."
+    )
+    return (AnswerWarning("raters-differ", sentence, float(n)),)
 
 
 def _skipped(at: np.ndarray) -> tuple[AnswerWarning, ...]:

@@ -17,11 +17,14 @@ Shiryaev-Roberts statistic :math:`R = \sum_j \Lambda_j` minus the number of wind
 baseline, and if the alarm is raised when R reaches A, the mean number of windows up to a false
 alarm is at least A (Shin, Ramdas and Rinaldo, "E-detectors", 2024). Because the level is not
 needed, that of the baseline may be estimated from few windows; because :math:`\sigma` is not,
-windows may vary more than chance explains.
+windows may vary more than chance explains. A lasting change that negatives of other kinds explain,
+by what the model says about them (`SharedRegions.lasting`), raises no alarm, which can only make
+the run length longer.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +33,7 @@ from poscount.base.quantifier import Quantifier
 from poscount.change.shared_regions import (
     SharedRegions,
     arcsine,
+    quantile,
     require_comparable,
     shared_regions,
 )
@@ -53,7 +57,8 @@ class Reading(NamedTuple):
     learning : bool
         Whether the window is one of the baseline, which cannot raise an alarm.
     statistic : float
-        An alarm is raised when it reaches the run length.
+        An alarm is raised when it reaches the run length, and the change is larger than changing
+        negatives explain.
     alarm : bool
     level : float or None
         Prevalence by the regions of the baseline; None while learning.
@@ -136,12 +141,13 @@ class ChangeDetector:
         self._add(float(ratio), float(n_rows))
         evidence = self._evidence()
         statistic = float(evidence.sum())
-        level = float(ratio) * self._regions.scale
-        if statistic < self.run_length:
-            return Reading(self.window, False, statistic, False, level)
+        level = float(self._regions.shares(ratio))
         # The first window after the change, counted among those kept.
         at = len(self._rows) - len(evidence) + int(evidence.argmax())
         before, after = (self._mean_level(part) for part in (slice(at), slice(at, None)))
+        explained = math.sqrt(2) * quantile(self.model.confidence) * self._regions.lasting
+        if statistic < self.run_length or abs(after - before) <= explained:
+            return Reading(self.window, False, statistic, False, level)
         reading = Reading(
             self.window, False, statistic, True, level, self._first + at + 1, before, after
         )
@@ -192,5 +198,5 @@ class ChangeDetector:
 
     def _mean_level(self, part: slice) -> float:
         assert self._regions is not None  # only called after an alarm
-        mean = np.average(self._ratios[part], weights=self._rows[part])
-        return float(mean) * self._regions.scale
+        mean = np.asarray(np.average(self._ratios[part], weights=self._rows[part]))
+        return float(self._regions.shares(mean))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from poscount.base.quantifier import Quantifier
 from poscount.change.line import FEWEST_VALUES, Line, fit_line
@@ -27,11 +27,10 @@ from poscount.counts.counts import GroupedCounts
 from poscount.errors import InputError, join_names
 from poscount.methods.regions.rcq import RCQ
 from poscount.methods.score_quantifier import ScoreQuantifier
-from poscount.results.prevalence import Prevalence
 
 # Of all series without change, the share in which any comparison is marked.
 FALSE_ALARMS = 0.05
-# A step explains that groups vary, if the dispersion around its two levels is smaller than this.
+# Groups vary by themselves if the dispersion around the two levels of a step is larger than this.
 _MUCH_DISPERSED = 1.5
 # Groups that vary more around the line than noise does in 1 of 100 series are said to.
 _DISPERSED = 0.01
@@ -53,9 +52,11 @@ def trend(
     Each group is compared with the one before and, if a `baseline` is given, with all groups of the
     baseline together; and all groups before each place in the series with all groups after it,
     which shows a smaller change than two groups do. All groups are compared in the same regions, so
-    that the error that they share through the labelled positives cancels
-    (`poscount.change.shared_regions`). The p-values of all comparisons of a series are adjusted
-    together by Holm's method: at most 5 of 100 series in which nothing changes have any mark.
+    that the error that they share through the labelled positives cancels; what changing negatives
+    may do is in the intervals (`poscount.change.shared_regions`). The p-values of all comparisons
+    of a series, and of its slope, are adjusted together by Holm's method: at most 5 of 100 series
+    in which nothing changes have any mark. Of a step and a slope, the one that explains the groups
+    better is claimed.
 
     Parameters
     ----------
@@ -83,9 +84,10 @@ def trend(
     if 500 rows of a population with 30 % positives are drawn each week, nothing changes, although
     the share in the rows does.
 
-    What is compared assumes that the positives of all groups are distributed alike, and that there
-    are no negatives where the weights are. Negatives there that stay the same do no harm other than
-    to make changes look smaller; if their kinds change, so does the answer.
+    What is compared assumes that the positives of all groups are distributed alike. Negatives that
+    look like them do no harm as long as they stay the same; if their kinds change, the ratios do,
+    by about as much as the intervals allow for. Groups that vary by themselves are taken to do so
+    because of their negatives, as far as those explain it.
 
     Examples
     --------
@@ -122,15 +124,15 @@ def trend(
         )
     chosen = _baseline_groups(baseline, axis, [keys[i] for i in axis.order])
     series = _ComparedGroups(counting, axis, known.of_groups(axis.order), chosen)
-    line = series.line() if len(keys) >= FEWEST_VALUES else None
+    line = series.line
     if line is None:
         both = "A slope and smoothed values need" if smooth else "A slope needs"
         notes.append(f"{both} at least {FEWEST_VALUES} groups.")
-    elif line.dispersion_p_value < _DISPERSED and not series.explained_by_step:
+    elif line.dispersion_p_value < _DISPERSED and series.dispersion > _MUCH_DISPERSED:
         notes.append(
             f"The groups vary {line.dispersion:.1f} times as much around a straight line as chance "
-            "explains. The interval of the slope allows for it, but a single change may be "
-            "ordinary variation rather than the start of something new."
+            "explains. The intervals allow for it as far as changing negatives explain it; a "
+            "single change may be ordinary variation rather than the start of something new."
         )
     if axis.n_gaps:
         found = f": {join_names(axis.gaps.values())}" if axis.gaps else ""
@@ -145,9 +147,10 @@ def trend(
         method=type(model).__name__,
         n_labeled=model.n_labeled_,
         level=counting.confidence,
-        points=series.points(line if smooth else None),
+        answer=series.regions.answer,
+        points=series.points(smooth and line is not None),
         step=series.step,
-        slope=None if line is None else series.slope(line),
+        slope=series.slope,
         dispersion=None if line is None else line.dispersion,
         dispersion_p_value=None if line is None else line.dispersion_p_value,
         baseline=[axis.labels[i] for i in chosen],
@@ -234,26 +237,31 @@ class _ComparedGroups:
         grouped: GroupedCounts,
         baseline: list[int],
     ) -> None:
-        self.model, self.axis, self.grouped = model, axis, grouped
+        self.axis, self.baseline = axis, baseline
         self.counts = [each for _, each in grouped.items()]
         self.regions = shared_regions(model, self.counts)
-        self.baseline = baseline
         self.found = self.regions.ratios(self.counts)
+        self.shares = self.regions.shares(self.found.ratio)
         self.confidence = model.confidence
         self.z = quantile(self.confidence)
-        self.previous, self.from_baseline, self.step = self._compare()
+        self.line = self._line() if len(self.counts) >= FEWEST_VALUES else None
+        self._compare()
 
-    def points(self, line: Line | None) -> list[TrendPoint]:
+    def points(self, smooth: bool) -> list[TrendPoint]:
         """All groups in order, with the periods without rows between them."""
-        smoothed = [None] * len(self.counts) if line is None else self._smoothed(line)
-        levels = self.found.ratio * self.regions.scale
-        answers = self.model.estimate_by(self.grouped)
+        below, above = self._margins(Ratios(self.found.ratio, self.worth))
+        scale = self.regions.scale
+        estimated = self._estimated(self.shares, scale * below, scale * above)
+        smoothed: list[Estimated | None] = [None] * len(self.counts)
+        if smooth and self.line is not None:
+            value, low, high = self.regions.shares(self.line.smoothed)
+            smoothed = [*self._estimated(value, value - low, high - value)]
         points = {
             float(self.axis.places[i]): TrendPoint(
                 label=self.axis.labels[i],
+                place=float(self.axis.places[i]),
                 n_rows=counts.n,
-                prevalence=answers[i],
-                level=float(levels[i]),
+                prevalence=estimated[i],
                 from_previous=self.previous.get(i),
                 from_baseline=self.from_baseline.get(i),
                 smoothed=smoothed[i],
@@ -262,11 +270,11 @@ class _ComparedGroups:
             for i, counts in enumerate(self.counts)
         }
         gaps = self.axis.gaps.items()
-        points |= {place: TrendPoint(label, 0, None, None) for place, label in gaps}
+        points |= {place: TrendPoint(label, place, 0, None) for place, label in gaps}
         return [points[place] for place in sorted(points)]
 
-    def line(self) -> Line:
-        """The line through the levels; their noise is that at the line, not at the levels."""
+    def _line(self) -> Line:
+        """The line through the ratios; their noise is that at the line, not at the ratios."""
         ratio, n_rows = self.found
         expected = np.full(len(ratio), float(ratio @ n_rows / n_rows.sum()))
         for _ in range(2):
@@ -278,92 +286,119 @@ class _ComparedGroups:
             expected = middle + line.slope[0] * centred
         return line
 
-    def slope(self, line: Line) -> Slope:
-        """The slope as a change of the prevalence, with the error of the shared factor."""
-        value, low, high = (part * self.regions.scale for part in line.slope)
-        shared = self.z * self.regions.factor_sd * value
-        return Slope(
-            value,
-            value - float(np.hypot(value - low, shared)),
-            value + float(np.hypot(high - value, shared)),
-            self.axis.unit,
-        )
-
-    def _compare(self) -> tuple[dict[int, Change], dict[int, Change], Step]:
-        """Changes from the group before and from the baseline, by place, and the step.
+    def _compare(self) -> None:
+        """Find the changes from the group before and from the baseline, the step, and the slope.
 
         Together they are the family of comparisons in which false alarms are controlled.
         """
-        n_groups = len(self.counts)
         ratio, n_rows = self.found
-        later = np.arange(1, n_groups)
-        others = np.setdiff1d(np.arange(n_groups), self.baseline) if self.baseline else later[:0]
-        rows = n_rows[self.baseline].sum()
-        base = float(ratio[self.baseline] @ n_rows[self.baseline]) / max(rows, 1)
-        now = np.concatenate([later, others])
-        then = Ratios(
-            np.concatenate([ratio[:-1], np.full(len(others), base)]),
-            np.concatenate([n_rows[:-1], np.full(len(others), rows)]),
+        square, scale = self.regions.second_moment, self.regions.scale
+        before, after, expected = self._splits()
+        noise = self._noise(expected)
+        excess = float(((ratio - expected) ** 2 / noise).sum())
+        # If groups vary by themselves, as many rows are worth less.
+        self.dispersion = max(1.0, excess / max(1, len(ratio) - 2))
+        # A line may explain them better.
+        around = (
+            self.dispersion if self.line is None else min(self.dispersion, self.line.dispersion)
         )
-        one = Ratios(ratio[now], n_rows[now])
-        before, after, dispersion = self._splits()
-        # Then the groups do not vary by themselves.
-        self.explained_by_step = dispersion < _MUCH_DISPERSED
+        varied = max(0.0, around - 1) * float(noise.mean())
+        own = min(varied, (self.regions.leak / scale) ** 2)
+        self.worth = n_rows / (1 + own / noise)
+        later, others, now, then = self._pairs()
+        lasting = self.regions.lasting / scale
+        least = math.sqrt(2) * self.z * lasting
+        slope, slope_p_value = self._slope(least * scale)
         p = adjusted(
             np.concatenate(
                 [
-                    p_values(*one, *then, self.regions.second_moment),
+                    p_values(*now, *then, square, least),
                     p_values(
-                        *(before.ratio, before.n_rows / dispersion),
-                        *(after.ratio, after.n_rows / dispersion),
-                        self.regions.second_moment,
+                        *(before.ratio, before.n_rows / self.dispersion),
+                        *(after.ratio, after.n_rows / self.dispersion),
+                        square,
+                        least,
                     ),
+                    slope_p_value,
                 ]
             )
         )
-        p, of_splits = p[: len(now)], p[len(now) :]
-        difference = one.ratio - then.ratio
-        ends = difference_interval(
-            difference, self._margins(one), self._margins(then), self.z * self.regions.factor_sd
-        )
-        scaled = np.clip(np.array([difference, *ends]) * self.regions.scale, -1, 1)
-        against = [self.axis.labels[i - 1] for i in later] + ["baseline"] * len(others)
-        changes = [
-            Change(label, change, low, high, p_value, p_value <= FALSE_ALARMS)
-            for label, (change, low, high), p_value in zip(
-                against, scaled.T.tolist(), p.tolist(), strict=True
-            )
-        ]
+        of_pairs, of_splits, of_slope = np.split(p, [len(now.ratio), len(p) - len(slope_p_value)])
+        changes = self._changes(now, then, of_pairs, lasting)
+        self.previous = dict(zip(later.tolist(), changes[: len(later)], strict=True))
+        self.from_baseline = dict(zip(others.tolist(), changes[len(later) :], strict=True))
         best = int(of_splits.argmin())
-        step = Step(
+        line_explains = self.line is not None and excess > self.line.dispersion * (len(ratio) - 2)
+        both = bool(of_slope.size) and max(of_splits[best], of_slope[0]) <= FALSE_ALARMS
+        levels = self.regions.shares(np.array([before.ratio[best], after.ratio[best]]))
+        self.step = Step(
             self.axis.labels[best + 1],
-            float(before.ratio[best]) * self.regions.scale,
-            float(after.ratio[best]) * self.regions.scale,
+            float(levels[0]),
+            float(levels[1]),
             float(of_splits[best]),
-            bool(of_splits[best] <= FALSE_ALARMS),
+            bool(of_splits[best] <= FALSE_ALARMS) and not (both and line_explains),
         )
-        return (
-            dict(zip(later.tolist(), changes[: len(later)], strict=True)),
-            dict(zip(others.tolist(), changes[len(later) :], strict=True)),
-            step,
+        self.slope = None
+        if slope is not None:
+            claimed = bool(of_slope[0] <= FALSE_ALARMS) and not (both and not line_explains)
+            self.slope = Slope(*slope, self.axis.unit, float(of_slope[0]), claimed)
+
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray, Ratios, Ratios]:
+        """Places of groups compared with the one before and with the baseline; and both sides."""
+        (ratio, n_rows), worth = self.found, self.worth
+        later = np.arange(1, len(ratio))
+        others = np.setdiff1d(np.arange(len(ratio)), self.baseline) if self.baseline else later[:0]
+        base = float(ratio[self.baseline] @ n_rows[self.baseline])
+        base /= max(n_rows[self.baseline].sum(), 1)
+        now = np.concatenate([later, others])
+        then = Ratios(
+            np.concatenate([ratio[:-1], np.full(len(others), base)]),
+            np.concatenate([worth[:-1], np.full(len(others), worth[self.baseline].sum())]),
         )
+        return later, others, Ratios(ratio[now], worth[now]), then
 
-    def _splits(self) -> tuple[Ratios, Ratios, float]:
-        """All groups before and after each place, and how much more than by chance they vary.
+    def _changes(self, now: Ratios, then: Ratios, p: np.ndarray, lasting: float) -> list[Change]:
+        ends = difference_interval(
+            now.ratio - then.ratio,
+            self._margins(now),
+            self._margins(then),
+            self.z * self.regions.factor_sd,
+            self.z * lasting,
+        )
+        difference = self.regions.shares(now.ratio) - self.regions.shares(then.ratio)
+        low, high = np.clip(np.array(ends) * self.regions.scale, -1, 1)
+        # Shares are never below 0 or above 1.
+        low, high = np.minimum(low, difference), np.maximum(high, difference)
+        n_later = len(self.counts) - 1
+        against = self.axis.labels[:-1] + ["baseline"] * (len(p) - n_later)
+        columns = (each.tolist() for each in (difference, low, high, p, p <= FALSE_ALARMS))
+        return [Change(*each) for each in zip(against, *columns, strict=True)]
 
-        The dispersion is that around the two levels of the best split, and at least 1: if groups
-        vary by themselves, as many rows are worth less.
+    def _slope(self, lasting: float) -> tuple[tuple[float, float, float] | None, np.ndarray]:
+        """The slope as a change of the prevalence, and its p-value; none without a line.
+
+        A slope is two halves of the series that differ: changing negatives may make them differ.
         """
+        if self.line is None:
+            return None, np.empty(0)
+        value, low, high = (part * self.regions.scale for part in self.line.slope)
+        lasting *= 2 / (self.axis.places[-1] - self.axis.places[0])
+        shared = math.hypot(self.z * self.regions.factor_sd * value, lasting)
+        sd = max((high - low) / (2 * self.z), np.finfo(float).tiny)
+        p = 2 * ndtr(-max(abs(value) - lasting, 0) / sd)
+        ends = value - math.hypot(value - low, shared), value + math.hypot(high - value, shared)
+        return (value, *ends), np.array([p])
+
+    def _splits(self) -> tuple[Ratios, Ratios, np.ndarray]:
+        """All groups before and after each place, and what the best split expects of each group."""
         ratio, n_rows = self.found
         rows, weighted = np.cumsum(n_rows), np.cumsum(ratio * n_rows)
         before = Ratios(weighted[:-1] / rows[:-1], rows[:-1])
         rows_after = rows[-1] - rows[:-1]
         after = Ratios((weighted[-1] - weighted[:-1]) / rows_after, rows_after)
         best = int(p_values(*before, *after, self.regions.second_moment).argmin())
-        place = np.arange(len(ratio))
-        expected = np.where(place <= best, before.ratio[best], after.ratio[best])
-        excess = ((ratio - expected) ** 2 / self._noise(expected)).sum()
-        return before, after, max(1.0, float(excess) / max(1, len(ratio) - 2))
+        early = np.arange(len(ratio)) <= best
+        return before, after, np.where(early, before.ratio[best], after.ratio[best])
 
     def _noise(self, expected: np.ndarray) -> np.ndarray:
         """Variance of the ratios of groups, if these are expected."""
@@ -375,32 +410,13 @@ class _ComparedGroups:
         low, high = score_interval(*found, self.regions.second_moment, self.z, drawn=True)
         return found.ratio - low, high - found.ratio
 
-    def _smoothed(self, line: Line) -> list[Estimated]:
-        """Values on the line's way to the groups, at the height of the answer for all rows."""
-        all_rows = self.model.estimate(reduce(add, self.counts))
-        ratio, n_rows = self.found
-        level = float(ratio @ n_rows / n_rows.sum())
-        value, low, high = np.clip(_moved(line.smoothed, level, float(all_rows)), 0, 1)
-        below, above = _shared_error(value, all_rows)
-        low = np.maximum(0.0, value - np.hypot(value - low, below))
-        high = np.minimum(1.0, value + np.hypot(high - value, above))
+    def _estimated(
+        self, value: np.ndarray, below: np.ndarray, above: np.ndarray
+    ) -> list[Estimated]:
+        """Shares with what chance leaves open, and what all groups may be off by together."""
+        p, interval = float(self.regions.answer), self.regions.answer.interval
+        assert interval is not None  # methods that count always have one
+        part = np.minimum(1.0, value / p) if p > 0 else np.ones_like(value)
+        low = np.maximum(0.0, value - np.hypot(below, part * (p - interval.low)))
+        high = np.minimum(1.0, value + np.hypot(above, part * (interval.high - p)))
         return [Estimated(*one) for one in np.array([value, low, high]).T.tolist()]
-
-
-def _moved(ratios: np.ndarray, level: float, answer: float) -> np.ndarray:
-    """Prevalences from ratios whose level, over all rows, should be the answer for all rows.
-
-    If it is higher, negatives with a share q of the weight of positives would explain it: with
-    them, a ratio is p + (1 - p) q. If it is lower, all ratios are too small by the same factor.
-    """
-    if answer >= level or level >= 1:
-        return ratios * (answer / level if level > 0 else 1.0)
-    return 1 - (1 - ratios) * (1 - answer) / (1 - level)
-
-
-def _shared_error(value: np.ndarray, all_rows: Prevalence) -> tuple[np.ndarray, np.ndarray]:
-    """What all groups may be off by together, from the interval of the answer for all rows."""
-    p, interval = float(all_rows), all_rows.interval
-    assert interval is not None  # methods that count always have one
-    part = np.minimum(1.0, value / p) if p > 0 else np.ones_like(value)
-    return part * (p - interval.low), part * (interval.high - p)

@@ -10,6 +10,18 @@ rows at hand, not in the population behind them, the variance is :math:`e (a - 1
 
 The regions are chosen by the rows of all groups together. If nothing has changed, each group is a
 random part of these rows, so that the choice favours no group, whatever negatives there are.
+
+*What does not cancel.* Negatives with a share q of the weight of positives make a ratio
+:math:`e = p + (1 - p) q`. Let E be the ratio of all rows and P the model's answer for them. Below E
+it says how much q is, so that :math:`p = 1 - (1 - e) (1 - P) / (1 - E)` turns the ratio of every
+group into a share, and the shares of the groups add up to P. Its distribution says how much may be
+negatives, the *leak*
+
+.. math:: l^2 = \mathrm{mean} \max(E - P, 0)^2 - e (a - 1) / n
+
+without what sampling explains. Negatives change; then so does q. Two groups differ for that reason
+with a standard deviation of :math:`\sqrt{2} \cdot 0.2 \, l`, which was learned from series in which
+kinds of rows change (research/tuning/change_split.md).
 """
 
 from __future__ import annotations
@@ -17,6 +29,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +44,12 @@ from poscount.methods.regions.layout import PAT_SHARES
 from poscount.methods.regions.quantifier import PositivesQuantifier
 from poscount.methods.regions.rule import RegionCounts
 from poscount.methods.score_quantifier import ScoreQuantifier
+from poscount.results.prevalence import Prevalence
 
+# Of the leak: standard deviation of what lasts when negatives change.
+LASTING = 0.2
+# Quantiles over which the mean of a distribution is taken.
+_EVENLY = (np.arange(200) + 0.5) / 200
 # Along a score, thresholds with such a share of the positives above them are used.
 _LEAST_ABOVE, _MOST_ABOVE = 0.25, 0.75
 
@@ -59,23 +78,54 @@ class SharedRegions:
         Mean square of the weight among positives, over the square of its mean: a in the formulas.
     n_labeled : int
         Number of labelled positives.
-    scale : float
-        By which a ratio is multiplied to be a prevalence, because choosing among many regions makes
-        all ratios too small.
     selection_bias : float
-        By how much they are too small in samples of positives alone.
+        By how much ratios are too small in samples of positives alone, because of choosing among
+        many regions.
 
     Attributes
     ----------
+    answer : Prevalence
+        The model's answer for the rows of all groups that chose the regions.
+    scale : float
+        A difference of ratios times this is a difference of prevalences.
     factor_sd : float
-        Relative standard deviation of the factor that the ratios of all groups share.
+        Relative standard deviation of the factor that all differences share.
+    leak : float
+        What negatives may have added to the ratio of all rows.
     """
 
-    def __init__(
-        self, second_moment: float, n_labeled: int, scale: float, selection_bias: float
-    ) -> None:
-        self.second_moment, self.scale = second_moment, scale
+    answer: Prevalence
+    scale: float
+    leak: float
+
+    def __init__(self, second_moment: float, n_labeled: int, selection_bias: float = 0.0) -> None:
+        self.second_moment = second_moment
         self.factor_sd = math.sqrt((second_moment - 1) / n_labeled + selection_bias**2)
+
+    def fasten(self, answer: Prevalence, together: Ratios) -> None:
+        """Fasten the ratios to the answer for all rows."""
+        assert answer.distribution is not None  # methods that count always have one
+        self.answer = answer
+        (level,), (n_rows,) = (values.tolist() for values in together)
+        drawn = answer.distribution.quantile(_EVENLY)
+        sampling = level * (self.second_moment - 1) / n_rows
+        self.leak = math.sqrt(max(float(np.mean(np.maximum(level - drawn, 0) ** 2)) - sampling, 0))
+        if answer < level < 1:
+            self.scale = (1 - answer) / (1 - level)
+            # By how much negatives make differences look smaller is no better known.
+            self.factor_sd = math.hypot(self.factor_sd, float(drawn.std()) / (1 - answer))
+        else:
+            self.scale = float(answer) / level if answer > 0 and level > 0 else 1.0
+        self._level = level
+
+    def shares(self, ratio: np.ndarray) -> np.ndarray:
+        """Prevalences from ratios."""
+        return np.clip(float(self.answer) + (ratio - self._level) * self.scale, 0, 1)
+
+    @property
+    def lasting(self) -> float:
+        """Standard deviation of what changing negatives do to the prevalence of a group."""
+        return LASTING * self.leak
 
     @abstractmethod
     def ratios(self, counts: Sequence[Counts]) -> Ratios:
@@ -95,12 +145,10 @@ class _WeightedRegions(SharedRegions):
         rule = model.part_.rule
         found = rule.estimate(together)
         self.model, self.weights = model, found.weights[0]
-        ratio = float(found.ratio[0])
         super().__init__(
             1 + rule.spread(self.weights),
             model.n_labeled_,
-            scale=float(found.prevalence[0]) / ratio if ratio > 0 else 1.0,
-            selection_bias=1 - float(np.ravel(found.null_ratio)[0]),
+            1 - float(np.ravel(found.null_ratio)[0]),
         )
 
     def ratios(self, counts: Sequence[Counts]) -> Ratios:
@@ -124,9 +172,7 @@ class _Tails(SharedRegions):
         of_tails = np.zeros(len(above))
         of_tails[used] = 1 / above[used] / used.sum()
         self.model, self.row_weight = model, np.concatenate([[0.0], np.cumsum(of_tails)])
-        super().__init__(
-            float(shares @ self.row_weight**2), model.n_labeled_, scale=1.0, selection_bias=0.0
-        )
+        super().__init__(float(shares @ self.row_weight**2), model.n_labeled_)
 
     def ratios(self, counts: Sequence[Counts]) -> Ratios:
         cells, n_rows = self.model._rows_of(*counts)
@@ -158,6 +204,15 @@ def shared_regions(model: Quantifier, counts: Sequence[Counts]) -> SharedRegions
     array([1., 0.])
     """
     known = require_comparable(model)
+    regions = _chosen_regions(known, counts)
+    together = reduce(add, counts)
+    regions.fasten(known.estimate(together), regions.ratios([together]))
+    return regions
+
+
+def _chosen_regions(
+    known: PositivesQuantifier | ScoreQuantifier, counts: Sequence[Counts]
+) -> SharedRegions:
     if isinstance(known, PositivesQuantifier):
         if known.part_.rule.enough_positives:
             counted = known._view(*counts).counts
@@ -251,13 +306,15 @@ def difference_interval(
     first: tuple[np.ndarray, np.ndarray],
     second: tuple[np.ndarray, np.ndarray],
     factor: float,
+    lasting: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Interval of a difference, from those of its parts (Newcombe, 1998).
 
-    The factor that both parts share leaves only the relative error of the difference itself:
+    The factor that both parts share leaves only the relative error of the difference itself; what
+    changing negatives do to each part remains:
 
-    .. math:: d - \sqrt{l_1^2 + u_2^2 + (d z \sigma)^2}, \quad
-              d + \sqrt{u_1^2 + l_2^2 + (d z \sigma)^2}
+    .. math:: d - \sqrt{l_1^2 + u_2^2 + (d z \sigma)^2 + 2 (z \tau)^2}, \quad
+              d + \sqrt{u_1^2 + l_2^2 + (d z \sigma)^2 + 2 (z \tau)^2}
 
     Parameters
     ----------
@@ -267,9 +324,11 @@ def difference_interval(
         How far the lower and the upper ends of the parts are from their values: l and u.
     factor : float
         z times the relative standard deviation of the shared factor.
+    lasting : float
+        z times the standard deviation of what changing negatives do to a part.
     """
     (low_1, high_1), (low_2, high_2) = first, second
-    shared = (factor * difference) ** 2
+    shared = (factor * difference) ** 2 + 2 * lasting**2
     return (
         difference - np.sqrt(low_1**2 + high_2**2 + shared),
         difference + np.sqrt(high_1**2 + low_2**2 + shared),
@@ -282,8 +341,9 @@ def p_values(
     ratio_2: np.ndarray,
     n_2: np.ndarray,
     square: float,
+    least: float = 0.0,
 ) -> np.ndarray:
-    """P-values for "the two groups have the same prevalence", one pair in each place.
+    """P-values for "the two ratios differ by no more than `least`", one pair in each place.
 
     The larger of two tests of equal binomial shares: the score test, and that of the difference of
     Anscombe's arcsines. With few positives either alone gives too many small p-values, in different
@@ -295,7 +355,9 @@ def p_values(
     >>> p[0].item(), bool(p[1] < 1e-4)
     (1.0, True)
     """
-    share_1, share_2 = (np.minimum(ratio / square, 1.0) for ratio in (ratio_1, ratio_2))
+    middle, half = (ratio_1 + ratio_2) / 2, (ratio_1 - ratio_2) / 2
+    half = np.sign(half) * np.maximum(abs(half) - least / 2, 0)
+    share_1, share_2 = (np.minimum(x / square, 1.0) for x in (middle + half, middle - half))
     together = (share_1 * n_1 + share_2 * n_2) / (n_1 + n_2)
     variance = together * (1 - together) * (1 / n_1 + 1 / n_2)
     z = np.abs(share_1 - share_2) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))

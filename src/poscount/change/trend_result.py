@@ -9,8 +9,7 @@ import narwhals as nw
 
 from poscount.errors import join_names
 from poscount.results import notebook
-from poscount.results.prevalence import Prevalence, as_share
-from poscount.results.tables import ends_in_percent
+from poscount.results.prevalence import Prevalence
 
 
 class Change(NamedTuple):
@@ -37,7 +36,7 @@ class Change(NamedTuple):
 
 
 class Estimated(NamedTuple):
-    """A smoothed prevalence with its interval."""
+    """A prevalence with its interval."""
 
     value: float
     low: float
@@ -56,7 +55,8 @@ class Step(NamedTuple):
     p_value : float
         Adjusted for all splits and all other comparisons of the series.
     changed : bool
-        Whether it is marked as a change.
+        Whether it is claimed: it is more than chance and changing negatives explain, and explains
+        the groups better than a slope does.
     """
 
     at: str
@@ -67,12 +67,27 @@ class Step(NamedTuple):
 
 
 class Slope(NamedTuple):
-    """Change of the prevalence per unit of time, with its interval."""
+    """Change of the prevalence per unit of time.
+
+    Attributes
+    ----------
+    value, low, high : float
+        The change, and its interval.
+    per : str
+        The unit of time.
+    p_value : float
+        Adjusted for all comparisons of the series.
+    changed : bool
+        Whether it is claimed: it is more than chance and changing negatives explain, and explains
+        the groups better than a step does.
+    """
 
     value: float
     low: float
     high: float
     per: str
+    p_value: float
+    changed: bool
 
 
 @dataclass(frozen=True)
@@ -82,11 +97,12 @@ class TrendPoint:
     Attributes
     ----------
     label : str
+    place : float
+        When it is, in the units of the slope.
     n_rows : int
-    prevalence : Prevalence or None
-        The model's answer for the group by itself; None without rows.
-    level : float or None
-        The prevalence by the regions that all groups share; only its differences are of use.
+    prevalence : Estimated or None
+        The share in the regions that all groups have in common, fastened to the answer for all
+        rows; None without rows. Its interval includes what all groups may be off by together.
     from_previous, from_baseline : Change or None
     smoothed : Estimated or None
         The prevalence with strength borrowed from the other groups, if that was asked for.
@@ -94,9 +110,9 @@ class TrendPoint:
     """
 
     label: str
+    place: float
     n_rows: int
-    prevalence: Prevalence | None
-    level: float | None
+    prevalence: Estimated | None
     from_previous: Change | None = None
     from_baseline: Change | None = None
     smoothed: Estimated | None = None
@@ -122,6 +138,8 @@ class Trend:
         Number of its positives.
     level : float
         Of all intervals.
+    answer : Prevalence
+        The model's answer for all rows together, with its verdict.
     points : list of TrendPoint
         In order of time.
     step : Step
@@ -144,6 +162,7 @@ class Trend:
     method: str
     n_labeled: int
     level: float
+    answer: Prevalence
     points: list[TrendPoint]
     step: Step
     slope: Slope | None
@@ -169,6 +188,7 @@ class Trend:
             "method": self.method,
             "n_labeled": self.n_labeled,
             "level": self.level,
+            "all_rows": self.answer.to_dict(),
             "step": self.step._asdict(),
             "slope": None if self.slope is None else self.slope._asdict(),
             "dispersion": self.dispersion,
@@ -235,10 +255,11 @@ class Trend:
         if self.step.changed:
             before, after = 100 * self.step.before, 100 * self.step.after
             lines.append(f"A step at {self.step.at}: from {before:.1f} to {after:.1f} %.")
-        if self.slope is not None:
+        elif self.slope is not None:
             value, low, high = (100 * part for part in self.slope[:3])
+            name = "A slope" if self.slope.changed else "No step, and no clear slope"
             lines.append(
-                f"Slope: {value:+.2f} points per {self.slope.per} ({low:+.2f} to {high:+.2f})."
+                f"{name}: {value:+.2f} points per {self.slope.per}, {low:+.2f} to {high:+.2f}."
             )
         return "\n".join(lines)
 
@@ -247,12 +268,7 @@ class Trend:
         record: dict[str, Any] = {
             "group": point.label,
             "n": point.n_rows,
-            "prevalence": None if p is None else float(p),
-            "low": p.interval.low if p is not None and p.interval else None,
-            "high": p.interval.high if p is not None and p.interval else None,
-            "verdict": None if p is None else p.verdict.status,
-            "warnings": None if p is None else " ".join(each.code for each in p.warnings),
-            "common_level": point.level,
+            **dict(zip(("prevalence", "low", "high"), p or (None, None, None), strict=True)),
             **_columns(point.from_previous, "change", "compared_with"),
         }
         if self.baseline:
@@ -273,9 +289,9 @@ def _html_cells(point: TrendPoint) -> list[notebook.Cell]:
     marks = {"the one before": change, "the baseline": point.from_baseline}
     return [
         point.label,
-        as_share(p),
-        f"{notebook.percent(p)} %",
-        ends_in_percent(p),
+        notebook.Share(*p),
+        f"{notebook.percent(p.value)} %",
+        f"{notebook.percent(p.low)} to {notebook.percent(p.high)} %",
         f"{point.n_rows:,}",
         f"{100 * change.difference:+.1f}" if change else None,
         ", ".join(what for what, found in marks.items() if marked(found)),

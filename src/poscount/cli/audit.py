@@ -17,6 +17,7 @@ from poscount.cli.options import data_files, grouping, load_model, with_reading_
 from poscount.cli.output import emit, tell_written
 from poscount.cli.tables import print_table
 from poscount.cli.words import echo
+from poscount.errors import InputError
 from poscount.files.read_options import ReadOptions
 from poscount.storage.writer import check_output
 
@@ -36,6 +37,8 @@ def audit(
             help="An earlier file of this command, whose labels are filled in.", show_default=False
         ),
     ] = None,
+    by: opt.By = None,
+    weights: opt.Weights = None,
     random_state: opt.RandomState = 0,
     trust: opt.Trust = None,
     *,
@@ -47,14 +50,20 @@ def audit(
     files = data_files(data, read_options)
     check_output(output, [model, *files.files, labelled])
     rows = choose_rows(
-        load_model(model, trust), files, n, random_state=random_state, labelled=labelled
+        load_model(model, trust),
+        files,
+        n,
+        by=grouping(by),
+        weights=weights,
+        random_state=random_state,
+        labelled=labelled,
     )
     rows.write(output)
     tell_written(output, f"{output}: {rows.table.num_rows} of {rows.n_rows} rows to label.")
     tell_written(
         output,
-        "Write yes or no into the column label, from the top; you may stop anywhere. Then: "
-        f"poscount settle {shlex.join([model, *data, output])}",
+        "Write yes or no into the column label, from the top; you may look and stop anywhere. "
+        f"Then: poscount settle {shlex.join([model, *data, output])}",
     )
 
 
@@ -69,6 +78,13 @@ def settle(
         float | None,
         typer.Option(
             help="Say how many labels an interval of this width needs, such as 0.05.",
+            show_default=False,
+        ),
+    ] = None,
+    rater_errors: Annotated[
+        str | None,
+        typer.Option(
+            help="How often negatives are labelled yes, and positives no, such as 0.02,0.1.",
             show_default=False,
         ),
     ] = None,
@@ -95,7 +111,8 @@ def settle(
     check_result(output, inputs)
     for path in (positives_out, negatives_out):
         check_output(path, inputs)
-    settled = settle_files(load_model(model, trust), files, labels)
+    errors = None if rater_errors is None else _rates(rater_errors)
+    settled = settle_files(load_model(model, trust), files, labels, rater_errors=errors)
     for path, rows in ((positives_out, settled.positives), (negatives_out, settled.negatives)):
         if path is not None:
             write_rows(rows, path)
@@ -133,14 +150,31 @@ def _lines(record: dict[str, Any]) -> list[dict[str, Any]]:
     about |= {"agreement": record["agreement"], "findings": codes}
     if "width" in record:
         about |= {"width": record["width"], "labels_needed": record["labels_needed"]}
-    answers = ((name, record[name]) for name in ("labels", "combined", "model"))
-    return [{"answer": name, **answer, **about} for name, answer in answers if answer is not None]
+    answers = [
+        {"answer": name, "group": "", **record[name], **about} for name in ("labels", "model")
+    ]
+    groups = ({**p, "group": ", ".join(map(str, p["group"]))} for p in record["groups"])
+    return answers + [{"answer": "labels", **group, **about} for group in groups]
+
+
+def _rates(text: str) -> tuple[float, float]:
+    try:
+        false_yes, false_no = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"{text!r} is not two rates with a comma between them, such as 0.02,0.1.",
+            option="rater_errors",
+        ) from None
+    return false_yes, false_no
 
 
 def _print_settlement(settled: Any, record: dict[str, Any]) -> None:
+    echo(settled.headline)
     level = settled.prevalence.interval.level
     heads = ["prevalence", f"{100 * level:g} % interval", "positives"]
     lines = [[name, *_cells(p)] for name, p in settled.answers.items()]
+    for key, p in settled.groups.items():
+        lines.append([f"labels of {', '.join(map(str, key))}", *_cells(p)])
     print_table(["", *heads], lines, right=heads)
     echo(settled.agreement_in_words)
     for caution in settled.findings:
@@ -159,7 +193,7 @@ def _print_settlement(settled: Any, record: dict[str, Any]) -> None:
     print_table(["stratum", *heads], lines, right=["stratum", *heads])
     if "width" in record:
         echo(
-            f"An interval {100 * record['width']:g} points wide, from labels alone, needs about "
+            f"An interval {100 * record['width']:g} points wide needs about "
             f"{record['labels_needed']} labels: poscount audit -n {record['labels_needed']} "
             "--labelled with this file keeps those that there are."
         )

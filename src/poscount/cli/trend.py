@@ -102,6 +102,8 @@ def _print_trend(found: Any) -> None:
         "Of 100 series without change, at most 5 have a mark; changes are in points, with "
         f"{100 * found.level:g} % intervals; p-values are adjusted for all comparisons."
     )
+    low, high = found.answer.interval
+    echo(f"All rows together: {found.answer:.3f} [{low:.3f}, {high:.3f}]. {found.answer.verdict}")
     for note in found.notes:
         echo(note)
     echo(f"{found.method}, {found.n_labeled} positives")

@@ -22,17 +22,17 @@ def compare_samples(model: PositivesQuantifier, counts_1: Counts, counts_2: Coun
     r"""Compare two samples that were counted by one model.
 
     The difference is that of two ratios in the same regions, which are chosen by the rows of both
-    samples together (`poscount.change.shared_regions`). If negatives carry no weight, the error of
-    the labelled positives is the same factor in both ratios, so that only its share of the
-    difference d remains. So does the error of choosing among many regions, which is corrected, and
-    whose size in samples of positives alone, 1 - g, is kept as a further uncertainty. With the
-    variance v of the weight among positives over the square of its mean, about
+    samples together (`poscount.change.shared_regions`). The error of the labelled positives is the
+    same factor in both ratios, so that only its share of the difference d remains. So does the
+    error of choosing among many regions, whose size in samples of positives alone is 1 - g. With
+    the variance v of the weight among positives over the square of its mean, and with the leak l,
+    what negatives may have added to the ratios, about
 
     .. math:: Var = d^2 \left(\frac{v}{n_L} + (1 - g)^2\right)
-              + v \left(\frac{p_1}{n_1} + \frac{p_2}{n_2}\right)
+              + v \left(\frac{p_1}{n_1} + \frac{p_2}{n_2}\right) + 2 (0.2 \, l)^2
 
-    This assumes that there are no negatives in the regions with the largest weights, and that the
-    positives of both samples are distributed alike.
+    The last part is for kinds of negatives that change from one sample to the other. This assumes
+    that the positives of both samples are distributed alike.
 
     If the prevalences differ, the cores tell overlap from drift: negatives in the core change its
     distribution with the prevalence, positives that have drifted do not.
@@ -92,7 +92,11 @@ def _difference(
     below, above = ratio - low, high - ratio
     difference = ratio[:1] - ratio[1:]
     ends = difference_interval(
-        difference, (below[:1], above[:1]), (below[1:], above[1:]), z * shared.factor_sd
+        difference,
+        (below[:1], above[:1]),
+        (below[1:], above[1:]),
+        z * shared.factor_sd,
+        z * shared.lasting / shared.scale,
     )
     start, stop = np.clip(np.concatenate(ends) * shared.scale, -1, 1).tolist()
     return float(difference[0] * shared.scale), Interval(start, stop, confidence)

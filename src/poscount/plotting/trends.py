@@ -9,7 +9,7 @@ import numpy as np
 from poscount.change import Trend, TrendPoint
 from poscount.change.trend_result import marked
 from poscount.plotting.display import BLUE, COLOURS, GREEN, ORANGE, PURPLE, Display, plain
-from poscount.plotting.prevalences import MANY, in_percent, place_on_axis
+from poscount.plotting.prevalences import MANY, place_on_axis
 
 GREY = COLOURS[-1]
 
@@ -49,9 +49,7 @@ class TrendDisplay(Display):
             top = max(top, display._draw_smoothed(points, places))
         display._mark_changes(points, places)
         display._shade(trend, places)
-        if trend.step.changed:
-            at = next(i for i, point in enumerate(points) if point.label == trend.step.at)
-            ax.axvline(places[at] - 0.5, color=PURPLE, linewidth=2.5, label="step", zorder=0)
+        display._draw_claim(trend, places)
         ax.set_ylim(-2, max(10.0, 1.08 * top + 4))
         ax.set_xlim(places[0] - 0.7, places[-1] + 0.7)
         display._finish(
@@ -69,8 +67,8 @@ class TrendDisplay(Display):
 
     def _draw_answers(self, trend: Trend, places: np.ndarray) -> float:
         with_rows = [i for i, point in enumerate(trend.points) if point.prevalence is not None]
-        answers = [point.prevalence for point in trend.points if point.prevalence is not None]
-        values, high, bars = in_percent(answers)
+        values, low, high = 100 * np.array([trend.points[i].prevalence for i in with_rows], float).T
+        bars = np.maximum(0, [values - low, high - values])
         many = len(values) > MANY
         self.ax_.errorbar(
             places[with_rows],
@@ -81,9 +79,32 @@ class TrendDisplay(Display):
             alpha=0.75,
             markersize=3 if many else 5,
             elinewidth=0.8 if many else 1.2,
-            label=f"each by itself, {100 * trend.level:g} % interval",
+            label=f"estimate, {100 * trend.level:g} % interval",
         )
         return float(high.max())
+
+    def _draw_claim(self, trend: Trend, places: np.ndarray) -> None:
+        """The step or the slope, whichever is claimed."""
+        style = {"color": PURPLE, "linewidth": 2.5, "zorder": 0}
+        if trend.step.changed:
+            at = next(i for i, point in enumerate(trend.points) if point.label == trend.step.at)
+            first, last, middle = places[0] - 0.5, places[-1] + 0.5, places[at] - 0.5
+            before, after = 100 * trend.step.before, 100 * trend.step.after
+            self.ax_.plot(
+                [first, middle, middle, last], [before, before, after, after], label="step", **style
+            )
+        elif trend.slope is not None and trend.slope.changed:
+            shown = [i for i, point in enumerate(trend.points) if point.prevalence is not None]
+            points = [trend.points[i] for i in shown]
+            rows = [point.n_rows for point in points]
+            values = 100 * np.array(
+                [point.prevalence.value for point in points if point.prevalence]
+            )
+            when = np.array([point.place for point in points])
+            line = np.average(values, weights=rows) + 100 * trend.slope.value * (
+                when - np.average(when, weights=rows)
+            )
+            self.ax_.plot(places[shown], line, label="slope", **style)
 
     def _draw_smoothed(self, points: list[TrendPoint], places: np.ndarray) -> float:
         """A line through all groups that have rows; a gap does not break it."""
@@ -105,7 +126,7 @@ class TrendDisplay(Display):
             label = None  # once in the legend
         changed = [i for i, point in enumerate(points) if marked(point.from_baseline)]
         if changed:
-            values = [100 * float(points[i].prevalence or 0.0) for i in changed]
+            values = [100 * p.value for i in changed if (p := points[i].prevalence)]
             style = {"s": 90, "facecolors": "none", "edgecolors": ORANGE, "linewidths": 1.3}
             self.ax_.scatter(places[changed], values, label="changed from the baseline", **style)
 

@@ -94,13 +94,11 @@ async function settle(path) {
   }
 }
 
-function showSettlement({ answer, combined, labels: alone, model, agreement, findings, labels_needed: needed }) {
-  const best = combined ?? alone;
-  const by = answer === "combined" ? "your labels and the model together" : "your labels alone";
-  say("settled", `${percent(best.prevalence)} are positive, ${percent(best.low)} to ${percent(best.high)}, by ${by}.`);
+function showSettlement({ headline, model, agreement, findings, labels_needed: needed }) {
+  say("settled", headline);
   say("agreement", `${AGREEMENTS[agreement]} The model alone says ${percent(model.prevalence)}.`);
   byId("settlement-findings").replaceChildren(...findings.map(({ sentence }) => element("li", sentence)));
   const widths = Object.entries(needed).map(([width, labelsOf]) => `${Math.round(100 * width)} points: ${whole(labelsOf)}`);
-  say("labels-needed", `Labels that an interval by labels alone would need in all, for a width of ${widths.join(", of ")}.`);
+  say("labels-needed", `Labels that an interval would need in all, for a width of ${widths.join(", of ")}.`);
   byId("settlement").hidden = false;
 }
