@@ -61,7 +61,13 @@ OPEN_TO_FRONT_ENDS = {
     "web",
 }
 # What the door would only pass on: how files are written, how they are read and written.
-ALSO_OPEN = {"files.read_options", "files.arrow", "storage.writer", "plotting.page"}
+ALSO_OPEN = {
+    "files.read_options",
+    "files.guessed_options",
+    "files.arrow",
+    "storage.writer",
+    "plotting.page",
+}
 
 FILES = source_files()
 

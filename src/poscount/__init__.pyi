@@ -5,6 +5,8 @@ from poscount.auditing.settlement import settle as settle
 from poscount.change.detector import ChangeDetector as ChangeDetector
 from poscount.change.series import trend as trend
 from poscount.counts.counts import Counts as Counts
+from poscount.data.labels import LabelSplit as LabelSplit
+from poscount.data.labels import split as split
 from poscount.diagnostics.assumption_report import diagnose as diagnose
 from poscount.diagnostics.two_samples import compare_samples as compare_samples
 from poscount.errors import FileError as FileError

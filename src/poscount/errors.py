@@ -40,6 +40,8 @@ class InputError(ValueError):
         Whether the error is mended by not giving the option at all.
     otherwise : str, optional
         Another option that takes the same value, where only the user knows which of them is meant.
+    besides : tuple of (str, object), optional
+        An option and its value to set besides `option`, where only the user knows whether.
 
     Examples
     --------
@@ -50,6 +52,8 @@ class InputError(ValueError):
     >>> print(InputError("'12,000' is ambiguous.", option="thousands", value=",",
     ...     otherwise="decimal"))
     '12,000' is ambiguous. Set thousands=',' or decimal=','.
+    >>> print(InputError("0 is unclear.", option="positive", value="1", besides=("negative", "0")))
+    0 is unclear. Set positive='1' or positive='1', negative='0'.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class InputError(ValueError):
         value: Any = None,
         leave_out: bool = False,
         otherwise: str | None = None,
+        besides: tuple[str, Any] | None = None,
     ) -> None:
         # Text from files may be part of it.
         message = in_a_sentence(message, _MOST_SAID)
@@ -70,7 +75,7 @@ class InputError(ValueError):
         self.message = message
         self.file, self.column, self.row = file, column, row
         self.option, self.value, self.leave_out = option, value, leave_out
-        self.otherwise = otherwise
+        self.otherwise, self.besides = otherwise, besides
 
     def __reduce__(self) -> Any:
         return _rebuilt, (type(self), self.message, self._data)
@@ -117,7 +122,11 @@ class InputError(ValueError):
         if self.value is None:
             return f"Choose it with {self.option}=."
         options = [option for option in (self.option, self.otherwise) if option is not None]
-        return f"Set {' or '.join(f'{option}={self.value!r}' for option in options)}."
+        settings = [f"{option}={self.value!r}" for option in options]
+        if self.besides is not None:
+            option, value = self.besides
+            settings.append(f"{settings[0]}, {option}={value!r}")
+        return f"Set {' or '.join(settings)}."
 
     def rendered(self, remedy: str) -> str:
         """The whole text, with a remedy in the words of a front end."""
@@ -150,6 +159,25 @@ def join_names(names: Iterable[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
+def similar_name(name: str, names: Iterable[str]) -> str | None:
+    """The name that is most likely to mean the same, if one is.
+
+    Examples
+    --------
+    >>> similar_name("bill_length_mm", ["Bill length", "species"])
+    'Bill length'
+    """
+    plain: dict[str, str] = {}
+    for each in names:
+        plain.setdefault(_plain(each), each)
+    close = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.8)
+    return plain[close[0]] if close else None
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).casefold()
+
+
 def ask_about_similar(name: str, names: Iterable[str], rest: str) -> str:
     """Put the question whether a similar name is meant before the rest of a sentence.
 
@@ -160,11 +188,8 @@ def ask_about_similar(name: str, names: Iterable[str], rest: str) -> str:
     >>> ask_about_similar("weight", ["size"], "its columns are 'size'.")
     "its columns are 'size'."
     """
-    plain: dict[str, str] = {}
-    for each in names:
-        plain.setdefault("".join(each.split()).casefold(), each)
-    close = difflib.get_close_matches("".join(name.split()).casefold(), plain, n=1, cutoff=0.8)
-    return f"did you mean {plain[close[0]]!r}? {rest[:1].upper()}{rest[1:]}" if close else rest
+    close = similar_name(name, names)
+    return f"did you mean {close!r}? {rest[:1].upper()}{rest[1:]}" if close is not None else rest
 
 
 def require_rows(n_rows: int, subject: str = "The sample has") -> None:

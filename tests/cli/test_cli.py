@@ -145,9 +145,11 @@ def test_decimal_comma_and_no_header(poscount_, refused, trap, tmp_path):
     positives = load_example("pyarrow").positives
     comma = write_csv(tmp_path / "comma.csv", positives, delimiter=";", decimal=",")
     read = ("--delimiter", ";", "--decimal", ",")
-    assert "Pass --decimal ','." in refused("fit", comma, "-o", tmp_path / "m.poscount")
-    assert poscount_("fit", comma, "-o", tmp_path / "comma.poscount", *read).status == 0
-    assert registry.load(tmp_path / "comma.poscount").hash_ == reference().hash_
+    point = ("--decimal", ".")
+    assert "Pass --decimal ','." in refused("fit", comma, "-o", tmp_path / "m.poscount", *point)
+    for said in ((), read):
+        assert poscount_("fit", comma, "-o", tmp_path / "comma.poscount", *said).status == 0
+        assert registry.load(tmp_path / "comma.poscount").hash_ == reference().hash_
     bare = tmp_path / "bare.csv"
     bare.write_text(write_csv(tmp_path / "full.csv", positives).read_text().split("\n", 1)[1])
     assert "--no-header" in refused("fit", bare, "-o", tmp_path / "m.poscount")

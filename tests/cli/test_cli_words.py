@@ -47,7 +47,7 @@ def files(tmp_path_factory):
     tables = {
         "comma.csv": "a;b\n1,5;2\n2,5;3\n",
         "point.csv": "a;b\n1.5;2\n2.5;3\n",
-        "unclear.csv": "a,b;c\n1,2;3\n",
+        "unclear.csv": "a,b;c\n1,2;x\n",
         "ragged.csv": "a,b\n1,2\n3,4,5\n",
         "bare.csv": "1.5,2\n3,4\n",
         "id.csv": "id,site,size\n7,north,1.5\n9,south,2.5\n",
@@ -78,7 +78,7 @@ FOREST_TYPES = "sklearn.tree._tree.Tree"
 # Words after the command, the same in Python, and the remedies of both.
 CASES = {
     "decimal comma": (
-        lambda files: ("fit", files / "comma.csv", "-o", "m"),
+        lambda files: ("fit", files / "comma.csv", "-o", "m", "--decimal", "."),
         lambda files: fit(files / "comma.csv"),
         "Pass --decimal ','.",
         "Set decimal=','.",
@@ -260,27 +260,28 @@ def write(path, table, **changed):
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "guess", "sentence"),
     [
-        (lambda x: f"{x:.2f}".replace(".", ","), "unless the comma is the decimal mark."),
-        (lambda x: f"{1000 * x:,.0f}", "Pass --thousands ',' or --decimal ','."),
-        (lambda x: f"{1e6 * x:,.0f}".replace(",", "'"), "thousands marks. Pass --thousands "),
-        (lambda x: f"{x} Hz", "it has the unit Hz. Pass --units 'wingbeat_hz=Hz'."),
-        (lambda x: "?" if x > 500 else x, "may mean that the value is missing. Pass --na '?'."),
+        (lambda x: f"{x:.2f}".replace(".", ","), (), "unless the comma is the decimal mark."),
+        (lambda x: f"{1000 * x:,.0f}", "thousands", "Pass --thousands ',' or --decimal ','."),
+        (lambda x: f"{1e6 * x:,.0f}".replace(",", "'"), "thousands", "Pass --thousands "),
+        (lambda x: f"{x} Hz", "units", "it has the unit Hz. Pass --units 'wingbeat_hz=Hz'."),
+        (lambda x: "?" if x > 500 else x, (), "may mean that the value is missing. Pass --na '?'."),
     ],
 )
-def test_numbers_in_another_form_are_not_left_out(refused, tmp_path, change, sentence):
+def test_numbers_in_another_form_are_not_left_out(refused, tmp_path, change, guess, sentence):
     """The first error does not suggest to leave the best feature out, and answers go wrong."""
+    undo = (f"--{guess}", "none") if guess else ()
     positives = pa.csv.read_csv(POSITIVES)
     path = write(tmp_path / "p.csv", positives, wingbeat_hz=lambda x: str(change(x)))
-    told = refused("fit", path, "-o", tmp_path / "m")
+    told = refused("fit", path, "-o", tmp_path / "m", *undo)
     assert f"{path}: column 'wingbeat_hz', row " in told
     assert sentence in told
     assert "--exclude" not in told
     # The same in the rows to be counted.
     model = tmp_path / "model.poscount"
     fit(POSITIVES).save(model)
-    assert refused("quantify", model, path) == told
+    assert refused("quantify", model, path, *undo) == told
 
 
 def test_words_that_differ_in_every_row_are_refused(refused, tmp_path):

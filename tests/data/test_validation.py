@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -258,9 +259,33 @@ def test_a_record_batch_is_a_frame(named, positives, sample):
     assert PAT(random_state=0).fit(learned).hash_ == named.hash_
 
 
-def test_lazy_frames_are_refused(named, sample):
-    with pytest.raises(TypeError, match="collect"):
-        named.quantify(pl.DataFrame(sample, schema=["a", "b", "c"]).lazy())
+def test_lazy_frames_come_into_memory(named, positives, sample):
+    lazy = pl.DataFrame(sample, schema=["a", "b", "c"]).lazy()
+    other = lazy.with_columns(pl.col("a").map_batches(_must_not_be_read, pl.Float64).alias("other"))
+    assert_same_answer(named.quantify(other), named.quantify(lazy.collect()))
+    learned = PAT(random_state=0).fit(pl.DataFrame(positives, schema=["a", "b", "c"]).lazy())
+    assert learned.hash_ == named.hash_
+
+
+def _must_not_be_read(_):
+    raise AssertionError("a column that the model does not need was computed")
+
+
+def test_datasets_come_into_memory(named, sample):
+    table = pa.table(dict(zip("abc", sample.T, strict=True)))
+    dataset = pyarrow.dataset.dataset(table)
+    assert_same_answer(named.quantify(dataset), named.quantify(table))
+
+
+def test_weights_and_rows_of_a_lazy_frame_come_together(named, sample):
+    """The rows of a relation may come in another order each time, and so must come once."""
+    duckdb = pytest.importorskip("duckdb")
+    weights = np.arange(len(sample)) % 4
+    table = pa.table({**dict(zip("abc", sample.T, strict=True)), "times": weights})
+    relation = duckdb.from_arrow(table).query("t", "SELECT * FROM t ORDER BY random()")
+    assert_same_answer(
+        named.quantify(relation, weights="times"), named.quantify(table, weights="times")
+    )
 
 
 def test_names_that_are_no_strings_make_an_array(positives, sample, pat):

@@ -268,3 +268,22 @@ def test_rows_of_errors_count_from_the_part(tmp_path, monkeypatch):
     assert caught.value.row == 0
     with pytest.raises(InputError, match="row 4: 'x' is not a number"):
         list(read_batches(path, numeric=["a"]))
+
+
+def test_what_is_guessed_of_files_is_said_in_a_warning(named_pat, trap, tmp_path):
+    path = tmp_path / "german.csv"
+    rows = [
+        ";".join(f"{row[name]:.3f}".replace(".", ",") for name in "abc")
+        for row in trap.to_pylist()[:50]
+    ]
+    path.write_text("\n".join(["a;b;c", *rows]))
+    with pytest.warns(
+        UserWarning,
+        match=r"german.csv: read with decimal commas. To change that, "
+        "use decimal=.",
+    ):
+        guessed = count(named_pat, path)
+    assert guessed == count(named_pat, path, decimal=",")
+    path.write_text("\n".join(["A ;b;c", *rows]))
+    renamed = count(named_pat, path, decimal=",", rename={"A ": "a"})
+    assert renamed == guessed

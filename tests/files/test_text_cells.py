@@ -173,3 +173,10 @@ def test_long_text_is_cut():
 
 def test_a_column_without_cells():
     assert look_at_text([None, ""]).kind == "numbers"
+
+
+def test_classes_that_look_like_bounds_are_words():
+    for cells in ([">50K", "<=50K"], ["<18", "18-64", ">64", None], ["<1 h", ">1 h"]):
+        assert look_at_text(cells).kind == "words"
+    # Among numbers they are bounds of measurements, which only the user can turn into numbers.
+    assert look_at_text(["0.7", "<0.5", "<0.1"]).kind == "sign"

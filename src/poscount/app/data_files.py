@@ -16,6 +16,7 @@ from poscount.engines.count_files import BytesRead, count_files
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
 from poscount.files.features import model_columns
+from poscount.files.guessed_options import GuessedOptions
 from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
 from poscount.files.reading import FileRows, expand, is_read_once, read_batches, read_files
 from poscount.files.sampling import RowSample, SampledRows
@@ -70,12 +71,16 @@ class DataFiles:
             )
 
     @classmethod
-    def matching(cls, paths: Sequence[str], **how: Any) -> DataFiles:
+    def matching(
+        cls, paths: Sequence[str], guesses: GuessedOptions | None = None, **how: Any
+    ) -> DataFiles:
         """Find files by names, globs and directories; ``-`` is standard input.
 
         Parameters
         ----------
         paths : sequence of str
+        guesses : GuessedOptions, optional
+            What guesses how they are written, instead of `read_options`.
         **how
             The other parameters of `DataFiles`.
 
@@ -87,7 +92,10 @@ class DataFiles:
         >>> DataFiles.matching([str(example_path("trap.csv.gz"))]).count(model).n
         8070
         """
-        return cls(expand(paths), **how)
+        files = expand(paths)
+        if guesses is not None:
+            how["read_options"] = guesses.of(files)
+        return cls(files, **how)
 
     @property
     def name(self) -> str:
@@ -107,6 +115,15 @@ class DataFiles:
             if is_read_once(file):
                 return f"{source_name(file)} can be read only once"
         return f"{self.counts_files[0]} has no rows" if self.counts_files else None
+
+    @property
+    def group(self) -> str:
+        """What a kind of negatives is called that is in these files."""
+        return self.name
+
+    def rows(self) -> FileRows:
+        """All rows with all columns."""
+        return read_files(self.files, read_options=self.read_options)
 
     def single(self) -> Iterator[DataFiles]:
         """Each file by itself."""

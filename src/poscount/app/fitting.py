@@ -18,7 +18,7 @@ from poscount.data.categories import DATES
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
 from poscount.files.features import choose_features, chosen_columns
-from poscount.files.reading import FileRows, join_tables, read_files
+from poscount.files.reading import FileRows
 from poscount.methods.bootstrap import Bootstrap
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.methods.regions.learned_score import LearnedScore
@@ -128,17 +128,16 @@ def fit(
     elif sample is not None and not positives_only:
         why_not = sample.why_not_again or _made_for_positives(model.calibration)
         unlabeled = sample if why_not is None else None
-    parts = [read_files(each.files, read_options=each.read_options) for each in positives]
+    parts = [each.rows() for each in positives]
     read_options = positives[0].read_options
     if several:
         _check_columns(parts, features)
-    files = [file for part in parts for file in part.files]
-    table = join_tables(files, [part.table for part in parts], read_options).table
-    rows = FileRows(table, files, [n for part in parts for n in part.n_rows])
+    rows = FileRows.joined(parts, read_options)
+    table = rows.table
     labelled: dict[str, Any] = {}
     if negatives:
         labelled["negatives"] = _negatives(negatives)
-    source = ", ".join(each.name for each in positives)
+    source = ", ".join(dict.fromkeys(each.name for each in positives))
     not_features = list(exclude or [])
     if target_column is not None:
         chosen_columns(table.column_names, None, [target_column], source)
@@ -261,10 +260,10 @@ def _negatives(kinds: Sequence[DataFiles]) -> dict[str, Any]:
     """Tables of kinds of negatives, by the names of their files."""
     tables = {}
     for each in kinds:
-        name = each.name if len(kinds) > 1 else "negatives"
+        name = each.group if len(kinds) > 1 else "negatives"
         if name in tables:
             raise InputError("these negatives are given twice.", file=each.name, option="negatives")
-        tables[name] = read_files(each.files, read_options=each.read_options).table
+        tables[name] = each.rows().table
     return tables
 
 

@@ -462,8 +462,10 @@ class BatchCounter:
 
     def count_codes(self, batch: Any, codes: np.ndarray | None, n_groups: int) -> Counted:
         """Count the rows of groups that are numbers, from 0 to `n_groups` - 1."""
-        rows = self.model._sample(batch)
-        units = row_weights(as_frame(batch), self.weights, len(rows))
+        # Once, because a lazy frame may have its rows in another order the next time.
+        frame = as_frame(batch) if isinstance(self.weights, str) else None
+        rows = self.model._sample(batch if frame is None else frame)
+        units = row_weights(frame, self.weights, len(rows))
         if units is None:
             cells = self.model._count_rows(rows, codes, n_groups)
             n_rows = [len(rows)] if codes is None else np.bincount(codes, minlength=n_groups)

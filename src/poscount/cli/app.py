@@ -12,6 +12,7 @@ from poscount.app.results import check_picture, check_result, draw
 from poscount.cli import audit, trend
 from poscount.cli import options as opt
 from poscount.cli.options import (
+    Reading,
     as_bool,
     data_files,
     grouping,
@@ -19,6 +20,9 @@ from poscount.cli.options import (
     limits,
     load_model,
     names,
+    require_label,
+    rows_to_count,
+    take_apart,
     with_reading_options,
 )
 from poscount.cli.output import (
@@ -36,7 +40,6 @@ from poscount.cli.output import (
 from poscount.cli.stopping import ordinary_signals
 from poscount.cli.words import echo
 from poscount.errors import join_names
-from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
 from poscount.storage.writer import check_output
 
 app = typer.Typer(
@@ -71,7 +74,7 @@ def demo(
 
     check_picture(output)
     positives, trap = (
-        data_files([str(example_path(name))], DEFAULT_OPTIONS)
+        data_files([str(example_path(name))], Reading())
         for name in ("positives.csv", "trap.csv.gz")
     )
     model = fit_files([positives], options={"random_state": 0}).model
@@ -87,6 +90,9 @@ def demo(
 def fit(
     positives: opt.PositivesOfTargets,
     output: Annotated[str, typer.Option("-o", "--output", help="Model file to write.")],
+    label: opt.Label = None,
+    positive: opt.Positive = None,
+    negative: opt.Negative = None,
     targets: opt.Targets = None,
     target_column: opt.TargetColumn = None,
     negatives: opt.Negatives = None,
@@ -102,16 +108,24 @@ def fit(
     subclasses: opt.Subclasses = None,
     random_state: opt.RandomState = 0,
     *,
-    read_options: ReadOptions,
+    reading: Reading,
 ) -> None:
     """Fit a model to positives of one target or of several, and write a model file."""
     from poscount.app.fitting import fit as fit_files
+    from poscount.app.fitting import learned_score
 
-    of_targets = [data_files([path], read_options) for path in positives]
-    known = [data_files([path], read_options) for path in negatives or []]
-    others = data_files(unlabeled, read_options) if unlabeled else None
+    require_label(label, positive=positive, negative=negative)
+    tables = [positives] if label is not None else [[path] for path in positives]
+    of_targets = [data_files(paths, reading) for paths in tables]
+    known = [data_files([path], reading) for path in negatives or []]
+    others = data_files(unlabeled, reading) if unlabeled else None
     inputs = [file for each in (*of_targets, *known, others) if each for file in each.files]
     check_output(output, [*inputs, calibration])
+    target_names, sample = names(targets), None
+    if label is not None:
+        parts = take_apart(of_targets[0], label, positive, negative)
+        of_targets, target_names = parts.positives, parts.targets
+        known, sample = [*parts.negatives, *known], parts.unlabeled
     fitted = fit_files(
         of_targets,
         method,
@@ -124,20 +138,22 @@ def fit(
             "subclasses": kinds(subclasses),
             "random_state": random_state,
         },
-        targets=names(targets),
+        targets=target_names,
         target_column=target_column,
         negatives=known,
         features=names(features),
         exclude=names(exclude),
         unlabeled=others,
+        sample=None if others else sample,
     )
     model = fitted_model(fitted)
     model.save(output)
     columns = join_names(model.feature_names_in_)
     what = targets_in_words(model)
     sentence = f"{model} learned from {model.n_labeled_} positives{what} by {columns}."
-    if others is not None:
-        sentence += f" {reference_in_words(model)} of {others.name}."
+    reference = others or sample
+    if reference is not None and learned_score(model):
+        sentence += f" {reference_in_words(model)} of {reference.name}."
     tell_written(output, f"{output}: {sentence}")
 
 
@@ -156,13 +172,13 @@ def quantify(
     plot: opt.Plot = None,
     trust: opt.Trust = None,
     *,
-    read_options: ReadOptions,
+    reading: Reading,
 ) -> None:
     """Estimate the share of positives in files of unlabeled rows, or in counts files."""
     from poscount.app.estimates import quantify as quantify_files
 
     above = limits(limit)
-    files = data_files(data, read_options, weights=weights, engine=engine)
+    files = data_files(data, reading, weights=weights, engine=engine)
     check_result(output, [model, *files.files])
     check_picture(plot, [model, *files.files])
     loaded = load_model(model, trust)
@@ -174,7 +190,10 @@ def quantify(
 @with_reading_options
 def estimate(
     positives: opt.Positives,
-    data: opt.Data,
+    data: opt.DataOrNone = None,
+    label: opt.Label = None,
+    positive: opt.Positive = None,
+    negative: opt.Negative = None,
     target_column: opt.TargetColumn = None,
     negatives: opt.Negatives = None,
     positives_only: opt.PositivesOnly = False,
@@ -197,19 +216,25 @@ def estimate(
     output: opt.Output = None,
     plot: opt.Plot = None,
     *,
-    read_options: ReadOptions,
+    reading: Reading,
 ) -> None:
     """Fit and estimate in one step, with any method; rcq also learns from the rows it counts."""
     from poscount.app.estimates import quantify as quantify_files
     from poscount.app.fitting import fit as fit_files
 
     above = limits(limit)
-    labelled = data_files([positives], read_options)
-    files = data_files(data, read_options, weights=weights)
-    known = [data_files([path], read_options) for path in negatives or []]
-    inputs = [calibration, *(file for each in (labelled, files, *known) for file in each.files)]
+    require_label(label, positive=positive, negative=negative)
+    of_targets = [data_files([positives], reading)] if label is None else []
+    files = data_files(rows_to_count(positives, data, label), reading, weights=weights)
+    known = [data_files([path], reading) for path in negatives or []]
+    inputs = [calibration, *(f for each in (*of_targets, files, *known) for f in each.files)]
     check_result(output, inputs)
     check_picture(plot, inputs)
+    targets = None
+    if label is not None:
+        parts = take_apart(files, label, positive, negative)
+        of_targets, targets, files = parts.positives, parts.targets, parts.unlabeled
+        known = [*parts.negatives, *known]
     options: dict[str, Any] = {
         "scorer": scorer,
         "confidence": confidence,
@@ -224,9 +249,10 @@ def estimate(
         # Replicates take long: use all cores, and show progress on a terminal.
         options |= {"n_jobs": -1, "verbose": 10 if sys.stderr.isatty() else 0}
     fitted = fit_files(
-        [labelled],
+        of_targets,
         method,
         options=options,
+        targets=targets,
         target_column=target_column,
         negatives=known,
         features=names(features),
@@ -248,10 +274,10 @@ def count(
     weights: opt.Weights = None,
     trust: opt.Trust = None,
     *,
-    read_options: ReadOptions,
+    reading: Reading,
 ) -> None:
     """Count files of unlabeled rows into a small counts file; counts files can be merged."""
-    files = data_files(data, read_options, weights=weights)
+    files = data_files(data, reading, weights=weights)
     check_output(output, [model, *files.files])
     counts = files.count(load_model(model, trust))
     counts.save(output)
@@ -390,14 +416,14 @@ def diagnose(
     ] = None,
     trust: opt.Trust = None,
     *,
-    read_options: ReadOptions,
+    reading: Reading,
 ) -> None:
     """Look for reasons to doubt an estimate: overlap, drift, too few rows, copies."""
     from poscount.app.follow_ups import diagnose as diagnose_files
 
-    files = data_files(data, read_options)
-    labelled = data_files([positives], read_options) if positives else None
-    second = data_files([reference], read_options) if reference else None
+    files = data_files(data, reading)
+    labelled = data_files([positives], reading) if positives else None
+    second = data_files([reference], reading) if reference else None
     inputs = [model, *(file for each in (files, labelled, second) if each for file in each.files)]
     check_result(output, inputs, ("html", "json", "txt"))
     loaded = load_model(model, trust)

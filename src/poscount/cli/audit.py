@@ -13,12 +13,11 @@ import typer
 
 from poscount.app.results import check_result
 from poscount.cli import options as opt
-from poscount.cli.options import data_files, grouping, load_model, with_reading_options
+from poscount.cli.options import Reading, data_files, grouping, load_model, with_reading_options
 from poscount.cli.output import emit, tell_written
 from poscount.cli.tables import print_table
 from poscount.cli.words import echo
 from poscount.errors import InputError
-from poscount.files.read_options import ReadOptions
 from poscount.storage.writer import check_output
 
 if TYPE_CHECKING:
@@ -42,12 +41,12 @@ def audit(
     random_state: opt.RandomState = 0,
     trust: opt.Trust = None,
     *,
-    read_options: ReadOptions,
+    reading: Reading,
 ) -> None:
     """Choose rows to be labelled by hand; `poscount settle` makes a prevalence of the labels."""
     from poscount.app.follow_ups import audit as choose_rows
 
-    files = data_files(data, read_options)
+    files = data_files(data, reading)
     check_output(output, [model, *files.files, labelled])
     rows = choose_rows(
         load_model(model, trust),
@@ -100,13 +99,13 @@ def settle(
     output: opt.Output = None,
     trust: opt.Trust = None,
     *,
-    read_options: ReadOptions,
+    reading: Reading,
 ) -> None:
     """Make a prevalence of labels, and say whether they contradict the model."""
     from poscount.app.follow_ups import settle as settle_files
     from poscount.app.follow_ups import write_rows
 
-    files = data_files(data, read_options)
+    files = data_files(data, reading)
     inputs = [model, *files.files, labels]
     check_result(output, inputs)
     for path in (positives_out, negatives_out):
@@ -132,12 +131,12 @@ def rows(
     by: opt.By = None,
     trust: opt.Trust = None,
     *,
-    read_options: ReadOptions,
+    reading: Reading,
 ) -> None:
     """List the rows that are most likely positive, with their probability."""
     from poscount.app.follow_ups import likely_positives
 
-    files = data_files(data, read_options)
+    files = data_files(data, reading)
     check_output(output, [model, *files.files])
     found = likely_positives(load_model(model, trust), files, top, by=grouping(by))
     found.write(output)

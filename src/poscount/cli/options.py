@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,11 +14,13 @@ import typer
 
 from poscount import registry
 from poscount.cli.output import progress_bar
+from poscount.cli.words import echo, flag
 from poscount.errors import InputError
-from poscount.files.read_options import ReadOptions, read_options
+from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions, read_options
 
 if TYPE_CHECKING:
     from poscount.app.data_files import DataFiles
+    from poscount.files.guessed_options import GuessedOptions
 
 
 class Format(StrEnum):
@@ -73,6 +75,36 @@ PositivesOfTargets = Annotated[
 Data = Annotated[
     list[str],
     typer.Argument(help="Unlabeled rows: files of these formats, globs, directories; - for stdin."),
+]
+DataOrNone = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Unlabeled rows: files of these formats, globs, directories; - for stdin. With "
+        "--label further files, or none.",
+        show_default=False,
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        help="The column that says which rows are positives; those in which it is empty or unknown "
+        "are counted. All files have it.",
+        show_default=False,
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        help="With --label: what positives have there; several targets with commas.",
+        show_default=False,
+    ),
+]
+Negative = Annotated[
+    str | None,
+    typer.Option(
+        help="With --label: what known negatives have there; several kinds with commas.",
+        show_default=False,
+    ),
 ]
 Method = Annotated[str, typer.Option("--method", help=f"One of {', '.join(registry.METHODS)}.")]
 Scorer = Annotated[
@@ -267,93 +299,152 @@ def load_model(path: str, trust: str | None) -> Any:
     return registry.load(path, trusted=names(trust) or [])
 
 
-def data_files(paths: Sequence[str], read_options: ReadOptions, **how: Any) -> DataFiles:
+class Reading:
+    """How the files of a command are written: what the user says, and the rest guessed.
+
+    Parameters
+    ----------
+    options : ReadOptions
+    said : collection of str
+        The names of the options that the user has set.
+    """
+
+    def __init__(self, options: ReadOptions = DEFAULT_OPTIONS, said: Collection[str] = ()) -> None:
+        self.options, self.said = options, said
+
+    @functools.cached_property
+    def guesses(self) -> GuessedOptions:
+        """What is guessed of all files together; each guess is a line on standard error."""
+        from poscount.files.guessed_options import GuessedOptions
+
+        return GuessedOptions(
+            self.options, self.said, lambda note: echo(note.rendered(flag), err=True)
+        )
+
+
+def data_files(paths: Sequence[str], reading: Reading, **how: Any) -> DataFiles:
     """Files by names, globs and directories, which show their progress on a terminal."""
     from poscount.app.data_files import DataFiles
 
-    return DataFiles.matching(paths, read_options=read_options, progress=progress_bar, **how)
+    return DataFiles.matching(paths, guesses=reading.guesses, progress=progress_bar, **how)
+
+
+def require_label(label: str | None, **values: str | None) -> None:
+    """Refuse labels without the column that has them."""
+    for value in values.values():
+        if value is not None and label is None:
+            raise InputError(
+                f"{value!r} is a label, but the column of the labels is not named.", option="label"
+            )
+
+
+def rows_to_count(positives: str, data: list[str] | None, label: str | None) -> list[str]:
+    """Files with the rows to be counted; with --label these are all files."""
+    if label is not None:
+        return [positives, *(data or [])]
+    if not data:
+        raise InputError(
+            "There are no rows to be counted: name their file after that of the positives; or, if "
+            "one file has both, the column that says which rows are positives.",
+            option="label",
+        )
+    return data
+
+
+def take_apart(files: DataFiles, label: str, positive: str | None, negative: str | None) -> Any:
+    """Take files apart by the column of --label, and say what becomes of their rows."""
+    from poscount.app.labelled_rows import take_apart as take
+
+    parts = take(files, label, names(positive), names(negative))
+    echo(parts.sentence, err=True)
+    return parts
 
 
 # How files are written, which every command that reads files asks
 
-_PANEL = "How files are written"
+_PANEL = "How files are written (guessed, and said, where it is not given)"
+# The value of an option for which nothing is to be guessed or used.
+_NONE = "none"
 
 
 def _option(text: str, *flags: str) -> Any:
     return typer.Option(*flags, help=text, show_default=False, rich_help_panel=_PANEL)
 
 
-_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "delimiter": (
-        Annotated[str | None, _option("Delimiter of CSV files; found in the first line.")],
-        None,
-    ),
-    "decimal": (Annotated[str, _option("Decimal mark; a point by default.")], "."),
-    "thousands": (Annotated[str | None, _option("Thousands mark, as , in 12,000.")], None),
-    "units": (
-        Annotated[
-            str | None, _option("Units of columns: with weight=g, '40.25 g' is 40.25 (commas).")
-        ],
-        None,
-    ),
-    "na": (
-        Annotated[
-            str | None,
-            _option("More signs of missing values than NA, null, ... (commas), as in -,.,-999."),
-        ],
-        None,
-    ),
-    "encoding": (
-        Annotated[str | None, _option("Encoding of text files, such as cp1252 or utf-16.")],
-        None,
-    ),
-    "sheet": (Annotated[str | None, _option("Sheet of Excel workbooks.")], None),
-    "day_first": (
-        Annotated[
-            bool | None,
-            _option("Whether 03/04/2026 is in April or in March.", "--day-first/--month-first"),
-        ],
-        None,
-    ),
-    "no_header": (
-        Annotated[bool, _option("Files have no header; columns are 1, 2, ...", "--no-header")],
-        False,
-    ),
+_OPTIONS: dict[str, Any] = {
+    "delimiter": Annotated[str | None, _option("Delimiter of CSV files.")],
+    "decimal": Annotated[str | None, _option("Decimal mark: a point or a comma.")],
+    "thousands": Annotated[str | None, _option("Thousands mark, as , in 12,000; or none.")],
+    "units": Annotated[
+        str | None,
+        _option("Units of columns: with weight=g, '40.25 g' is 40.25 (commas); or none."),
+    ],
+    "na": Annotated[
+        str | None,
+        _option("More signs of missing values than NA, null, ... (commas), as in -,.,-999."),
+    ],
+    "encoding": Annotated[
+        str | None, _option("Encoding of text files, such as utf-8, cp1252 or utf-16.")
+    ],
+    "sheet": Annotated[str | None, _option("Sheet of Excel workbooks.")],
+    "day_first": Annotated[
+        bool | None,
+        _option("Whether 03/04/2026 is in April or in March.", "--day-first/--month-first"),
+    ],
+    "header_row": Annotated[int | None, _option("Row of the column names, if not the first.")],
+    "no_header": Annotated[
+        bool | None, _option("Files have no header; columns are 1, 2, ...", "--no-header")
+    ],
+    "footer": Annotated[int | None, _option("Rows at the end that are notes or totals.")],
+    "rename": Annotated[
+        list[str] | None,
+        _option("Another name for a column, as in 'bill length=bill_length_mm'; again for others."),
+    ],
 }
 
 
 def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add these options to a command, which gets them together as its argument `read_options`."""
+    """Add these options to a command, which gets them together as its argument `reading`."""
     own = inspect.signature(command, eval_str=True)
-    parameters = [each for name, each in own.parameters.items() if name != "read_options"]
+    parameters = [each for name, each in own.parameters.items() if name != "reading"]
     parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in _OPTIONS.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in _OPTIONS.items()
     ]
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
         written = {name: given.pop(name) for name in _OPTIONS}
-        command(**given, read_options=_reading(**written))
+        command(**given, reading=_reading(written))
 
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
 
 
-def _reading(
-    *, no_header: bool, delimiter: str | None, units: str | None, na: str | None, **same: Any
-) -> ReadOptions:
-    """Make one setting of all options; a tab may be written as backslash and t."""
-    pairs = [tuple(part.rpartition("=")[::2]) for part in names(units) or []]
-    if not all(column and unit for column, unit in pairs):
-        raise InputError(
-            "each part must be a column and its unit, such as weight=g.", option="units"
+def _reading(written: dict[str, Any]) -> Reading:
+    """Make one setting of all options that are given; a tab may be written as backslash and t."""
+    said = {name: value for name, value in written.items() if value is not None}
+    if said.pop("no_header", False):
+        said["header"] = False
+    if said.get("delimiter") == "\\t":
+        said["delimiter"] = "\t"
+    if said.get("thousands") == _NONE:
+        said["thousands"] = None
+    if "units" in said:
+        units = [] if said["units"] == _NONE else names(said["units"]) or []
+        said["units"] = _pairs(units, "units", "a column and its unit, such as weight=g")
+    if "rename" in said:
+        said["rename"] = _pairs(
+            said["rename"], "rename", "the name in the file and the one to use, such as 'Mass=mass'"
         )
-    return read_options(
-        delimiter="\t" if delimiter == "\\t" else delimiter,
-        header=not no_header,
-        units={column.strip(): unit.strip() for column, unit in pairs},
-        na=names(na) or [],
-        **same,
-    )
+    if "na" in said:
+        said["na"] = names(said["na"])
+    return Reading(read_options(**said), said)
+
+
+def _pairs(parts: list[str], option: str, what: str) -> dict[str, str]:
+    pairs = [part.rpartition("=")[::2] for part in parts]
+    if not all(left.strip() and right.strip() for left, right in pairs):
+        raise InputError(f"each part must be {what}.", option=option)
+    return {left if option == "rename" else left.strip(): right.strip() for left, right in pairs}

@@ -9,11 +9,10 @@ import typer
 
 from poscount.app.results import check_picture, check_result
 from poscount.cli import options as opt
-from poscount.cli.options import data_files, load_model, with_reading_options
+from poscount.cli.options import Reading, data_files, load_model, with_reading_options
 from poscount.cli.output import emit
 from poscount.cli.tables import print_table
 from poscount.cli.words import echo
-from poscount.files.read_options import ReadOptions
 
 
 @with_reading_options
@@ -46,13 +45,13 @@ def trend(
     plot: opt.Plot = None,
     trust: opt.Trust = None,
     *,
-    read_options: ReadOptions,
+    reading: Reading,
 ) -> None:
     """Say which groups of a series have changed, and how fast the share of positives moves."""
     from poscount.app.follow_ups import trend as find_trend
     from poscount.app.results import draw_trend
 
-    files = data_files(data, read_options, weights=weights, engine=engine)
+    files = data_files(data, reading, weights=weights, engine=engine)
     check_result(output, [model, *files.files])
     check_picture(plot, [model, *files.files])
     loaded = load_model(model, trust)

@@ -56,8 +56,15 @@ def _remedy(error: InputError) -> str:
         return f"Leave {name} out."
     if value is None:
         return f"Choose it with {name}."
+    if error.option == "rename":
+        pairs = (f"{name} {_text(f'{old}={new}')}" for old, new in value.items())
+        return f"Pass {' '.join(pairs)}."
+    settings = f"{name} {_text(value)}"
     other = f" or {flag(error.otherwise)} {_text(value)}" if error.otherwise else ""
-    return f"Pass {name} {_text(value)}{other}."
+    if error.besides is not None:
+        option, besides = error.besides
+        other = f", or {settings} {flag(option)} {_text(besides)}"
+    return f"Pass {settings}{other}."
 
 
 def _text(value: Any) -> str:

@@ -77,16 +77,20 @@ def _support_of_step(step: BaseEstimator) -> InputSupport:
     )
 
 
-def as_frame(data: Any) -> nw.DataFrame | None:
+def as_frame(data: Any, columns: Sequence[str] | None = None) -> nw.DataFrame | None:
     """Wrap a pandas, polars or pyarrow frame or an Arrow record batch; None for anything else.
 
-    As in scikit-learn, a frame whose column names are not all strings is an array.
+    As in scikit-learn, a frame whose column names are not all strings is an array. A lazy frame of
+    polars, a relation of DuckDB and a dataset of pyarrow come into memory: those of the `columns`
+    that they have, by default all.
     """
     if isinstance(data, np.ndarray) or sparse.issparse(data):
         return None
-    arrow = sys.modules.get("pyarrow")
+    arrow, dataset = sys.modules.get("pyarrow"), sys.modules.get("pyarrow.dataset")
     if arrow is not None and isinstance(data, arrow.RecordBatch):
         data = arrow.Table.from_batches([data])
+    if dataset is not None and isinstance(data, dataset.Dataset):
+        data = data.to_table(columns=_present(data.schema.names, columns))
     try:
         frame = data if isinstance(data, nw.DataFrame) else nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:
@@ -95,10 +99,16 @@ def as_frame(data: Any) -> nw.DataFrame | None:
             "more than one column of the frame has this name; rename them.", column=str(twice[0])
         ) from None
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError("This frame is lazy: collect it into memory first.")
+        if not (frame.implementation.is_polars() or frame.implementation.is_duckdb()):
+            raise TypeError("This frame is lazy: poscount.engines.count counts it where it is.")
+        frame = frame.select(_present(frame.collect_schema().names(), columns)).collect()
     if not isinstance(frame, nw.DataFrame):
         return None
     return frame if all(isinstance(name, str) for name in frame.columns) else None
+
+
+def _present(names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
+    return [name for name in names if columns is None or name in columns]
 
 
 def as_frame_with_names(data: Any) -> nw.DataFrame:
@@ -266,8 +276,8 @@ def _finite_columns(
 
 def sample_rows(estimator: BaseEstimator, data: Any, accepts: InputSupport) -> Rows:
     """Take a sample in: the columns of a frame by name, those of an array by position."""
-    frame = as_frame(data)
     names = getattr(estimator, "feature_names_in_", None)
+    frame = as_frame(data, names)
     if frame is None or names is None:
         rows = _array_rows(estimator, data, accepts, reset=False, min_rows=0)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,8 +11,10 @@ from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.data.validation import as_frame
 from poscount.engines.batches import AnyCounts, BatchSource, count_sources
 from poscount.engines.count_files import Engine, count_files
+from poscount.engines.lazy_frames import count_lazy, is_lazy
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
+from poscount.files.guessed_options import GuessedOptions
 from poscount.files.read_options import DEFAULT_OPTIONS, read_options
 from poscount.files.reading import expand
 
@@ -41,6 +44,7 @@ def count(
           and Arrow files, globs, directories; values in the names of folders, ``night=3``, can be
           grouped by;
         - a DuckDB relation, or a pair of a DuckDB connection (or database file) and a query;
+        - a lazy frame of polars, or a dataset of pyarrow;
         - a Dask dataframe or array;
         - a Spark data frame;
         - an array or a frame in memory;
@@ -60,7 +64,8 @@ def count(
         Threads that read and count; -1 uses all cores. The result does not depend on it.
     **reading
         How files are written: the parameters of `poscount.files.read_options.ReadOptions`, such as
-        ``decimal=","`` or ``na=["-", "-999"]``; `units` may be a mapping from columns to units.
+        ``decimal=","`` or ``na=["-", "-999"]``; `units` and `rename` may be mappings. What is not
+        given is guessed where it must be, and a warning says so.
 
     Returns
     -------
@@ -94,13 +99,17 @@ def count(
     counter = BatchCounter(model, by or (), weights)
     paths = _paths(source)
     if paths is not None:
+        files = expand(paths)
+        guesses = GuessedOptions(
+            options, reading, lambda note: warnings.warn(str(note), stacklevel=5)
+        )
         return count_files(
             counter,
-            expand(paths),
+            files,
             engine=engine,
             progress=progress,
             n_jobs=n_jobs,
-            read_options=options,
+            read_options=guesses.of(files),
         )
     given = {"engine": engine, **options._asdict()}
     usual = {"engine": "auto", **DEFAULT_OPTIONS._asdict()}
@@ -124,6 +133,8 @@ def count(
         from poscount.engines.spark import count_frame
 
         return count_frame(counter, source)
+    if is_lazy(source):
+        return count_lazy(counter, source, n_jobs=n_jobs)
     batches = BatchSource.of_batches(lambda: iter(_batches(source)))
     return count_sources(counter, [batches], n_jobs=n_jobs)
 
@@ -152,6 +163,7 @@ def _batches(source: Any) -> Iterable[Any]:
     if not isinstance(source, Iterable):
         raise TypeError(
             f"A {type(source).__name__} cannot be counted: give paths, a DuckDB relation or query, "
-            "a Dask or Spark collection, an array or a frame, or an iterable of arrays or frames."
+            "a lazy frame or dataset, a Dask or Spark collection, an array or a frame, or an "
+            "iterable of arrays or frames."
         )
     return source

@@ -66,6 +66,8 @@ def csv_parts(
     with unpacked(path) as (stream, raw):
         text = Utf8Stream(stream, source, read_options.encoding)
         blocks = _blocks(text, source)
+        if read_options.footer:
+            blocks = _without_last(blocks, read_options.footer)
         names, delimiter, first = _first_line(next(blocks, None), read_options, required, source)
         chosen = choose(names)
         plain = not read_options.thousands and not read_options.na
@@ -125,6 +127,24 @@ def _blocks(stream: Utf8Stream, source: str) -> Iterator[_Block]:
         yield _Block(rest + ending, line, ending)
 
 
+def _without_last(blocks: Iterator[_Block], n_records: int) -> Iterator[_Block]:
+    """Leave out the last records; empty lines are none."""
+    held = next(blocks, None)
+    for block in blocks:
+        assert held is not None
+        if len(list(islice(_record_lines(block), n_records))) < n_records:
+            held = _Block(held.text + block.text, held.line, held.ending)
+        else:
+            yield held
+            held = block
+    if held is not None:
+        text = held.text
+        for _ in range(n_records):
+            text = text.rstrip(b"\r\n")
+            text = text[: _last_record_end(text, held.ending)]
+        yield _Block(text, held.line, held.ending)
+
+
 def _last_record_end(text: bytes, ending: bytes) -> int:
     end = text.rfind(ending) + 1
     # After an odd number of quotation marks, a line end is inside a cell: go back to before it.
@@ -154,13 +174,16 @@ def _first_line(
     block: _Block | None, read_options: ReadOptions, required: Sequence[str], source: str
 ) -> tuple[list[str], str, _Block]:
     """Find names and delimiter in the first line, and the rows of the block after the header."""
-    text = block.text.lstrip(b"\r\n") if block else b""
+    above = _above_header(block, read_options.header_row or 1, source) if block else 0
+    text = block.text[above:].lstrip(b"\r\n") if block else b""
     if block is None or not text:
         raise InputError("the file is empty.", file=source)
     _require_utf8(block, source)
     end = _first_record_end(text, block.ending)
     record = text[:end]
-    delimiter = read_options.delimiter or _delimiter(record.decode(), read_options.decimal, source)
+    delimiter = read_options.delimiter or delimiter_of(
+        record.decode(), read_options.decimal, source
+    )
     fields = _fields(record, delimiter)
     start = len(block.text) - len(text)
     if not read_options.header:
@@ -182,7 +205,22 @@ def _first_line(
     return names, delimiter, _Block(block.text[start:], line, block.ending)
 
 
-def _delimiter(first_line: str, decimal: str, source: str) -> str:
+def _above_header(block: _Block, row: int, source: str) -> int:
+    """Bytes above the row of the column names."""
+    start = 0
+    for _ in range(1, row):
+        start = block.text.find(block.ending, start) + 1
+        if start in (0, len(block.text)):
+            raise InputError(
+                f"the file has no row {row} that could hold the column names.",
+                file=source,
+                option="header_row",
+            )
+    return start
+
+
+def delimiter_of(first_line: str, decimal: str, source: str) -> str:
+    """Find the delimiter in a line; one that it does not have would be a comma."""
     unquoted = re.sub('"[^"]*"', "", first_line)
     found = [mark for mark in _DELIMITERS if mark in unquoted]
     if len(found) > 1 and decimal in found:
@@ -249,10 +287,16 @@ def _parsed(block: _Block, table: _Table, numeric: Sequence[str]) -> Any:
             raise
         row = ragged[0]
         line = next(islice(_record_lines(block), row.number - 1, None), block.line)
+        what = f"line {line} has {row.actual_columns} cell(s) but the first has"
+        if row.number == 1 and row.actual_columns == row.expected_columns + 1:
+            raise InputError(
+                f"{what} {row.expected_columns}; if the first cells are names of rows, as R writes "
+                "them, give them a column name in the first line.",
+                file=table.source,
+            ) from error
         raise InputError(
-            f"line {line} has {row.actual_columns} cell(s) but the first has "
-            f"{row.expected_columns}; look for a missing or surplus delimiter, or read the file "
-            "with another one.",
+            f"{what} {row.expected_columns}; look for a missing or surplus delimiter, or read the "
+            "file with another one.",
             file=table.source,
             option="delimiter",
         ) from error

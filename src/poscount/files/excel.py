@@ -25,11 +25,14 @@ def excel_batches(
     text, as in a CSV file. Empty cells and errors such as #DIV/0! are null; rows without any value
     are left out.
     """
-    rows = [row for row in _cells(path, read_options.sheet) if any(cell != "" for cell in row)]
+    rows = list(filled_rows(path, read_options.sheet).items())
     if not rows:
         raise InputError("the sheet is empty.", file=path)
-    names = _names(rows, read_options.header, path)
-    body = rows[1:] if read_options.header else rows
+    if read_options.header_row is not None:
+        rows = _below(rows, read_options.header_row, path)
+    cells = [row for _, row in rows[: max(len(rows) - read_options.footer, 1)]]
+    names = _names(cells, read_options.header, path)
+    body = cells[1:] if read_options.header else cells
     chosen = choose(names)
     at = {name: i for i, name in enumerate(names)}
     arrays = [_column([row[at[name]] for row in body]) for name in chosen]
@@ -49,7 +52,20 @@ def calamine() -> Any:
     return python_calamine
 
 
-def _cells(path: str, sheet: str | None) -> list[list[Any]]:
+def filled_rows(path: str, sheet: str | None) -> dict[int, list[Any]]:
+    """Rows of a sheet that have any value, by their numbers in the sheet, counted from 1."""
+    found = filled_sheets(path, sheet)
+    if len(found) > 1:
+        raise InputError(
+            f"the workbook has several sheets with data: {_listed(found)}.",
+            file=path,
+            option="sheet",
+        )
+    return next(iter(found.values()), {})
+
+
+def filled_sheets(path: str, sheet: str | None = None) -> dict[str, dict[int, list[Any]]]:
+    """The sheet of this name, or all that are visible and have data, as `filled_rows` has them."""
     module = calamine()
     try:
         if is_url(path):
@@ -64,7 +80,7 @@ def _cells(path: str, sheet: str | None) -> list[list[Any]]:
                     file=path,
                     option="sheet",
                 )
-            return workbook.get_sheet_by_name(sheet).to_python()
+            return {sheet: _rows(workbook.get_sheet_by_name(sheet))}
         # A sheet that is hidden is not what somebody who looks at the workbook means.
         visible = [
             about.name
@@ -72,7 +88,7 @@ def _cells(path: str, sheet: str | None) -> list[list[Any]]:
             if about.visible == module.SheetVisibleEnum.Visible
             and about.typ == module.SheetTypeEnum.WorkSheet
         ]
-        found = {name: workbook.get_sheet_by_name(name).to_python() for name in visible}
+        found = {name: _rows(workbook.get_sheet_by_name(name)) for name in visible}
     except module.PasswordError as error:
         raise InputError("the workbook needs a password; save it without.", file=path) from error
     except module.CalamineError as error:
@@ -81,14 +97,26 @@ def _cells(path: str, sheet: str | None) -> list[list[Any]]:
             "again.",
             file=path,
         ) from error
-    filled = {name: cells for name, cells in found.items() if cells}
-    if len(filled) > 1:
+    return {name: rows for name, rows in found.items() if rows}
+
+
+def _rows(sheet: Any) -> dict[int, list[Any]]:
+    first = 1 + (sheet.start or (0, 0))[0]
+    rows = enumerate(sheet.to_python(), start=first)
+    return {number: row for number, row in rows if any(cell != "" for cell in row)}
+
+
+def _below(
+    rows: list[tuple[int, list[Any]]], header_row: int, path: str
+) -> list[tuple[int, list[Any]]]:
+    """The row of the column names and all below it."""
+    if header_row not in dict(rows):
         raise InputError(
-            f"the workbook has several sheets with data: {_listed(filled)}.",
+            f"row {header_row} has no column names, because it is empty.",
             file=path,
-            option="sheet",
+            option="header_row",
         )
-    return next(iter(filled.values()), [])
+    return [(number, row) for number, row in rows if number >= header_row]
 
 
 def _listed(names: Sequence[str] | dict[str, Any]) -> str:
@@ -103,8 +131,9 @@ def _names(rows: list[list[Any]], header: bool, path: str) -> list[str]:
         n_named = sum(cell != "" for cell in first)
         raise InputError(
             f"the first row names {n_named} of {len(first)} columns; remove what is above the "
-            "column names, and name all columns.",
+            "column names, or say in which row they are, and name all columns.",
             file=path,
+            option="header_row",
         )
     if all(isinstance(cell, float | int) and not isinstance(cell, bool) for cell in first):
         raise InputError(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from poscount.base.quantifier import Quantifier
 from poscount.data.columns import FEW_ROWS, MOSTLY_DIFFERENT, named_as_identifier
 from poscount.data.grouping import group_columns
-from poscount.errors import InputError, ask_about_similar
+from poscount.errors import InputError, ask_about_similar, similar_name
 from poscount.files.arrow import pyarrow
 from poscount.files.read_options import DEFAULT_OPTIONS, ColumnDescription, ReadOptions
 from poscount.files.text_cells import look_at_text
@@ -19,9 +19,18 @@ _NAMES_SHOWN = 20
 
 
 def chosen_columns(
-    names: list[str], columns: Sequence[str] | None, required: Sequence[str], source: str
+    names: list[str],
+    columns: Sequence[str] | None,
+    required: Sequence[str],
+    source: str,
+    *,
+    renamable: Collection[str] = (),
 ) -> list[str]:
-    """Choose from the names in a file, all of them by default, if the required ones are there."""
+    """Choose from the names in a file, all of them by default, if the required ones are there.
+
+    The error of a missing one says how to rename those that have other names, as far as they are
+    `renamable`.
+    """
     for name, times in Counter(names).items():
         if times > 1:
             raise InputError(
@@ -33,11 +42,17 @@ def chosen_columns(
         if name not in names:
             shown = ", ".join(map(repr, names[:_NAMES_SHOWN]))
             more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-            rest = ask_about_similar(name, names, f"its columns are {shown}{more}.")
+            free = [each for each in names if each not in required]
+            rest = ask_about_similar(name, free, f"its columns are {shown}{more}.")
+            missing = [each for each in required if each not in names and each in renamable]
+            renames = {similar_name(each, free): each for each in missing}
+            known = {old: new for old, new in renames.items() if old is not None}
             raise InputError(
                 f"the file has no such column; {rest}",
                 file=source,
                 column=name,
+                option="rename" if name in known.values() else None,
+                value=known,
             )
     return names if columns is None else list(dict.fromkeys(columns))
 

@@ -54,6 +54,13 @@ class ReadOptions(NamedTuple):
     day_first : bool, optional
         Whether 03/04/2026 is the third of April (True) or the fourth of March (False); None means
         that such a date is an error.
+    header_row : int, optional
+        The row of CSV and Excel files that has the column names, counted from 1 as a spreadsheet
+        does; what is above it is not read. By default the first that is not empty.
+    footer : int
+        How many rows at the end of CSV and Excel files are no data, such as a row of totals.
+    rename : tuple of (str, str)
+        Pairs of a column's name in a file and the name to use instead.
     """
 
     delimiter: str | None = None
@@ -65,6 +72,9 @@ class ReadOptions(NamedTuple):
     na: tuple[str, ...] = ()
     sheet: str | None = None
     day_first: bool | None = None
+    header_row: int | None = None
+    footer: int = 0
+    rename: tuple[tuple[str, str], ...] = ()
 
     def checked(self, path: str) -> ReadOptions:
         """Check the settings, and set the delimiter if the extension of a file gives it."""
@@ -91,8 +101,29 @@ class ReadOptions(NamedTuple):
             raise InputError(
                 f"{decimal!r} cannot mark both decimals and thousands.", option="thousands"
             )
+        if self.header_row is not None and not self.header:
+            raise InputError(
+                "a file without a header has no row of column names.",
+                option="header_row",
+                leave_out=True,
+            )
+        if self.header_row is not None and self.header_row < 1:
+            raise InputError(
+                f"rows are counted from 1, so column names cannot be in row {self.header_row}.",
+                option="header_row",
+            )
+        if self.footer < 0:
+            raise InputError(
+                f"the number of rows at the end that are no data must not be {self.footer}.",
+                option="footer",
+            )
         self._check_encoding()
         return self
+
+    def renamed(self, names: Sequence[str]) -> list[str]:
+        """Names of the columns of a file, those of `rename` changed."""
+        new = dict(self.rename)
+        return [new.get(name, name) for name in names]
 
     def unit_of(self, column: str) -> str | None:
         """Unit of the cells of a column."""
@@ -114,9 +145,13 @@ DEFAULT_OPTIONS = ReadOptions()
 
 
 def read_options(
-    *, units: Mapping[str, str] | None = None, na: str | Sequence[str] = (), **others: Any
+    *,
+    units: Mapping[str, str] | None = None,
+    na: str | Sequence[str] = (),
+    rename: Mapping[str, str] | None = None,
+    **others: Any,
 ) -> ReadOptions:
-    """`ReadOptions` with a mapping from columns to units, and with one sign or a list of signs.
+    """`ReadOptions` with mappings for units and names, and with one sign or a list of signs.
 
     Examples
     --------
@@ -124,7 +159,12 @@ def read_options(
     (('weight', 'g'),)
     """
     signs = (na,) if isinstance(na, str) else tuple(na)
-    return ReadOptions(units=tuple((units or {}).items()), na=signs, **others)
+    return ReadOptions(
+        units=tuple((units or {}).items()),
+        na=signs,
+        rename=tuple((rename or {}).items()),
+        **others,
+    )
 
 
 class ColumnDescription(NamedTuple):

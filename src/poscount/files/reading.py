@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from poscount.data.grouping import group_columns
 from poscount.errors import InputError
 from poscount.files.arrow import OnProgress, pyarrow
@@ -169,14 +171,18 @@ def read_parts(
     """
     pyarrow()
     path = os.fspath(path)
-    file_format = _format_of(path)
+    file_format = format_of(path)
     in_path = partition_values(without_query(path))
     # A feature is never taken from a path.
     partitions: dict[str, str | None] = {}
     chosen: list[str] | None = None if columns is None else [*columns]
     required = list(dict.fromkeys([*(columns or ()), *(numeric or ())]))
 
-    def choose(names: list[str]) -> list[str]:
+    def choose(in_file: list[str]) -> list[str]:
+        names = read_options.renamed(in_file)
+        return [in_file[names.index(name)] for name in chosen_of(names)]
+
+    def chosen_of(names: list[str]) -> list[str]:
         nonlocal chosen
         keys = group_columns(by, [*names, *in_path])
         partitions.update(
@@ -189,13 +195,16 @@ def read_parts(
         if chosen is None:
             return chosen_columns(names, None, inside, source)
         chosen = list(dict.fromkeys([*chosen, *keys]))
-        return chosen_columns(names, [name for name in chosen if name in inside], inside, source)
+        there = [name for name in chosen if name in inside]
+        return chosen_columns(names, there, inside, source, renamable=required)
 
     def finished(piece: Any) -> list[Any]:
         batch = piece() if file_format == "CSV" else piece
+        if read_options.rename:
+            batch = batch.rename_columns(read_options.renamed(batch.schema.names))
         if file_format in _UNTYPED or read_options.na:
             as_numbers = (numeric or ()) if file_format in _UNTYPED else None
-            batch = _interpreted(batch, as_numbers, read_options, source)
+            batch = interpreted(batch, as_numbers, read_options, source)
         if chosen is not None:
             batch = with_partitions(batch, partitions)
         batch = with_periods(batch, by, chosen, read_options.day_first, source)
@@ -204,11 +213,13 @@ def read_parts(
 
     source = source_name(path)
     read_options = read_options.checked(without_query(path))
+    in_file = {new: old for old, new in read_options.rename}
+    numbers_in_file = [in_file.get(name, name) for name in numeric or ()]
     if file_format == "CSV":
-        pieces = csv_parts(path, choose, required, numeric or (), read_options, progress)
+        pieces = csv_parts(path, choose, required, numbers_in_file, read_options, progress)
     elif file_format == "JSON lines":
-        needed = None if columns is None or by else required
-        pieces = json_batches(path, choose, needed, numeric or (), read_options, progress)
+        needed = None if columns is None or by else [in_file.get(name, name) for name in required]
+        pieces = json_batches(path, choose, needed, numbers_in_file, read_options, progress)
     elif file_format == "Excel":
         pieces = excel_batches(path, choose, read_options, progress)
     elif file_format == "Parquet":
@@ -218,7 +229,7 @@ def read_parts(
     return (functools.partial(finished, piece) for piece in pieces)
 
 
-def _interpreted(
+def interpreted(
     batch: Any, numeric: Sequence[str] | None, read_options: ReadOptions, source: str
 ) -> Any:
     """Take away what means a missing value, and make numbers of text in numeric columns.
@@ -272,7 +283,7 @@ def read_table(
     pa = pyarrow()
     batches = read_batches(path, columns=columns, numeric=numeric, by=by, read_options=read_options)
     table = pa.Table.from_batches(list(batches))
-    if numeric is None and _format_of(os.fspath(path)) in _UNTYPED:
+    if numeric is None and format_of(os.fspath(path)) in _UNTYPED:
         inferred = [
             infer(column, name, read_options) if is_text(column.type) else column
             for name, column in zip(table.column_names, table.columns, strict=True)
@@ -282,19 +293,46 @@ def read_table(
 
 
 class FileRows(NamedTuple):
-    """All rows of some files in one table, and how many of them each file has."""
+    """Rows of some files in one table, and where they come from.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    files : sequence of str
+    n_rows : sequence of int
+        How many rows each file has.
+    places : ndarray of int, optional
+        Place of each row of the table among those of all files; None if the table has them all.
+    """
 
     table: Any
     files: Sequence[str]
     n_rows: Sequence[int]
+    places: np.ndarray | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[FileRows], read_options: ReadOptions) -> FileRows:
+        """Put parts on top of each other."""
+        tables = [part.table for part in parts]
+        table = join_tables([part.files[0] for part in parts], tables, read_options).table
+        n_rows = [n for part in parts for n in part.n_rows]
+        starts = accumulate((sum(part.n_rows) for part in parts), initial=0)
+        places = [
+            start + (np.arange(part.table.num_rows) if part.places is None else part.places)
+            for start, part in zip(starts, parts, strict=False)
+        ]
+        return cls(
+            table, [file for part in parts for file in part.files], n_rows, np.hstack(places)
+        )
 
     def located(self, error: InputError) -> InputError:
         """Say in which of the files an error is that was found in the table."""
         if error.row is None:
             return error if len(self.files) > 1 else error.at(file=self.files[0])
+        place = error.row if self.places is None else int(self.places[error.row])
         starts = [0, *accumulate(self.n_rows[:-1])]
-        i = bisect_right(starts, error.row) - 1
-        return error.at(file=self.files[i], first_row=-starts[i])
+        i = bisect_right(starts, place) - 1
+        return error.at(file=self.files[i], first_row=place - starts[i] - error.row)
 
 
 def read_files(
@@ -382,7 +420,8 @@ def _supported_below(directory: str) -> list[str]:
     return sorted(files)
 
 
-def _format_of(path: str) -> str:
+def format_of(path: str) -> str:
+    """Format of a file, by its extension; an error if it cannot be read."""
     if path == "-":
         return "CSV"
     _check_file(path)

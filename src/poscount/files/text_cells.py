@@ -73,6 +73,8 @@ _MOST_UNITS = 3
 _LONGEST = 40
 # Fewer words among numbers than this share are slips, and not what the column is about.
 _SLIPS = 0.25
+# So few different cells such as ">50K", and no number among them, are names of classes.
+_MOST_CLASSES = 20
 
 # What a column of each kind holds, and what to say about one of its cells.
 _KINDS = {
@@ -255,6 +257,9 @@ def look_at_text(cells: Iterable[str | None], decimal: str = ".") -> CellDiagnos
         kind = _most_common(others, any(decimal in cell for cell in numbers))
         if kind == "words" and len(others) < _SLIPS * (len(others) + len(numbers)):
             kind = "slip"
+        with_sign = any(cell[0] in _SIGNS for cell in others)
+        if kind == "unit" and with_sign and not numbers and 1 < len(others) <= _MOST_CLASSES:
+            kind = "words"
     else:
         kind = "missing" if len(kinds) > len(numbers) else "numbers"
         others = kinds
@@ -265,6 +270,28 @@ def look_at_text(cells: Iterable[str | None], decimal: str = ".") -> CellDiagnos
     else:
         marks = _marks(kind, alike, decimal)
     return CellDiagnosis(kind, example, rows.get(example, 0), decimal, marks)
+
+
+def is_like_number(cell: str) -> bool:
+    """Tell whether a cell is a number, in whatever way its marks are written.
+
+    Examples
+    --------
+    >>> [is_like_number(cell) for cell in ("1.5", "1,5", "12 000", "1,5 mm", "north")]
+    [True, True, True, False, False]
+    """
+    return len(cell) <= _LONGEST and any(pattern.fullmatch(cell) for pattern in _patterns("."))
+
+
+def is_value(cell: str) -> bool:
+    """Tell whether a cell is a number in whatever way, also with a unit, or a date.
+
+    Examples
+    --------
+    >>> [is_value(cell) for cell in ("1,5", "1,5 mm", "31.1.2026", "north", "?", "1;2")]
+    [True, True, True, False, False, False]
+    """
+    return _kind(cell, ".") not in ("words", "missing", "yes or no")
 
 
 def _marks(kind: str, cells: list[str], decimal: str) -> tuple[str, ...]:

@@ -120,6 +120,7 @@ SETTINGS = {
     "n_resamples": _Setting("bootstrap", "Replicates"),
     "random_state": _Setting("random_state", "Seed"),
     # What the page has no setting for, the command line can do.
+    "header_row": _Setting(None, advice="The command line has --header-row for it."),
     "limits": _Setting(None, advice="The command line has no such limit."),
     "positives": _Setting(None, advice="The command poscount diagnose has --positives for it."),
     "reference": _Setting(None, advice="The command poscount diagnose has --reference for it."),

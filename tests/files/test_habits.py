@@ -1,7 +1,7 @@
 """The tables that people have, through the command line: the exact answer, or the exact sentence.
 
-Every habit is tried on the positives and on the rows to be counted. It is mended as the sentence
-says, and must then give the answer of the clean table.
+Every habit is tried on the positives and on the rows to be counted. It is read by a guess that is
+said in one line, or mended as the sentence says, and must then give the answer of the clean table.
 """
 
 import csv
@@ -100,7 +100,9 @@ class Habit(NamedTuple):
     sentence : str or None
         What the command says without further options; None if it gives the answer.
     options : tuple of str
-        What mends it, and is part of the sentence.
+        What mends it, and is part of the sentence; or what makes the guess needless.
+    told : str or None
+        What is said if it is read by a guess.
     same : callable or None
         What the answer is compared with: the clean table after this change, as Parquet. None if
         nothing mends it.
@@ -113,6 +115,7 @@ class Habit(NamedTuple):
     suffix: str = "csv"
     sentence: str | None = None
     options: tuple[str, ...] = ()
+    told: str | None = None
     same: object = lambda rows: rows
     columns: tuple[str, ...] = ()
 
@@ -124,6 +127,11 @@ WORDS = {"columns": ("loud",)}
 
 def answers(yes, no):
     return cells(lambda loud: yes if loud else no, "loud")
+
+
+def with_sites(rows):
+    """Put a column of words first, as tables with totals have one."""
+    return [{"site": ("north", "south")[i % 2], **row} for i, row in enumerate(rows)]
 
 
 def missing(sign, mends=()):
@@ -152,36 +160,140 @@ HABITS = {
     "two sheets": Habit(
         write=lambda rows: xlsx({"data": as_cells(rows), "notes": [["to do"]]}),
         suffix="xlsx",
-        sentence="the workbook has several sheets with data: 'data', 'notes'. Choose it with "
+        told="sheet 'data'. To change that, use --sheet.",
+        options=("--sheet", "data"),
+    ),
+    "two tables": Habit(
+        write=lambda rows: xlsx({"data": as_cells(rows), "more": as_cells(rows)}),
+        suffix="xlsx",
+        sentence="the workbook has several sheets with data: 'data', 'more'. Choose it with "
         "--sheet.",
         options=("--sheet", "data"),
     ),
     "title above the table": Habit(
-        write=lambda rows: xlsx({"data": [["Our results"], *as_cells(rows)]}),
+        write=lambda rows: xlsx({"data": [["Our results"], [], *as_cells(rows)]}),
         suffix="xlsx",
-        sentence="the first row names 1 of 3 columns; remove what is above the column names, and "
-        "name all columns.",
+        told="header in row 3. To change that, use --header-row.",
+        options=("--header-row", "3"),
+    ),
+    "merged cells above the header": Habit(
+        write=lambda rows: xlsx({"data": [["Sound", None, "Time"], *as_cells(rows)]}),
+        suffix="xlsx",
+        told="header in row 2. To change that, use --header-row.",
+        options=("--header-row", "2"),
+    ),
+    "totals in Excel": Habit(
+        change=with_sites,
+        write=lambda rows: xlsx({"data": [*as_cells(rows), ["Total", 1, 2, 3]]}),
+        same=with_sites,
+        suffix="xlsx",
+        told="without the last row, of notes or totals. To change that, use --footer.",
+        options=("--footer", "1"),
+    ),
+    "notes above the header": Habit(
+        write=lambda rows: f"Bees of 2026, by A. B.\n\n{as_csv(rows)}",
+        told="header in row 3. To change that, use --header-row.",
+        options=("--header-row", "3"),
+    ),
+    "notes in cells above the header": Habit(
+        write=lambda rows: f"Bees of 2026,,\n,,\n{as_csv(rows)}",
+        told="header in row 3. To change that, use --header-row.",
+        options=("--header-row", "3"),
+    ),
+    "notes with another delimiter": Habit(
+        write=lambda rows: f"Bees, flies, and all\n{as_csv(rows, ';')}",
+        told="header in row 2. To change that, use --header-row.",
+        options=("--header-row", "2"),
+    ),
+    "totals": Habit(
+        change=with_sites,
+        write=lambda rows: f"{as_csv(rows)}Total,1,2,3\n",
+        same=with_sites,
+        told="without the last row, of notes or totals. To change that, use --footer.",
+        options=("--footer", "1"),
+    ),
+    "a source below the table": Habit(
+        write=lambda rows: f"{as_csv(rows)}\nSource: our survey\n",
+        told="without the last row, of notes or totals. To change that, use --footer.",
+        options=("--footer", "1"),
+    ),
+    "a row too short": Habit(
+        write=lambda rows: as_csv(rows).replace("\n", "\nx\n", 3).replace("\nx\n", "\n", 2),
+        sentence="line 4 has 1 cell(s) but the first has 3; look for a missing or surplus "
+        "delimiter, or read the file with another one. Choose it with --delimiter.",
         same=None,
+    ),
+    "names of rows, as R writes them": Habit(
+        write=lambda rows: as_csv(numbered("")(rows), header=list(rows[0])),
+        sentence="line 2 has 4 cell(s) but the first has 3; if the first cells are names of rows, "
+        "as R writes them, give them a column name in the first line.",
+        same=None,
+    ),
+    "bars": Habit(
+        write=lambda rows: as_csv(rows, "|"),
+        told="read with bars between columns. To change that, use --delimiter.",
+        options=("--delimiter", "|"),
+    ),
+    "spaces": Habit(
+        write=lambda rows: as_csv(rows, " "),
+        suffix="txt",
+        told="read with spaces between columns. To change that, use --delimiter.",
+        options=("--delimiter", " "),
+    ),
+    "per cent": Habit(
+        change=cells(lambda x: f"{x} %", "entropy_bits"),
+        told="read with 'entropy_bits' in %. To change that, use --units.",
+        options=("--units", "entropy_bits=%"),
+    ),
+    "days first": Habit(
+        change=cells(lambda day: f"{day.day}/{day.month}/{day.year}", "night"),
+        columns=("night",),
     ),
     "semicolon and decimal comma": Habit(
         change=cells(lambda x: str(x).replace(".", ",")),
         write=lambda rows: as_csv(rows, ";"),
-        sentence=" is not a number unless the comma is the decimal mark. Pass --decimal ','.",
+        told="read with decimal commas. To change that, use --decimal.",
         options=("--decimal", ","),
+    ),
+    "decimal comma and points between thousands": Habit(
+        change=cells(
+            lambda x: f"{1e4 + x:,}".replace(",", "_").replace(".", ",").replace("_", ".")
+        ),
+        write=lambda rows: as_csv(rows, ";"),
+        same=cells(lambda x: float(f"{1e4 + x}")),
+        told="read with decimal commas and points between thousands. To change that, use "
+        "--decimal or --thousands.",
+        options=("--decimal", ",", "--thousands", "."),
     ),
     "cp1252": Habit(
         change=renamed(entropy_bits="größe"),
         write=lambda rows: as_csv(rows).encode("cp1252"),
-        sentence="line 1 is not UTF-8 text; spreadsheets on Windows often write cp1252, and some "
-        "programs utf-16. Pass --encoding 'cp1252'.",
+        told="read as Windows-1252. To change that, use --encoding.",
         options=("--encoding", "cp1252"),
         same=renamed(entropy_bits="größe"),
+    ),
+    "an old Mac": Habit(
+        change=renamed(entropy_bits="größe"),
+        write=lambda rows: as_csv(rows).encode("mac-roman"),
+        sentence="line 1 is not UTF-8 text; spreadsheets on Windows often write cp1252, and some "
+        "programs utf-16. Pass --encoding 'cp1252'.",
+        options=("--encoding", "mac-roman"),
+        same=renamed(entropy_bits="größe"),
+    ),
+    "all of German Excel": Habit(
+        change=lambda rows: renamed(entropy_bits="größe")(
+            cells(lambda x: str(x).replace(".", ","))(rows)
+        ),
+        write=lambda rows: f"Käfer\n\n{as_csv(rows, ';')}".encode("cp1252"),
+        same=renamed(entropy_bits="größe"),
+        told="read as Windows-1252 with decimal commas; header in row 3. To change that, use "
+        "--encoding, --header-row or --decimal.",
+        options=("--encoding", "cp1252", "--header-row", "3", "--decimal", ","),
     ),
     "UTF-16": Habit(write=lambda rows: as_csv(rows).encode("utf-16")),
     "UTF-16 without a mark": Habit(
         write=lambda rows: as_csv(rows).encode("utf-16-le"),
-        sentence="it has zero bytes, which text in UTF-8 has not; it may be UTF-16 without a "
-        "byte-order mark. Pass --encoding 'utf-16-le'.",
+        told="read as UTF-16. To change that, use --encoding.",
         options=("--encoding", "utf-16-le"),
     ),
     "byte-order mark": Habit(write=lambda rows: as_csv(rows).encode("utf-8-sig")),
@@ -190,13 +302,20 @@ HABITS = {
     ),
     "12,000": Habit(
         change=lambda rows: cells(lambda x: f"{x:,}", "entropy_bits")(THOUSAND(rows)),
-        sentence=" or the decimal mark. Pass --thousands ',' or --decimal ','.",
+        told="read with commas between thousands. To change that, use --thousands.",
         options=("--thousands", ","),
         same=THOUSAND,
     ),
+    "12,000 without other decimals": Habit(
+        change=lambda rows: cells(lambda x: f"{round(x + 1e4):,}")(rows),
+        sentence="the comma is either a thousands mark (then it is 10475) or the decimal mark. "
+        "Pass --thousands ',' or --decimal ','.",
+        options=("--thousands", ","),
+        same=cells(lambda x: round(x + 1e4)),
+    ),
     "12,000,000": Habit(
         change=lambda rows: cells(lambda x: f"{x:,}", "entropy_bits")(MILLION(rows)),
-        sentence="is not a number: it has thousands marks. Pass --thousands ','.",
+        told="read with commas between thousands. To change that, use --thousands.",
         options=("--thousands", ","),
         same=MILLION,
     ),
@@ -204,13 +323,13 @@ HABITS = {
         change=lambda rows: cells(lambda x: f"{x:,}".replace(",", " "), "entropy_bits")(
             MILLION(rows)
         ),
-        sentence="is not a number: it has thousands marks. Pass --thousands ' '.",
+        told="read with spaces between thousands. To change that, use --thousands.",
         options=("--thousands", " "),
         same=MILLION,
     ),
     "40.25 g": Habit(
         change=cells(lambda x: f"{x} g", "entropy_bits"),
-        sentence="is not a number: it has the unit g. Pass --units 'entropy_bits=g'.",
+        told="read with 'entropy_bits' in g. To change that, use --units.",
         options=("--units", "entropy_bits=g"),
     ),
     "g and kg": Habit(
@@ -365,16 +484,31 @@ def test_the_sentence(run, tables, tmp_path, name):
 @pytest.mark.parametrize("name", [name for name, tried in HABITS.items() if tried.same])
 def test_the_answer(run, tables, tmp_path, name):
     tried = HABITS[name]
-    outcome = run(*command(*write_all(tables, tried, tmp_path), tried), *tried.options)
-    assert outcome.status == 0, outcome.err
+    files = write_all(tables, tried, tmp_path)
     expected = run(*command(*write_same(tables, tried, tmp_path), tried))
     assert expected.status == 0, expected.err
+    outcome = run(*command(*files, tried), *tried.options)
+    assert outcome.status == 0, outcome.err
     assert json.loads(outcome.out) == json.loads(expected.out)
+    # Nothing is guessed, or said, of what the options say.
+    assert "To change that" not in outcome.err
     if "night" in tried.columns:
         assert [each["month(night)"] for each in json.loads(outcome.out)] == [
             *("2026-01", "2026-02", "2026-03"),
         ]
         assert "Not used as features: column 'night' holds dates or times" in outcome.err
+
+
+@pytest.mark.parametrize("name", [name for name, tried in HABITS.items() if tried.told])
+def test_the_guess(run, tables, tmp_path, name):
+    tried = HABITS[name]
+    positives, sample = write_all(tables, tried, tmp_path)
+    expected = run(*command(*write_same(tables, tried, tmp_path), tried))
+    outcome = run(*command(positives, sample, tried))
+    assert outcome.status == 0, outcome.err
+    assert json.loads(outcome.out) == json.loads(expected.out)
+    # In one line, although both files are written so.
+    assert outcome.err == f"{positives}: {tried.told}\n"
 
 
 def test_columns_with_other_blanks_or_case_than_the_model(run, tables, tmp_path):
@@ -388,8 +522,11 @@ def test_columns_with_other_blanks_or_case_than_the_model(run, tables, tmp_path)
     assert outcome.status == 2
     assert outcome.err == (
         f"poscount: {sample}: column 'entropy_bits': the file has no such column; did you mean "
-        "'Entropy_bits '? Its columns are 'wingbeat_hz', 'Entropy_bits ', 'crossing_ms'.\n"
+        "'Entropy_bits '? Its columns are 'wingbeat_hz', 'Entropy_bits ', 'crossing_ms'. Pass "
+        "--rename 'Entropy_bits =entropy_bits'.\n"
     )
+    mended = run("estimate", positives, sample, "--rename", "Entropy_bits =entropy_bits")
+    assert mended.out == run("estimate", *write_same(tables, Habit(), tmp_path)).out
 
 
 def test_dates_that_may_be_read_in_two_ways(run, tables, tmp_path):

@@ -1,0 +1,496 @@
+"""How files are written, guessed where nobody has said it: one function for each guess.
+
+A guess is made only where the beginning of a file could not be read as it is, so that it never
+changes what a clean file means. Where two readings are possible there is none, and the error of
+the reader names the options.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from poscount.data.grouping import times_in_text
+from poscount.errors import InputError
+from poscount.files.arrow import pyarrow
+from poscount.files.csv import delimiter_of
+from poscount.files.excel import filled_sheets
+from poscount.files.read_options import ReadOptions
+from poscount.files.streams import Utf8Stream, source_name, unpacked
+from poscount.files.text_cells import MISSING, CellDiagnosis, is_like_number, is_value, look_at_text
+from poscount.files.text_numbers import without_marks
+
+_HEAD_BYTES, _TAIL_BYTES = 1 << 18, 1 << 16
+_HEAD_ROWS = 1000
+# Rows of notes above a header, and below the last row of data.
+_MOST_ABOVE, _MOST_BELOW = 30, 5
+_DELIMITERS = (",", ";", "\t", "|", " ")
+_TOTALS = {
+    *("total", "totals", "grand total", "subtotal", "sum", "sums", "mean", "average", "median"),
+    *("summe", "gesamt", "gesamtsumme", "insgesamt", "mittelwert", "durchschnitt"),
+    *("somme", "moyenne", "totale", "totaux", "suma", "soma", "média", "media", "totaal"),
+}
+# Within words of cp1252 there are no signs and no single capitals, and few letters with accents
+# side by side: otherwise the bytes mean something else.
+_NOT_CP1252 = re.compile(
+    r"[^\W\d_](?:[^\w\s\u2019\u2013\u00b7\x00-\x7f]|[À-ÞŠŒŽŸ](?=[a-zß-ÿ]))[^\W\d_]|[^\W\d_\x00-\x7f]{3}"
+)
+_GROUPED_BY_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
+
+
+class Head(NamedTuple):
+    """The beginning of a file, and what was guessed of how the file is written.
+
+    Parameters
+    ----------
+    source : str
+        What the file is called in sentences.
+    settings : dict
+        Its encoding, delimiter, header row, footer and sheet, as far as they had to be guessed.
+    columns : dict of str to list
+        The cells of its first rows that are text; None is a missing value or no text.
+    """
+
+    source: str
+    settings: dict[str, Any]
+    columns: dict[str, list[str | None]]
+
+
+class Sign(NamedTuple):
+    """A cell that shows how numbers are written; `value` is the mark."""
+
+    value: str
+    column: str
+    row: int
+    cell: str
+
+
+def csv_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | None:
+    """Look at the beginning and the end of a CSV file; None if it cannot be read.
+
+    Parameters
+    ----------
+    path : str
+    options : ReadOptions
+        With what the user has said.
+    said : collection of str
+        The options that the user has set: these are not guessed.
+    """
+    with unpacked(path) as (stream, raw):
+        data = b""
+        while len(data) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(data))):
+            data += more
+        whole = len(data) < _HEAD_BYTES
+        tail = data if whole else _end_of(raw) if stream is raw else b""
+    encoding = options.encoding
+    if "encoding" not in said:
+        encoding = guess_encoding(data, whole)
+    settings: dict[str, Any] = {} if encoding == options.encoding else {"encoding": encoding}
+    source = source_name(path)
+    try:
+        text = _decoded(data, source, encoding)
+        end = text if whole else _decoded(tail, source, encoding).partition("\n")[2]
+    except InputError:
+        return None  # reading it says what is wrong
+    table = guess_table(text, whole, options, said)
+    if table is None:
+        return Head(source, settings, {})
+    if table.delimiter != _usual_delimiter(table.first_line, options):
+        settings["delimiter"] = table.delimiter
+    if table.header_row is not None:
+        settings["header_row"] = table.header_row
+    if "footer" not in said:
+        settings |= _some(footer=guess_footer(_records(end, table.delimiter), len(table.names)))
+    rows = table.rows
+    if whole and len(rows) < _HEAD_ROWS:
+        rows = rows[: len(rows) - settings.get("footer", 0) + table.n_notes]
+    return Head(source, settings, _columns(table.names, rows))
+
+
+def excel_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | None:
+    """Look at a workbook; the parameters are those of `csv_head`."""
+    sheets = filled_sheets(path, options.sheet)
+    sheet = guess_sheet(sheets)
+    if sheet is None:
+        return None
+    settings: dict[str, Any] = {"sheet": sheet} if len(sheets) > 1 else {}
+    first = options.header_row or 1
+    numbered = [(number, row) for number, row in sheets[sheet].items() if number >= first]
+    rows = [row for _, row in numbered]
+    texts = [[str(cell).strip() for cell in row] for row in rows]
+    at = 0
+    if options.header and "header_row" not in said:
+        at = guess_header(texts) or 0
+        settings |= {"header_row": numbered[at][0]} if at else {}
+    if "footer" not in said:
+        settings |= _some(footer=guess_footer(texts[at:], len(texts[at])))
+    names = texts[at] if options.header else [str(i + 1) for i in range(len(texts[at]))]
+    body = rows[at + options.header : len(rows) - settings.get("footer", 0)]
+    return Head(path, settings, _columns(names, body))
+
+
+def _some(**settings: Any) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value}
+
+
+def _end_of(raw: Any) -> bytes:
+    if not raw.seekable():
+        return b""
+    raw.seek(-min(_TAIL_BYTES, raw.seek(0, io.SEEK_END)), io.SEEK_END)
+    return raw.read()
+
+
+def _decoded(data: bytes, source: str, encoding: str | None) -> str:
+    return Utf8Stream(io.BytesIO(data), source, encoding).read().decode("utf-8", "ignore")
+
+
+def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[str | None]]:
+    columns = zip(*rows[:_HEAD_ROWS], strict=True)
+    return {
+        name: [
+            None if not isinstance(cell, str) or cell.strip() in MISSING else cell.strip()
+            for cell in cells
+        ]
+        for name, cells in zip(names, columns, strict=False)
+    }
+
+
+# What a file is
+
+
+def guess_encoding(data: bytes, whole: bool = True) -> str | None:
+    """Guess the encoding of text that is not UTF-8 and has no byte-order mark.
+
+    UTF-16 has a zero in every other byte of plain text. What is not UTF-8 is Windows-1252, unless
+    words would look strange in it.
+
+    Examples
+    --------
+    >>> guess_encoding("größe".encode("cp1252")), guess_encoding("größe".encode())
+    ('cp1252', None)
+    >>> guess_encoding("größe".encode("mac-roman")), guess_encoding("a,b".encode("utf-16-le"))
+    (None, 'utf-16-le')
+    """
+    if data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return None
+    begin = data[:4096]
+    if b"\0" in begin:
+        even, odd = (part.count(0) / max(len(part), 1) for part in (begin[::2], begin[1::2]))
+        if min(even, odd) > 0 or max(even, odd) < 0.8:
+            return None
+        return "utf-16-be" if even else "utf-16-le"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data, final=whole)
+    except UnicodeDecodeError:
+        try:
+            text = data.decode("cp1252")
+        except UnicodeDecodeError:
+            return None
+        return None if _NOT_CP1252.search(text) else "cp1252"
+    return None
+
+
+class Table(NamedTuple):
+    """Where the table of a CSV file is.
+
+    `header_row` is None if it is the first row, `first_line` is the text of that row, and `n_notes`
+    the number of rows below the table that are no part of it.
+    """
+
+    delimiter: str
+    header_row: int | None
+    first_line: str
+    names: list[str]
+    rows: list[list[str]]
+    n_notes: int
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether it has several columns; two words with a space in them are none."""
+        return len(self.names) > 1 + (self.delimiter == " ")
+
+    @property
+    def values(self) -> float:
+        """Share of the cells that are numbers or dates."""
+        cells = [cell for row in self.rows[:100] for cell in row]
+        return sum(map(is_value, cells)) / max(len(cells), 1)
+
+
+def guess_table(
+    text: str, whole: bool, options: ReadOptions, said: Collection[str]
+) -> Table | None:
+    """Find the delimiter and the row of the column names, where notes may be above it.
+
+    They are right if all rows from there on have as many cells as there are names. If the reader's
+    own rule, by the first line, finds such a table, it is that one. Another one has numbers or
+    dates, and more of them than any other.
+    """
+    first_line = next((line for line in text.splitlines() if line), "")
+    usual = _usual_delimiter(first_line, options)
+    own = _table_with(usual, text, whole, options, said) if usual is not None else None
+    if options.delimiter or (own and own.header_row is None and len(own.names) > 1):
+        return own
+    tables = [_table_with(mark, text, whole, options, said) for mark in _DELIMITERS]
+    shares = [table.values if table and table.has_columns else 0.0 for table in tables]
+    best = max(shares)
+    return tables[shares.index(best)] if best > 0 and shares.count(best) == 1 else own
+
+
+def _usual_delimiter(first_line: str, options: ReadOptions) -> str | None:
+    try:
+        return options.delimiter or delimiter_of(first_line, options.decimal, "")
+    except InputError:
+        return None
+
+
+def _table_with(
+    delimiter: str, text: str, whole: bool, options: ReadOptions, said: Collection[str]
+) -> Table | None:
+    lines: list[int] = []
+    records = _records(text, delimiter, lines)
+    if not whole or len(records) == _MOST_ABOVE + _HEAD_ROWS:
+        # The last one may be cut off, and is not the last of the file.
+        records, whole = records[:-1], False
+    first = sum(line < (options.header_row or 1) for line in lines[: len(records)])
+    records, lines = records[first:], lines[first:]
+    if not records:
+        return None
+    width = Counter(map(len, records)).most_common(1)[0][0]
+    n_notes = guess_notes_below(records, width) if whole and "footer" not in said else 0
+    records = records[: len(records) - n_notes]
+    at: int | None = 0
+    if options.header and "header_row" not in said:
+        at = guess_header(records, width)
+    if at is None or any(len(record) != width for record in records[at:]):
+        return None
+    names = records[at] if options.header else [str(i + 1) for i in range(width)]
+    return Table(
+        delimiter,
+        lines[at] if at else None,
+        text.splitlines()[lines[at] - 1],
+        names,
+        records[at + options.header :],
+        n_notes,
+    )
+
+
+def _records(text: str, delimiter: str, lines: list[int] | None = None) -> list[list[str]]:
+    """Records of a text that are not empty, as many as are looked at; and their lines."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    records, line = [], 1
+    try:
+        for cells in reader:
+            if cells:
+                records.append([cell.strip() for cell in cells])
+                if lines is not None:
+                    lines.append(line)
+            line = reader.line_num + 1
+            if lines is not None and len(records) == _MOST_ABOVE + _HEAD_ROWS:
+                break
+    except csv.Error:
+        return []
+    return records
+
+
+def guess_header(records: Sequence[Sequence[str]], width: int | None = None) -> int | None:
+    """Find the first row that names all columns but one at most; None if that is not clear.
+
+    Below notes, names are different words; below cells that are merged, they are above numbers.
+
+    Examples
+    --------
+    >>> guess_header([["Bees of 2026", "", ""], ["site", "wing", "body"], ["north", "2.5", "7"]])
+    1
+    """
+    for i, record in enumerate(records[:_MOST_ABOVE]):
+        if len(record) == (width or len(record)) and sum(cell == "" for cell in record) <= 1:
+            names = len(set(record)) == len(record) and not any(map(is_like_number, record))
+            if i == 0:
+                return int("" in record and _are_above_numbers(records[1:], len(record)))
+            return i if names and i + 1 < len(records) else None
+    return None
+
+
+def _are_above_numbers(records: Sequence[Sequence[str]], width: int) -> bool:
+    """Tell whether the first row has different words, and below one of them all are numbers."""
+    names, *rows = records or [[]]
+    if len(set(names) - {""}) < width or any(map(is_like_number, names)):
+        return False
+    columns = zip(*(row for row in rows if len(row) == width), strict=True)
+    return any(any(cells) and all(map(is_like_number, filter(None, cells))) for cells in columns)
+
+
+def guess_footer(records: Sequence[Sequence[str]], width: int) -> int:
+    """Number of rows at the end that are no data: notes of one cell, and a row of totals."""
+    n_notes = guess_notes_below(records, width)
+    rows = [record for record in records[: len(records) - n_notes] if len(record) == width]
+    return n_notes + guess_totals(rows)
+
+
+def guess_notes_below(records: Sequence[Sequence[str]], width: int) -> int:
+    """Rows of a single cell at the end of a table of several columns.
+
+    Examples
+    --------
+    >>> guess_notes_below([["a", "b"], ["1", "2"], ["Source: a survey"]], 2)
+    1
+    """
+    single = [width > 1 and len(record) == 1 for record in records[: -1 - _MOST_BELOW : -1]]
+    return single.index(False) if False in single else 0
+
+
+def guess_totals(rows: Sequence[Sequence[str]]) -> int:
+    """Tell whether the last row is one of totals (1) or not (0): such a word, and numbers.
+
+    Examples
+    --------
+    >>> guess_totals([["north", "3"], ["south", "4"], ["Total", "7"]])
+    1
+    """
+    *others, last = rows or [[]]
+    filled = [(i, cell) for i, cell in enumerate(last) if cell]
+    if len(filled) < 2 or not others:
+        return 0
+    (at, word), *rest = filled
+    is_total = word.casefold().rstrip(" :") in _TOTALS and all(row[at] != word for row in others)
+    return int(is_total and all(is_like_number(cell) for _, cell in rest))
+
+
+def guess_sheet(sheets: Mapping[str, Mapping[int, Sequence[Any]]]) -> str | None:
+    """The only sheet, or the only one that has several rows and several columns.
+
+    Examples
+    --------
+    >>> guess_sheet({"notes": {1: ["to do"]}, "data": {1: ["a", "b"], 2: [1, 2], 3: [3, 4]}})
+    'data'
+    """
+    if len(sheets) == 1:
+        return next(iter(sheets))
+    tables = [
+        name
+        for name, rows in sheets.items()
+        if sum(sum(cell != "" for cell in row) > 1 for row in rows.values()) > 2
+    ]
+    return tables[0] if len(tables) == 1 else None
+
+
+# What text in cells means
+
+
+def guess_units(head: Head, options: ReadOptions) -> dict[str, str]:
+    """Units of the columns in which all numbers have the same one."""
+    units = {}
+    for name, cells in _text_columns(head).items():
+        looks = look_at_text(cells, options.decimal)
+        if looks.kind == "unit":
+            left = _without_unit(cells, name, options._replace(units=((name, looks.marks[0]),)))
+            if all(cell is None or is_like_number(cell) for cell in left):
+                units[name] = looks.marks[0]
+    return units
+
+
+def guess_decimal(head: Head, options: ReadOptions) -> Sign | None:
+    """The decimal mark, if some cells cannot be read with the other one, and none with this."""
+    text = _text_columns(head)
+    commas = _first(_decimals(name, cells, options, ",") for name, cells in text.items())
+    points = _first(
+        [
+            *(_points(name, cells) for name, cells in head.columns.items() if name not in text),
+            *(_decimals(name, cells, options, ".") for name, cells in text.items()),
+        ]
+    )
+    return None if points and commas else points or commas
+
+
+def guess_thousands(head: Head, options: ReadOptions, decimal: str | None) -> Sign | None:
+    """The thousands mark, if all columns that have one agree.
+
+    If the decimal mark is not known, a single comma or point may be that.
+    """
+    signs = []
+    for name, cells in _text_columns(head).items():
+        looks = _looks(name, cells, options, decimal or ".")
+        if looks.kind == "thousands":
+            signs.append(Sign(looks.marks[0], name, looks.row, looks.example))
+        elif looks.kind == "decimal or thousands" and decimal is not None:
+            mark = "," if decimal == "." else "."
+            signs.append(Sign(mark, name, looks.row, looks.example))
+    return signs[0] if len({sign.value for sign in signs}) == 1 else None
+
+
+def guess_day_first(head: Head) -> bool | None:
+    """Whether days come before months, if some dates could mean both and others cannot."""
+    possible, asked = {True, False}, False
+    for name, cells in _text_columns(head).items():
+        readable = {first for first in (True, False) if _are_dates(name, cells, first)}
+        if readable and not _are_dates(name, cells, None):
+            asked = True
+            possible &= readable
+    return possible.pop() if asked and len(possible) == 1 else None
+
+
+def ambiguous_points(head: Head) -> Sign | None:
+    """A number such as 1.234, which would be another one if points marked thousands."""
+    text = _text_columns(head)
+    numbers = ((name, cells) for name, cells in head.columns.items() if name not in text)
+    return _first(_points(name, cells, clear=False) for name, cells in numbers)
+
+
+def _text_columns(head: Head) -> dict[str, list[str | None]]:
+    """The columns that are not plain numbers."""
+    pa = pyarrow()
+    text = {}
+    for name, cells in head.columns.items():
+        try:
+            pa.array(cells, pa.string()).cast(pa.float64())
+        except pa.ArrowInvalid:
+            text[name] = cells
+    return text
+
+
+def _first(signs: Iterable[Sign | None]) -> Sign | None:
+    return next((sign for sign in signs if sign is not None), None)
+
+
+def _points(name: str, cells: Sequence[str | None], clear: bool = True) -> Sign | None:
+    """The first number of a column with a point, that cannot or can mark thousands."""
+    for row, cell in enumerate(cells):
+        if cell and "." in cell and clear != bool(_GROUPED_BY_POINTS.fullmatch(cell)):
+            return Sign(".", name, row, cell)
+    return None
+
+
+def _decimals(
+    name: str, cells: Sequence[str | None], options: ReadOptions, mark: str
+) -> Sign | None:
+    """The first cell of a column of text whose decimals have this mark without doubt."""
+    other = "," if mark == "." else "."
+    looks = _looks(name, cells, options, other)
+    grouped = looks.kind == "thousands" and looks.marks == (other,)
+    if grouped or looks.kind in ("decimal", "decimal and thousands"):
+        return Sign(mark, name, looks.row, looks.example)
+    return None
+
+
+def _are_dates(name: str, cells: Sequence[str | None], day_first: bool | None) -> bool:
+    try:
+        times_in_text(cells, name, "day", day_first)
+    except InputError:
+        return False
+    return any(cell is not None for cell in cells)
+
+
+def _looks(
+    name: str, cells: Sequence[str | None], options: ReadOptions, decimal: str
+) -> CellDiagnosis:
+    """What a column looks like when its unit is taken away."""
+    return look_at_text(_without_unit(cells, name, options._replace(thousands=None)), decimal)
+
+
+def _without_unit(cells: Sequence[str | None], name: str, options: ReadOptions) -> list[str | None]:
+    return without_marks(pyarrow().array(cells, pyarrow().string()), name, options).to_pylist()
