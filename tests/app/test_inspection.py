@@ -105,11 +105,13 @@ def test_infinity_is_a_problem_with_its_row(write, monkeypatch, name, positives)
 def test_the_doubts_are_those_of_fitting(write, name, columns):
     path = write(name, {column: TABLE[column] for column in columns})
     found = inspect_file(path, positives=True, limits=LIMITS)
-    if any(column.why_not_used or column.problem for column in found.columns):
+    left_out = {column.name: column.why_not_used for column in found.columns if column.why_not_used}
+    if any(column.problem for column in found.columns) or len(left_out) == len(columns):
         with pytest.raises(InputError):
             choose_features(reading.read_table(path), None, [], path)
     else:
-        assert choose_features(reading.read_table(path), None, [], path) == (columns, {})
+        used = [name for name in columns if name not in left_out]
+        assert choose_features(reading.read_table(path), None, [], path) == (used, left_out)
 
 
 @pytest.mark.parametrize("positives", [True, False])

@@ -29,7 +29,7 @@ def record(kind, missing=0.0, categories=(), rare=()):
             "used as 7 categories (a, b, c, d, e and 2 more)",
         ),
         (record("category", categories=("a",), rare=("b",)), "used as 1 category (a), 1 rare one"),
-        (record("date"), "not used"),
+        (record("left out"), "not used"),
     ],
 )
 def test_each_kind_has_its_words(column, done):

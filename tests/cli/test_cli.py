@@ -97,14 +97,16 @@ def test_groups_in_every_format(poscount_, model, trap):
     expected = reference().quantify_groups(trap, "night")
     results = poscount_("quantify", model, TRAP, "--by", "night", "--format", "json").results()
     assert {result["night"]: result["prevalence"] for result in results} == {
-        night: float(p) for (night,), p in expected.items()
+        "all rows": float(expected.total),
+        **{night: float(p) for (night,), p in expected.items()},
     }
     rows = list(
         csv.DictReader(
             io.StringIO(poscount_("quantify", model, TRAP, "--by", "night", "--format", "csv").out)
         )
     )
-    assert [float(row["high"]) for row in rows] == [p.interval.high for p in expected.values()]
+    answers = [expected.total, *expected.values()]
+    assert [float(row["high"]) for row in rows] == [p.interval.high for p in answers]
     table = poscount_("quantify", model, TRAP, "--by", "night").out
     for (night,), p in expected.items():
         line = next(line for line in table.splitlines() if line.startswith(night))
@@ -125,8 +127,10 @@ def test_every_kind_of_file_gives_the_same_answer(poscount_, model, trap, tmp_pa
         "extra", pa.array(["x"] * 8070)
     )
     pa.parquet.write_table(other_order, folder / "other.parquet")
-    results = poscount_("quantify", model, folder, "--by-file", "--format", "json").results()
+    command = ("quantify", model, folder, "--by-file", "--format", "json")
+    total, *results = poscount_(*command).results()
     assert len(results) == 7
+    assert total["n_unlabeled"] == 7 * 8070
     (alone,) = poscount_("quantify", model, TRAP, "--format", "json").results()
     for result in results:
         assert result["prevalence"] == alone["prevalence"]
@@ -244,8 +248,9 @@ def test_weights_say_what_python_says(poscount_, refused, model, weighted, tmp_p
             result
         ]
     by_night = reference().quantify_groups(weighted, "night", weights="weight")
-    found = poscount_("quantify", model, rows, "--by", "night", *options).results()
+    total, *found = poscount_("quantify", model, rows, "--by", "night", *options).results()
     assert [row["count"] for row in found] == [p.count for p in by_night.values()]
+    assert total["count"] == by_night.total.count
     # What has a weight among the positives is no feature.
     alone = ("estimate", tmp_path / "p.csv", rows, "--positives-only")
     assert poscount_(*alone, *options).results() == [result]
@@ -326,7 +331,7 @@ def test_every_method_estimates_what_python_estimates(poscount_, few_rows, metho
     assert result["prevalence"] == float(model.quantify(sample))
     by_night = poscount_(*arguments, "--by", "night", "--format", "json").results()
     assert [(row["night"], row["prevalence"]) for row in by_night] == [
-        ("2026-01-19", result["prevalence"])
+        (night, result["prevalence"]) for night in ("all rows", "2026-01-19")
     ]
 
 
@@ -526,15 +531,16 @@ def test_picture_of_the_result(poscount_, model, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["id", "insect_id", "uuid", "recordId", "ID", "serial"])
-def test_identifiers_are_not_learned_from_unasked(refused, poscount_, tmp_path, name):
+def test_identifiers_are_not_learned_from_unasked(poscount_, tmp_path, name):
     positives = load_example("pyarrow").positives
     with_id = positives.append_column(name, pa.array(range(1, len(positives) + 1)))
     path = write_csv(tmp_path / "positives.csv", with_id)
-    sentence = refused("fit", path, "-o", tmp_path / "m.poscount")
-    assert f"column {name!r}: it looks like an identifier." in sentence
-    assert f"--exclude '{name}'" in sentence
-    assert not (tmp_path / "m.poscount").exists()
-    assert poscount_("fit", path, "-o", tmp_path / "m.poscount", "--exclude", name).status == 0
+    unasked = poscount_("fit", path, "-o", tmp_path / "m.poscount")
+    assert f"Not used as features: column {name!r} looks like an identifier." in unasked.err
+    assert f"--exclude {name} leaves them out without this line" in unasked.err
+    assert registry.load(tmp_path / "m.poscount").hash_ == reference().hash_
+    silent = poscount_("fit", path, "-o", tmp_path / "m.poscount", "--exclude", name)
+    assert "Not used" not in silent.err
     assert registry.load(tmp_path / "m.poscount").hash_ == reference().hash_
     asked = ",".join(with_id.column_names)
     assert poscount_("fit", path, "-o", tmp_path / "m.poscount", "--features", asked).status == 0

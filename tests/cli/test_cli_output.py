@@ -121,7 +121,7 @@ def test_a_real_terminal_is_never_too_narrow(model, columns):
     table = unstyled(seen.decode()).partition("warning")[0].splitlines()
     assert all(len(line.rstrip()) <= columns for line in table)
     assert "…" not in seen.decode()
-    assert sum("[0." in line for line in table) == 9
+    assert sum("[0." in line for line in table) == 1 + 9
 
 
 # Warnings

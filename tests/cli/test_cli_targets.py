@@ -73,9 +73,9 @@ def test_groups_tables_and_pictures(poscount_, model, tmp_path):
         )
         assert (tmp_path / name).stat().st_size > 1000
     rows = list(csv.DictReader(io.StringIO(outcome.out)))
-    assert len(rows) == 9 * 4
+    assert len(rows) == (1 + 9) * 4
     assert list(rows[0])[:3] == ["night", "target", "prevalence"]
-    for start in range(0, 36, 4):
+    for start in range(0, 40, 4):
         assert sum(float(row["prevalence"]) for row in rows[start : start + 4]) == 1.0
     table = poscount_("quantify", model, TRAP).out
     assert "MultiRCQ, 450 positives" in table
@@ -169,4 +169,5 @@ def test_the_door_for_front_ends(folder):
     assert fitting.describe_targets(model) == dict.fromkeys(sorted(SPECIES), 150)
     results = estimates.quantify(model, DataFiles([TRAP]), by=["night"])
     assert [result.target for result in results[:4]] == [*sorted(SPECIES), "other"]
-    assert results[0].group == {"night": "2026-01-12", "target": "aegypti"}
+    assert results[0].group == {"night": "all rows", "target": "aegypti"}
+    assert results[4].group == {"night": "2026-01-12", "target": "aegypti"}

@@ -1,4 +1,4 @@
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import narwhals as nw
 import numpy as np
@@ -130,9 +130,19 @@ def test_two_keys(make_frame, positives, sample, nights):
 
 def test_a_feature_as_key(make_frame, positives, sample):
     model = PAT(random_state=0).fit(make_frame(positives))
-    result = model.quantify_by(make_frame(sample[:5]), "a")
-    assert [row["n"] for row in told(result)] == [1] * 5
-    assert [row["a"] for row in told(result)] == sorted(sample[:5, 0])
+    frame = make_frame(sample[:5])
+    for call in (model.quantify_by, model.quantify_groups, model.count_by):
+        with pytest.raises(
+            ValueError, match="column 'a': rows cannot be grouped by a fea"
+        ) as error:
+            call(frame, "a")
+        assert str(error.value).endswith("Fit the model again without it. Set features=['b', 'c'].")
+    # A period of a feature is no better: rows of one year have neighbouring days.
+    dated = {"a": [datetime(2026, 1 + i % 9, 1 + i % 27) for i in range(len(positives))]}
+    dated = pd.DataFrame({**dated, "b": positives[:, 1]})
+    model = PAT(random_state=0).fit(dated, features=["a", "b"])
+    with pytest.raises(ValueError, match="column 'a': rows cannot be grouped"):
+        model.quantify_by(dated, "month(a)")
 
 
 @pytest.mark.parametrize("index", [[7] * 400, range(400, 0, -1), [f"r{i}" for i in range(400)]])

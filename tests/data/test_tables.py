@@ -106,10 +106,11 @@ def files(sample, tmp_path_factory):
 def test_files_count_as_memory_does(method, name, files, positives, sample):
     model = method(random_state=0).fit(positives, features=FEATURES)
     assert count(model, files / name) == model.count(sample)
-    grouped = count(model, files / name, by="ward")
-    by_ward = model.count_by(sample, "ward")
+    grouped = count(model, files / name, by="day(visit)")
+    by_day = model.count_by(sample, "day(visit)")
+    assert len(by_day) > 1
     assert dict(zip(grouped.keys, grouped.n.tolist(), strict=True)) == dict(
-        zip(by_ward.keys, by_ward.n.tolist(), strict=True)
+        zip(by_day.keys, by_day.n.tolist(), strict=True)
     )
 
 
@@ -147,10 +148,10 @@ def test_what_became_of_each_column(rcq, positives):
 
 
 def test_dates_are_left_out_and_it_is_said(positives, sample):
-    with pytest.warns(UserWarning, match="Dates are not used as features: visit"):
+    with pytest.warns(UserWarning, match="Dates are not used as features: 'visit'"):
         model = RCQ(random_state=0).fit(positives)
     assert model.feature_names_in_.tolist() == FEATURES
-    assert [column.name for column in model.columns_ if column.kind == "date"] == ["visit"]
+    assert [column.name for column in model.columns_ if column.kind == "left out"] == ["visit"]
     asked = RCQ(random_state=0).fit(positives, features=[*FEATURES, "visit"])
     assert asked.columns_["visit"].kind == "number"
     assert 0 <= asked.quantify(sample) <= 1
@@ -161,26 +162,41 @@ def test_dates_are_left_out_and_it_is_said(positives, sample):
     [
         ("patient", range(100, 400), True),
         ("patient", range(100, 700, 2), False),
-        ("patient", np.arange(300.0), False),
+        ("patient", np.arange(300.0), True),
+        ("patient", np.arange(300.0) + 0.5, False),
         ("patient", [1, None, *range(3, 301)], False),
         ("patient", [f"p{i}" for i in range(300)], True),
         ("patient", [f"p{i % 100}" for i in range(300)], False),
         ("patient_id", np.random.default_rng(0).normal(size=300), True),
+        ("__index_level_0__", np.random.default_rng(0).integers(9, size=300), True),
+        ("sample number", np.random.default_rng(0).integers(9, size=300), True),
+        ("body_mass_index", np.random.default_rng(0).normal(size=300), False),
+        ("remarks", ["good", "bad", "blurred"] * 100, True),
         ("", np.random.default_rng(0).normal(size=300), True),
     ],
-    ids=["numbered", "gaps", "floats", "missing", "words", "repeated", "by name", "no name"],
 )
-def test_identifiers_are_used_and_warned_about(positives, name, values, identifies):
+def test_identifiers_are_not_used_unless_they_are_asked_for(positives, name, values, identifies):
     table = positives.select(FEATURES).append_column(name, pa.array(values))
     # Elsewhere a warning is an error, so that none may come if they are asked for by name.
     asked = PAT(random_state=0).fit(table, features=[*FEATURES, name])
     if not identifies:
         unasked = PAT(random_state=0).fit(table)
+        assert unasked.hash_ == asked.hash_
     else:
-        sentence = f"Columns that look like identifiers are used as features: '{name}'. Name the"
+        sentence = f"running numbers or comments are not used as features: '{name}'. Name them in"
         with pytest.warns(UserWarning, match=sentence):
             unasked = PAT(random_state=0).fit(table)
-    assert unasked.hash_ == asked.hash_
+        assert unasked.feature_names_in_.tolist() == FEATURES
+        assert asked.feature_names_in_.tolist() == [*FEATURES, name]
+
+
+def test_a_running_number_alone_is_no_table_of_features(positives):
+    table = positives.select([]).append_column("n", pa.array(range(len(positives))))
+    with (
+        pytest.warns(UserWarning, match="running numbers"),
+        pytest.raises(ValueError, match=r"None of these looks like one: n\. Choose it with featu"),
+    ):
+        PAT(random_state=0).fit(table)
 
 
 def test_words_few_positives_have_are_one():
@@ -422,7 +438,7 @@ def test_kinds_that_do_not_match(rcq, sample):
 
 
 def test_columns_that_say_nothing():
-    table = pd.DataFrame({"word": ["a"] * 40, "gone": [None] * 40, "x": np.arange(40.0)})
+    table = pd.DataFrame({"word": ["a"] * 40, "gone": [None] * 40, "x": np.arange(40) / 2})
     model = RCQ(random_state=0).fit(table)
     assert model.quantify(table).n_unlabeled == 40
     with pytest.raises(ValueError, match="constant"):

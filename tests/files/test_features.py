@@ -27,6 +27,19 @@ KINDS = [
     ([datetime.date(2026, 1, 12)], "night", "date"),
     ([datetime.datetime(2026, 1, 12, 3)], "night_id", "date"),
     (list(MANY), "n", "identifier"),
+    ([float(i) for i in MANY][::-1], "n", "identifier"),
+    ([None, *MANY], "n", "identifier"),
+    # Picked from a numbered table: the order is kept. A column in no order is a measurement.
+    ([i * i for i in MANY], "n", "identifier"),
+    ([(7 * i) % 31 for i in MANY] + [99], "n", "number"),
+    ([i + 0.5 for i in MANY], "n", "number"),
+    ([i * i for i in MANY[:19]], "n", "number"),
+    ([3, 1, 2], "__index_level_0__", "identifier"),
+    ([3, 1, 2], "Sample No.", "identifier"),
+    ([3, 1, 2], "num_legs", "number"),
+    ([3, 1, 2], "noise", "number"),
+    ([1.5, 2.5], "body_mass_index", "number"),
+    (["good", "bad"], "Color notes", "free text"),
     ([1.5, 2.5], "row_id", "identifier"),
     (["a", "b", "a"], "patientId", "identifier"),
     ([1, 2], "", "identifier"),
@@ -52,10 +65,11 @@ def test_numbers_that_are_written_as_text_are_a_problem(cell):
     for features in (None, ["size"]):
         with pytest.raises(InputError, match=r"'size', row 6: .* is not a number"):
             choose_features(table, features, [], "p.csv")
-    # An identifier by its name is refused for that, but may be asked for.
+    # An identifier by its name is left out for that, but may be asked for.
     table = pa.table({"size_id": column, "size": [1.5] * 6})
-    with pytest.raises(InputError, match="looks like an identifier"):
-        choose_features(table, None, [], "p.csv")
+    assert choose_features(table, None, [], "p.csv").left_out == {
+        "size_id": "looks like an identifier"
+    }
     with pytest.raises(InputError, match="is not a number"):
         choose_features(table, ["size_id"], [], "p.csv")
 
@@ -73,7 +87,18 @@ def test_the_share_of_missing_values(values, share):
     assert describe_column(pa.array(values), "x").missing == share
 
 
-def test_columns_are_used_left_out_or_asked_about():
+def test_a_table_in_which_nothing_looks_like_a_feature():
+    table = pa.table({"n": list(MANY)})
+    with pytest.raises(InputError, match="it looks like an identifier, and there is no other"):
+        choose_features(table, None, [], "p.csv")
+    table = table.append_column("remark", pa.array([f"good {i}" for i in MANY]))
+    with pytest.raises(InputError, match="no column looks like a feature: column 'n' lo"):
+        choose_features(table, None, [], "p.csv")
+    # Those that are left out by name are no reason to doubt the others.
+    assert choose_features(table, ["n"], ["remark"], "p.csv").features == ["n"]
+
+
+def test_columns_are_used_or_left_out():
     table = pa.table({"site": ["a", "b"], "night": ["2026-01-12", None], "size": [1.5, None]})
     found = choose_features(table, None, [], "p.csv")
     assert found.features == ["site", "size"]

@@ -103,6 +103,8 @@ class Habit(NamedTuple):
         What mends it, and is part of the sentence; or what makes the guess needless.
     told : str or None
         What is said if it is read by a guess.
+    said : str
+        What standard error says although there is an answer.
     same : callable or None
         What the answer is compared with: the clean table after this change, as Parquet. None if
         nothing mends it.
@@ -116,6 +118,7 @@ class Habit(NamedTuple):
     sentence: str | None = None
     options: tuple[str, ...] = ()
     told: str | None = None
+    said: str = ""
     same: object = lambda rows: rows
     columns: tuple[str, ...] = ()
 
@@ -353,33 +356,23 @@ HABITS = {
     ),
     "a leading index column": Habit(
         change=numbered(""),
-        sentence="column '': it has no name and may number the rows. Choose the columns with "
-        "--features, or leave these out with --exclude ''.",
-        options=("--exclude", ""),
+        said="column '' has no name and may number the rows",
     ),
     "pandas' index": Habit(
         change=numbered("Unnamed: 0"),
-        sentence="column 'Unnamed: 0': it looks like an identifier. Choose the columns with "
-        "--features, or leave these out with --exclude 'Unnamed: 0'.",
-        options=("--exclude", "Unnamed: 0"),
+        said="column 'Unnamed: 0' looks like an identifier",
     ),
     "an id column": Habit(
         change=numbered("insect_id"),
-        sentence="column 'insect_id': it looks like an identifier. Choose the columns with "
-        "--features, or leave these out with --exclude 'insect_id'.",
-        options=("--exclude", "insect_id"),
+        said="column 'insect_id' looks like an identifier",
     ),
     "names of people": Habit(
         change=lambda rows: [{**row, "who": f"person {i}"} for i, row in enumerate(rows)],
-        sentence="column 'who': it holds text that differs in nearly every row, such as 'person "
-        "0'. Choose the columns with --features, or leave these out with --exclude 'who'.",
-        options=("--exclude", "who"),
+        said="column 'who' holds text that differs in nearly every row, such as 'person 0'",
     ),
     "a blank header": Habit(
         change=renamed(crossing_ms=""),
-        sentence="column '': it has no name and may number the rows. Choose the columns with "
-        "--features, or leave these out with --exclude ''.",
-        options=("--exclude", ""),
+        said="column '' has no name and may number the rows",
         same=lambda rows: [{k: v for k, v in row.items() if k != "crossing_ms"} for row in rows],
     ),
     "duplicate headers": Habit(
@@ -492,9 +485,10 @@ def test_the_answer(run, tables, tmp_path, name):
     assert json.loads(outcome.out) == json.loads(expected.out)
     # Nothing is guessed, or said, of what the options say.
     assert "To change that" not in outcome.err
+    assert f"Not used as features: {tried.said}" in outcome.err or not tried.said
     if "night" in tried.columns:
         assert [each["month(night)"] for each in json.loads(outcome.out)] == [
-            *("2026-01", "2026-02", "2026-03"),
+            *("all rows", "2026-01", "2026-02", "2026-03"),
         ]
         assert "Not used as features: column 'night' holds dates or times" in outcome.err
 
@@ -546,8 +540,8 @@ def test_dates_that_may_be_read_in_two_ways(run, tables, tmp_path):
     for option in ("--day-first", "--month-first"):
         results = json.loads(run(*command, option).out)
         months[option] = [each["month(night)"] for each in results]
-    assert months["--month-first"] == ["2026-01", "2026-02", "2026-03"]
-    assert len(months["--day-first"]) == 9
+    assert months["--month-first"] == ["all rows", "2026-01", "2026-02", "2026-03"]
+    assert len(months["--day-first"]) == 1 + 9
 
 
 def test_several_groups_and_missing_ones(run, tables, tmp_path):
@@ -564,9 +558,10 @@ def test_several_groups_and_missing_ones(run, tables, tmp_path):
     assert found[0] == found[1]
     lines = found[0].splitlines()
     assert lines[0].startswith("month(night),week(night),prevalence,")
-    assert lines[1].startswith("2026-01,2026-W03,")
+    assert lines[1].startswith("all rows,,0.")
+    assert lines[2].startswith("2026-01,2026-W03,")
     assert lines[-1].startswith(",,0.")
     table = run(*command, "--by", "month(night)").out.splitlines()
-    assert table[4].startswith("missing ")
+    assert table[5].startswith("missing ")
     last = json.loads(run(*command, "--by", "month(night)", "--format", "json").out)[-1]
     assert last["month(night)"] is None

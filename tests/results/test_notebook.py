@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from answers import distribution_of
+from answers import assert_same_answer, distribution_of
 from poscount import RCQ, Interval, MultiRCQ, Prevalence, audit, settle, trend
 from poscount.results.groups import GroupAnswers
 from poscount.results.notebook import MOST_ROWS as MOST_HTML_ROWS
@@ -189,9 +189,18 @@ def test_groups_are_a_dictionary_and_a_table(model, trap):
     assert answers.by == ("day",)
     copied = pickle.loads(pickle.dumps(answers))
     assert (copied.by, repr(copied)) == (answers.by, repr(answers))
-    head, first, *_ = repr(answers).splitlines()
+    assert_same_answer(copied.total, answers.total)
+    head, total, first, *_ = repr(answers).splitlines()
     assert head.split()[:2] == ["day", "prevalence"]
+    assert total.startswith(f"all rows         {answers.total:.3f}")
+    assert_same_answer(answers.total, model.quantify(trap))
     p = answers[("2026-01-01",)]
+    assert answers["2026-01-01"] is answers.get("2026-01-01") is p
+    assert "2026-01-01" in answers
+    assert "2026-01-09" not in answers
+    assert answers.get("2026-01-09") is None
+    with pytest.raises(KeyError):
+        answers["2026-01-09"]
     assert first.startswith("2026-01-01 ")
     assert f" {p:.3f}  [{p.interval.low:.3f}, {p.interval.high:.3f}]  " in first
 
@@ -200,8 +209,17 @@ def test_groups_of_targets_have_a_line_for_each(trap):
     model = MultiRCQ(random_state=0).fit({"one": rows(0, 100, 4), "two": rows(4, 100, 5)})
     lines = repr(model.quantify_groups(trap, "day")).splitlines()
     assert lines[0].split()[:3] == ["day", "target", "prevalence"]
-    assert [line.split()[1] for line in lines[1:4]] == ["one", "two", "other"]
-    assert len(lines) == 1 + 3 * 5
+    assert [line.split()[2] for line in lines[1:4]] == ["one", "two", "other"]
+    assert [line[:8] for line in lines[1:5]] == [*["all rows"] * 3, "2026-01-"]
+    assert len(lines) == 1 + 3 * (1 + 5)
+
+
+def test_groups_as_a_frame(model, trap):
+    answers = model.quantify_groups(trap, "day")
+    assert answers.to_frame().to_pylist() == model.quantify_by(trap, "day").to_pylist()
+    several = MultiRCQ(random_state=0).fit({"one": rows(0, 100, 4), "two": rows(4, 100, 5)})
+    found = several.quantify_groups(trap, "day").to_frame()
+    assert found.to_pylist() == several.quantify_by(trap, "day").to_pylist()
 
 
 # Pictures

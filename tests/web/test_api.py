@@ -306,7 +306,7 @@ def test_downloads_are_the_answer(example, tmp_path):
     told = example.wait(estimate)
     rows = list(csv.DictReader(io.StringIO(example.download(estimate, "result.csv").decode())))
     assert [float(row["prevalence"]) for row in rows] == [
-        e["prevalence"] for e in told["result"]["results"]
+        e["prevalence"] for e in told["result"]["totals"] + told["result"]["results"]
     ]
     assert json.loads(example.download(estimate, "result.json")) == told["result"]
     assert example.download(estimate, "prevalence.png").startswith(b"\x89PNG")
@@ -394,7 +394,7 @@ def run_recipes(tmp_path, monkeypatch, capsys):
         printed = capsys.readouterr().out
         shown = json.loads(printed[printed.index("[\n") :])
         assert [entry["prevalence"] for entry in shown] == [
-            e["prevalence"] for e in answer["results"]
+            e["prevalence"] for e in answer["totals"] + answer["results"]
         ]
         exec(compile(answer["python"], "recipe", "exec"), {})
         by_python = re.findall(r"Prevalence\((\S+),", capsys.readouterr().out)
@@ -492,16 +492,15 @@ def test_an_error_in_the_data_names_the_file_as_the_client_does(visit):
     assert visit.answer(features=["a"])["results"]
 
 
-def test_nothing_is_guessed_about_doubtful_columns(visit):
+def test_a_running_number_is_not_used_unless_it_is_asked_for(visit):
     rng = np.random.default_rng(0)
     table = {"row_id": range(30), **numbers(rng, 30)}
     visit.send("positives", "p.csv", csv_of(table))
     visit.send("unlabeled", "u.csv", csv_of(table))
-    told = visit.wait(visit.start())
-    assert told["error"]["field"] == "features"
-    assert told["error"]["message"] == (
-        "p.csv: column 'row_id': it looks like an identifier. Choose the columns to use."
-    )
+    answer = visit.answer()
+    assert answer["features"] == ["a", "b"]
+    assert "Column row_id looks like an identifier: it is not used." in answer["meaning"]
+    assert visit.answer(features=["row_id", "a"])["features"] == ["row_id", "a"]
 
 
 def test_an_estimate_needs_both_files(visit):
@@ -543,7 +542,7 @@ def test_the_commands_of_the_documentation_run(web, tmp_path):
     environment = {**os.environ, "no_proxy": "*"}
     subprocess.run(["bash", "-euc", script], cwd=tmp_path, env=environment, check=True, timeout=300)
     lines = (tmp_path / "poscount-result.csv").read_text().splitlines()
-    assert len(lines) == 10
+    assert len(lines) == 1 + 1 + 9
     assert lines[0].startswith("night,prevalence,low,high")
 
 

@@ -80,7 +80,6 @@ def test_an_error_without_more_is_its_sentence():
             "Change the setting First line to “data”.",
             "header",
         ),
-        ({"option": "exclude", "value": ["a"]}, "Choose the columns to use.", "features"),
         (
             {"option": "n_resamples", "leave_out": True},
             "Leave the setting Replicates empty.",
@@ -163,7 +162,7 @@ def options_of_errors():
 
 def test_every_option_that_an_error_names_has_words_on_the_page():
     named = set(options_of_errors()) - {None}
-    assert {"delimiter", "decimal", "header", "exclude", "by", "limits"} <= named
+    assert {"delimiter", "decimal", "header", "features", "by", "limits"} <= named
     assert named <= {*SETTINGS, *ELSEWHERE}
 
 

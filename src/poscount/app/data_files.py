@@ -11,6 +11,7 @@ from poscount.auditing.batches import Batch, Source
 from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts
+from poscount.data.known_rows import KnownRows
 from poscount.data.validation import as_frame_with_names
 from poscount.engines.count_files import BytesRead, count_files
 from poscount.errors import InputError
@@ -131,7 +132,14 @@ class DataFiles:
             weights = None if file in self.counts_files else self.weights
             yield replace(self, files=[file], weights=weights)
 
-    def count(self, model: Quantifier, by: Sequence[str] = ()) -> Any:
+    def count(
+        self,
+        model: Quantifier,
+        by: Sequence[str] = (),
+        known: KnownRows | None = None,
+        *,
+        drop_known: bool = False,
+    ) -> Any:
         """Count rows, and add the counts files.
 
         Parameters
@@ -140,6 +148,10 @@ class DataFiles:
         by : sequence of str
             Columns whose values make the groups, of which each is counted; then there can be no
             counts files.
+        known : KnownRows, optional
+            Looks for labelled positives among the rows, in this process only.
+        drop_known : bool
+            Whether to leave these out.
 
         Returns
         -------
@@ -161,13 +173,16 @@ class DataFiles:
         parts: list[tuple[str, Any]] = [(file, Counts.load(file)) for file in counted]
         rows = replace(self, files=[file for file in self.files if file not in counted])
         if rows.files:
+            counter = BatchCounter(model, by, self.weights)
+            counter.known, counter.drop_known = known, drop_known
             with self.progress(rows.name) as progress:
                 counts = count_files(
-                    BatchCounter(model, by, self.weights),
+                    counter,
                     rows.files,
                     engine=self.engine,
                     progress=progress,
-                    n_jobs=self.n_jobs,
+                    # Which of equal rows are left out follows from their order.
+                    n_jobs=1 if drop_known else self.n_jobs,
                     read_options=self.read_options,
                 )
             parts.append((rows.files[0], counts))
@@ -184,13 +199,22 @@ class DataFiles:
         )
 
     def sample(
-        self, columns: Sequence[str], numeric: Sequence[str], most: int, *, seed: int
+        self,
+        columns: Sequence[str],
+        numeric: Sequence[str],
+        most: int,
+        *,
+        by: Sequence[str] = (),
+        seed: int,
     ) -> SampledRows:
-        """Read some columns, of which some are numbers, of `most` rows drawn by a seed."""
+        """Read some columns, of which some are numbers, of `most` rows drawn by a seed.
+
+        Columns to group `by` are read besides.
+        """
         for file in self.counts_files:
             raise InputError("a counts file has no rows; give the data instead.", file=file)
         drawn = RowSample(most, seed=seed)
-        for file, batch in self._read_batches(columns=columns, numeric=numeric):
+        for file, batch in self._read_batches(columns=columns, numeric=numeric, by=by):
             try:
                 drawn.add(batch)
             except InputError as error:

@@ -12,11 +12,13 @@ from poscount.app.results import RESERVED, TARGET, Result, limit_column
 from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts
+from poscount.data.known_rows import KnownRows
 from poscount.engines.count_files import count_files
 from poscount.errors import InputError
 from poscount.files.sampling import RowSample
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.plotting.scores import has_scores, scores_of
+from poscount.results.groups import ALL_ROWS
 from poscount.results.prevalence import Prevalence
 from poscount.results.target_shares import TargetShares
 
@@ -28,11 +30,13 @@ def quantify(
     by: Sequence[str] = (),
     by_file: bool = False,
     limits: Sequence[float] = (),
+    drop_positives: bool = False,
 ) -> list[Result]:
     """Estimate prevalences: of everything together, of each file, of each group.
 
-    With several targets (`MultiRCQ`) there is a result for each of them, and for "other", whose
-    group says which one it is under "target", and whose `target` does.
+    Where there are groups or files, the first result is that of all rows together. With several
+    targets (`MultiRCQ`) there is a result for each of them, and for "other", whose group says which
+    one it is under "target", and whose `target` does.
 
     Parameters
     ----------
@@ -45,6 +49,9 @@ def quantify(
     limits : sequence of float
         Shares of which the results will be asked whether they are exceeded; refused here if the
         model cannot tell, before anything is counted.
+    drop_positives : bool
+        Whether to leave labelled positives out that are in the sample, too. If not, the first
+        result says how many there are.
     """
     if limits and not model.gives_interval:
         raise InputError(
@@ -65,13 +72,50 @@ def quantify(
                 column=name,
                 option="by",
             )
-    samples = [({"file": each.files[0]}, each) for each in data.single()] if by_file else []
-    return [
-        result
-        for group, sample in samples or [({}, data)]
-        for key, answer in _answers(model, sample, by)
-        for result in _results({**group, **dict(zip(by, key, strict=True))}, answer, model)
-    ]
+    names = ["file", *by] if by_file else list(by)
+    known = _known(model, data, drop_positives)
+    samples = [((each.files[0],), each) for each in data.single()] if by_file else [((), data)]
+    answers, counts = [], []
+    for file, sample in samples:
+        of_sample, counted = _answers(model, sample, by, known, drop_positives)
+        answers += [((*file, *key), answer) for key, answer in of_sample]
+        counts.append(counted)
+    results = []
+    if names:
+        total = (
+            _estimate(model, sum(counts), data)
+            if None not in counts
+            else _whole(model, data, drop_positives)
+        )
+        everything = dict.fromkeys(names, "") | {names[0]: ALL_ROWS}
+        results = [each._replace(is_total=True) for each in _results(everything, total, model)]
+    for key, answer in answers:
+        results += _results(dict(zip(names, key, strict=True)), answer, model)
+    if known is not None and not drop_positives:
+        results[0] = results[0]._replace(prevalence=model._told_of(known, results[0].prevalence))
+    return results
+
+
+def _known(model: Quantifier, data: DataFiles, drop: bool) -> KnownRows | None:
+    """What looks for labelled positives in rows that are counted in this process."""
+    found = model._known() if isinstance(model, CountingQuantifier) else None
+    if data.engine == "auto" and not data.counts_files:
+        if drop and model._known() is None:
+            raise InputError(
+                "The values are so coarse that rows are equal by chance, so labelled positives "
+                "cannot be told from others.",
+                option="drop_positives",
+                leave_out=True,
+            )
+        return found
+    if drop:
+        raise InputError(
+            "Labelled positives can only be found in rows that this process reads: not in counts "
+            "files, and not on a cluster.",
+            option="drop_positives",
+            leave_out=True,
+        )
+    return None
 
 
 def _results(
@@ -85,14 +129,18 @@ def _results(
 
 
 def _answers(
-    model: Quantifier, data: DataFiles, by: Sequence[str]
-) -> list[tuple[tuple, Prevalence | TargetShares]]:
-    """Values of the grouping columns, and the answer, of every group."""
+    model: Quantifier,
+    data: DataFiles,
+    by: Sequence[str],
+    known: KnownRows | None,
+    drop: bool,
+) -> tuple[list[tuple[tuple, Prevalence | TargetShares]], Counts | None]:
+    """Values of the grouping columns, and the answer, of every group; and the counts of all."""
     if isinstance(model, CountingQuantifier):
-        counts = data.count(model, by)
+        counts = data.count(model, by, known, drop_known=drop)
         if by:
-            return list(zip(counts.keys, model.estimate_by(counts), strict=True))
-        return [((), _estimate(model, counts, data))]
+            return list(zip(counts.keys, model.estimate_by(counts), strict=True)), counts.together
+        return [((), _estimate(model, counts, data))], counts
     if data.engine != "auto":
         raise InputError(
             f"{type(model).__name__} needs all rows in memory at once; a reusable method such as "
@@ -100,16 +148,24 @@ def _answers(
             option="engine",
             leave_out=True,
         )
-    rows = data.read(model, by)
-    if by:
-        return list(model.quantify_groups(rows.table, by, weights=data.weights).items())
+    if not by:
+        return [((), _whole(model, data, drop))], None
+    table = data.read(model, by).table
+    table = model.without_positives(table) if drop else table
+    return list(model.quantify_groups(table, by, weights=data.weights).items()), None
+
+
+def _whole(model: Quantifier, data: DataFiles, drop: bool) -> Prevalence | TargetShares:
+    """The answer for all rows, which are in memory at once."""
+    rows = data.read(model)
     try:
-        return [((), model.quantify(rows.table, weights=data.weights))]
+        table = model.without_positives(rows.table) if drop else rows.table
+        return model.quantify(table, weights=data.weights)
     except InputError as error:
         raise rows.located(error) from error
 
 
-def _estimate(model: CountingQuantifier, counts: Any, data: DataFiles) -> Prevalence:
+def _estimate(model: Any, counts: Any, data: DataFiles) -> Prevalence:
     try:
         return model.estimate(counts)
     except InputError as error:
@@ -189,15 +245,19 @@ def quantify_with_scores(
     if not has_scores(model) or positives.num_rows > most_rows:
         return quantify(model, data), None
     sample = RowSample(most_rows, seed=model.seed_)
+    counter = _KeepingCounter(model, sample)
+    counter.known = known = model._known()
     with data.progress(data.name) as progress:
         counts = count_files(
-            _KeepingCounter(model, sample),
+            counter,
             data.files,
             progress=progress,
             n_jobs=1,
             read_options=data.read_options,
         )
     prevalence = _estimate(model, counts, data)
+    if known is not None:
+        prevalence = model._told_of(known, prevalence)
     table = sample.rows().table
     scores, n = scores_of(model, positives, table), table.num_rows
     edges = scores.edges

@@ -15,6 +15,8 @@ from poscount.base.counting import CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.calibration.files import read_calibration
 from poscount.data.categories import DATES
+from poscount.data.give_aways import give_aways
+from poscount.data.grouping import group_columns
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
 from poscount.files.features import choose_features, chosen_columns
@@ -47,6 +49,9 @@ class Fitted(NamedTuple):
         The rows of all files.
     left_out : dict of str to str
         Columns that were not used by default, such as dates, and what they hold.
+    of_groups : dict of str to str
+        Columns that were not used because rows are grouped by them, or because they give the group
+        of a row away, and which of the two.
     why_positives_only : str, optional
         Why the model did not learn from the sample, too, as it does by default; a clause.
     """
@@ -54,6 +59,7 @@ class Fitted(NamedTuple):
     model: Any
     positives: Any
     left_out: dict[str, str]
+    of_groups: dict[str, str]
     why_positives_only: str | None = None
 
 
@@ -69,6 +75,7 @@ def fit(
     exclude: list[str] | None = None,
     unlabeled: DataFiles | None = None,
     sample: DataFiles | None = None,
+    by: Sequence[str] = (),
     positives_only: bool = False,
 ) -> Fitted:
     """Fit a method on files of positives, of one target or of several.
@@ -100,6 +107,9 @@ def fit(
         What is to be counted; also learned from if it can be read twice. Positives have no
         weights: if they have its column of weights, too, that is not used, unless `features` names
         it.
+    by : sequence of str
+        What the rows of the sample will be grouped by. These columns are no features, even if
+        `features` names them, and neither are columns that give the group of a row away.
     positives_only : bool
         Whether to learn nothing from the sample; only for models that would.
     """
@@ -152,18 +162,30 @@ def fit(
         chosen = choose_features(table, features, not_features, source, read_options)
     except InputError as error:
         raise rows.located(error.at(file=error.file or source)) from error
-    if unlabeled is not None:
+    grouping = group_columns(by, table.column_names)
+    used = [name for name in chosen.features if name not in grouping]
+    of_groups = {name: "makes the groups" for name in chosen.features if name in grouping}
+    drawn_from = unlabeled
+    if by and sample is not None and sample.why_not_again is None:
+        drawn_from = sample
+    if drawn_from is not None:
         # The rows are drawn by the seed that the model keeps.
         model.random_state = seed_of(model.random_state)
-        labelled["unlabeled"] = _drawn(unlabeled, table, chosen.features, model.random_state)
+        drawn = _drawn(drawn_from, table, used, by, model.random_state)
+        if unlabeled is not None:
+            labelled["unlabeled"] = drawn
+        found = give_aways(as_frame_with_names(drawn), used, tuple(by)) if by else []
+        if len(found) < len(used):
+            of_groups |= dict.fromkeys(found, "has one value in each group")
+            used = [name for name in used if name not in found]
     learned = table if targets is None else _slices(table, targets, parts)
     try:
-        model.fit(learned, features=chosen.features, **labelled)
+        model.fit(learned, features=used, **labelled)
     except InputError as error:
         if unlabeled is not None:
-            _check_unlabeled(unlabeled, model, table, chosen.features, error)
+            _check_unlabeled(unlabeled, model, table, used, error)
         raise rows.located(error.at(file=error.file or source)) from error
-    return Fitted(model, table, chosen.left_out, why_not)
+    return Fitted(model, table, chosen.left_out, of_groups, why_not)
 
 
 def _unfitted(
@@ -229,11 +251,17 @@ def _made_for_positives(calibration: Any) -> str | None:
     return f"{calibration} was made without unlabeled rows"
 
 
-def _drawn(unlabeled: DataFiles, positives: Any, features: Sequence[str], seed: int) -> Any:
-    """Some of the unlabeled rows, whose columns hold numbers where those of the positives do."""
+def _drawn(
+    unlabeled: DataFiles,
+    positives: Any,
+    features: Sequence[str],
+    by: Sequence[str],
+    seed: int,
+) -> Any:
+    """Some of the unlabeled rows, whose features hold numbers where those of the positives do."""
     kinds = as_frame_with_names(positives).schema
     numeric = [name for name in features if kinds[name].is_numeric() or kinds[name] in DATES]
-    drawn = unlabeled.sample(features, numeric, MOST_REFERENCE_ROWS, seed=seed)
+    drawn = unlabeled.sample(features, numeric, MOST_REFERENCE_ROWS, by=by, seed=seed)
     if drawn.n_rows == 0:
         raise InputError("there are no rows: at least one is needed.", file=unlabeled.name)
     return drawn.table

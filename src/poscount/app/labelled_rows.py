@@ -13,6 +13,7 @@ from poscount.app.data_files import DataFiles
 from poscount.base.counting import BatchCounter
 from poscount.base.quantifier import Quantifier
 from poscount.data.grouping import group_columns
+from poscount.data.known_rows import KnownRows
 from poscount.data.labels import find_labels
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
@@ -70,11 +71,20 @@ class LabelledRows(DataFiles):
             )
             yield replace(self, part=part, label=file)
 
-    def count(self, model: Quantifier, by: Sequence[str] = ()) -> Any:
+    def count(
+        self,
+        model: Quantifier,
+        by: Sequence[str] = (),
+        known: KnownRows | None = None,
+        *,
+        drop_known: bool = False,
+    ) -> Any:
         """Count the rows, or those of each group."""
         rows = self.read(model, by)
+        counter = BatchCounter(model, by, self.weights)
+        counter.known, counter.drop_known = known, drop_known
         try:
-            return BatchCounter(model, by, self.weights).count(rows.table)
+            return counter.count(rows.table)
         except InputError as error:
             raise rows.located(error) from error
 
@@ -85,11 +95,17 @@ class LabelledRows(DataFiles):
         return self._columns(columns, [*model.numeric_features_, *weights], by)
 
     def sample(
-        self, columns: Sequence[str], numeric: Sequence[str], most: int, *, seed: int
+        self,
+        columns: Sequence[str],
+        numeric: Sequence[str],
+        most: int,
+        *,
+        by: Sequence[str] = (),
+        seed: int,
     ) -> SampledRows:
         """Draw `most` rows by a seed, and give some columns, of which some are numbers."""
         drawn = RowSample(most, seed=seed)
-        for batch in self._columns(columns, numeric).table.to_batches():
+        for batch in self._columns(columns, numeric, by).table.to_batches():
             drawn.add(batch)
         return drawn.rows()
 

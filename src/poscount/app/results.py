@@ -42,6 +42,7 @@ RESERVED = (
     "n_reference",
     "recognisable",
     "tolerance",
+    "is_total",
 )
 
 # How text begins that spreadsheets take for a formula, or skip to find one; the last four are the
@@ -54,11 +55,13 @@ class Result(NamedTuple):
     """A prevalence, and what it is the prevalence of: column names and values.
 
     `n_reference` unlabeled rows, all different, are those that the score was learned from, too.
+    `is_total` says whether it is of the rows of all groups together.
     """
 
     group: dict[str, Any]
     prevalence: Prevalence
     n_reference: int = 0
+    is_total: bool = False
 
     @property
     def seed(self) -> int | None:
@@ -110,6 +113,7 @@ class Result(NamedTuple):
         """
         exceeded = [{"limit": limit, "above": self.above(limit)} for limit in limits]
         parts = {
+            "is_total": self.is_total,
             "limits": exceeded,
             "kinds": self.kinds,
             "negatives": self.negatives,
@@ -203,6 +207,7 @@ def draw(
     Parameters
     ----------
     results : sequence of Result
+        That of all groups together is not drawn.
     *paths : path
         Such as ``nights.png``, ``nights.svg`` or ``nights.pdf``.
     truth : sequence of float, optional
@@ -214,6 +219,7 @@ def draw(
     from poscount.plotting.target_shares import TargetSharesDisplay
     from poscount.results.target_shares import TargetShares
 
+    results = [result for result in results if not result.is_total]
     first = results[0]
     by = [name for name in first.group if name != TARGET or first.target is None]
     labels = [group_label(result.group[name] for name in by) or "sample" for result in results]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import narwhals as nw
@@ -16,7 +17,8 @@ from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts, GroupedCounts
 from poscount.counts.posterior import CellPosterior, cell_posterior
 from poscount.counts.weights import WeightSums, add_weights, effective, row_weights
-from poscount.data.grouping import column_names, group_codes, group_keys, require_grouping
+from poscount.data.grouping import group_codes, group_keys, require_grouping
+from poscount.data.known_rows import KnownRows
 from poscount.data.rows import BLOCK_ROWS, Rows
 from poscount.data.validation import as_frame, as_frame_with_names
 from poscount.errors import InputError, require_rows
@@ -44,6 +46,16 @@ class Counted(NamedTuple):
         """Those of some of these groups."""
         weights = None if self.weights is None else self.weights[chosen]
         return Counted(self.cells[chosen], self.n_rows[chosen], weights)
+
+    @classmethod
+    def together(cls, parts: Iterable[Counted]) -> Counted:
+        """The counts of all rows of all groups, from those of some of them after the others."""
+        cells, n_rows, weights = zip(*parts, strict=True)
+        total = np.array([sum(of_part.sum(axis=0) for of_part in cells)])
+        sums = None
+        if weights[0] is not None:
+            sums = [sum(itertools.chain.from_iterable(weights), WeightSums())]
+        return cls(total, np.array([sum(of_part.sum() for of_part in n_rows)]), sums)
 
 
 class CountingQuantifier(Quantifier):
@@ -283,6 +295,19 @@ class CountingQuantifier(Quantifier):
         groups, parts = self._by_group(frame, by, weights, self._answers)
         return groups, [answer for part in parts for answer in part]
 
+    def _answers_and_total(
+        self, frame: Any, by: str | Sequence[str], weights: Any
+    ) -> tuple[nw.DataFrame, list[Any], Any]:
+        sums = []
+
+        def make(part: Counted) -> list[Any]:
+            sums.append(Counted.together([part]))
+            return self._answers(part)
+
+        groups, parts = self._by_group(frame, by, weights, make)
+        (total,) = self._answers(Counted.together(sums))
+        return groups, [answer for part in parts for answer in part], total
+
     def _by_group(
         self,
         frame: Any,
@@ -300,7 +325,7 @@ class CountingQuantifier(Quantifier):
             chunks = self._chunks(Counted(counts.cells, counts.n, counts.weights))
             return groups, [make(part) for part in chunks]
         wrapped = as_frame_with_names(frame)
-        groups, codes = group_codes(wrapped, require_grouping(by))
+        groups, codes = group_codes(wrapped, self._grouping(by))
         require_rows(len(groups))
         rows = self._sample(wrapped)
         parts = self._count_groups(rows, codes, len(groups))
@@ -423,7 +448,10 @@ class BatchCounter:
     ) -> None:
         check_is_fitted(model)
         self.model = model
-        self.by = column_names(by)
+        # Set where labelled positives are looked for, or left out.
+        self.known: KnownRows | None = None
+        self.drop_known = False
+        self.by = model._grouping(by) if by else ()
         self.weights = weights
 
     @property
@@ -460,11 +488,26 @@ class BatchCounter:
             return groups, counts
         return groups.filter((n_rows > 0).tolist()), counts.with_rows()
 
+    def _found(
+        self, batch: Any, rows: Rows, codes: np.ndarray | None
+    ) -> tuple[Any, Rows, np.ndarray | None]:
+        """Look for labelled positives; the rows that are counted."""
+        assert self.known is not None
+        found = self.known.find(rows)
+        if not (self.drop_known and found.any()):
+            return batch, rows, codes
+        kept = np.flatnonzero(~found)
+        batch = as_frame_with_names(batch)[kept.tolist()]
+        return batch, rows.take(kept), None if codes is None else codes[kept]
+
     def count_codes(self, batch: Any, codes: np.ndarray | None, n_groups: int) -> Counted:
         """Count the rows of groups that are numbers, from 0 to `n_groups` - 1."""
         # Once, because a lazy frame may have its rows in another order the next time.
         frame = as_frame(batch) if isinstance(self.weights, str) else None
         rows = self.model._sample(batch if frame is None else frame)
+        if self.known is not None:
+            batch, rows, codes = self._found(batch if frame is None else frame, rows, codes)
+            frame = None if frame is None else batch
         units = row_weights(frame, self.weights, len(rows))
         if units is None:
             cells = self.model._count_rows(rows, codes, n_groups)

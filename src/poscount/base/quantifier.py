@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
+import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from poscount.data.columns import Columns
-from poscount.data.grouping import group_codes, group_keys, require_grouping
+from poscount.data.grouping import group_codes, group_columns, group_keys, require_grouping
+from poscount.data.known_rows import KnownRows, learn_known_rows
 from poscount.data.rows import InputSupport, Rows
 from poscount.data.validation import (
     as_frame,
@@ -26,9 +29,13 @@ from poscount.results.estimates import Estimates
 from poscount.results.groups import GroupAnswers
 from poscount.results.prevalence import Prevalence, as_columns
 from poscount.results.user_knowledge import user_knowledge
+from poscount.results.verdict import AnswerWarning
 from poscount.seeds import seed_of
 from poscount.storage import model_files
-from poscount.storage.schema import Field, ListOf, MayLack, Part, Text, Whole, require
+from poscount.storage.schema import Array, Field, ListOf, MayLack, Part, Text, Whole, require
+
+# In an error that says which features to fit a model with.
+MOST_FEATURES_NAMED = 20
 
 
 class Quantifier(BaseEstimator):
@@ -51,6 +58,9 @@ class Quantifier(BaseEstimator):
         The features that were numbers.
     columns_ : Columns
         What became of each column: its kind, its categories, what is missing.
+    known_column_, known_rows_ : int, ndarray of shape (n_known, 2)
+        Codes of the positives, by which they are found in a sample
+        (`poscount.data.known_rows`); none where values are coarse.
     projection_ : Projection or LearnedProjection
         How sparse rows, or those of more than 200 columns, were projected; only then, and only in
         methods that take them.
@@ -65,6 +75,8 @@ class Quantifier(BaseEstimator):
         "feature_names_in_": MayLack(ListOf(Text(), "features", distinct=True, array=True)),
         "numeric_features_": MayLack(ListOf(Text(), distinct=True)),
         "columns_": MayLack(Part("Columns")),
+        "known_column_": MayLack(Whole(0)),
+        "known_rows_": MayLack(Array("int64", (None, 2))),
         "projection_": MayLack(Part("Projection", "LearnedProjection")),
     }
 
@@ -93,6 +105,9 @@ class Quantifier(BaseEstimator):
         positives, features = self._split_labels(positives, features)
         rows = learn_rows(self, positives, features, self._input_support())
         self.n_labeled_ = len(rows)
+        self.known_column_, self.known_rows_ = 0, np.empty((0, 2), np.int64)
+        if rows.columns is not None and rows.projection is None and not sparse.issparse(rows.data):
+            self.known_column_, self.known_rows_ = learn_known_rows(rows.to_array())
         return rows, unlabeled
 
     def quantify(self, sample: Any, *, weights: Any = None) -> Prevalence:
@@ -108,7 +123,63 @@ class Quantifier(BaseEstimator):
             repetitions; otherwise they are survey weights (`poscount.counts.weights.WeightSums`).
         """
         self._refuse_weights(weights)
-        return self._quantify(self._sample(sample, allow_empty=False))
+        rows = self._sample(sample, allow_empty=False)
+        answer = self._quantify(rows)
+        known = self._known()
+        if known is None or not isinstance(answer, Prevalence):
+            return answer
+        known.find(rows)
+        return self._told_of(known, answer)
+
+    def without_positives(self, sample: Any) -> Any:
+        """A sample without the labelled positives that are in it, too, as all are in a register.
+
+        A row is left out if it equals a positive that the model has learned from in all columns
+        that it uses; of equal rows, as many as were labelled.
+
+        Parameters
+        ----------
+        sample : array or frame
+            Unlabeled rows.
+
+        Returns
+        -------
+        array or frame
+            The same without these rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from poscount import PAT
+        >>> everything = np.random.default_rng(0).normal(size=(500, 3))
+        >>> model = PAT(random_state=0).fit(everything[:100])
+        >>> len(model.without_positives(everything))
+        400
+        """
+        check_is_fitted(self)
+        rows, known = self._sample(sample), self._known()
+        if known is None:
+            raise InputError(
+                "The values are so coarse that rows are equal by chance, so labelled positives "
+                "cannot be told from others: leave them out by their identifiers."
+            )
+        kept = ~known.find(rows)
+        frame = as_frame(sample)
+        return sample[kept] if frame is None else frame.filter(kept.tolist()).to_native()
+
+    def _known(self) -> KnownRows | None:
+        """What finds the positives in a sample; None if nothing does."""
+        codes = getattr(self, "known_rows_", None)
+        return KnownRows(self.known_column_, codes) if codes is not None and len(codes) else None
+
+    def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
+        """What a method that has checks says about so many positives in the sample."""
+        return None
+
+    def _told_of(self, known: KnownRows, answer: Prevalence) -> Prevalence:
+        """An answer that says first how many positives are in the sample, if any are."""
+        warning = self._known_rows_warning(known.n_found)
+        return answer if warning is None else answer.replace(warnings=(warning, *answer.warnings))
 
     def predict(self, X: Any) -> Prevalence:
         """Same as `quantify`, for pipelines; as strict about column names as scikit-learn."""
@@ -165,10 +236,11 @@ class Quantifier(BaseEstimator):
         -------
         GroupAnswers
             A dictionary from the values of the grouping columns, as a tuple, to a `Prevalence`;
-            printed, it is a table.
+            printed, it is a table. Its `total` is the answer for all rows together.
         """
-        groups, answers = self._answers_by_group(frame, by, weights)
-        return GroupAnswers(zip(group_keys(groups), answers, strict=True), groups.columns)
+        groups, answers, total = self._answers_and_total(frame, by, weights)
+        pairs = zip(group_keys(groups), answers, strict=True)
+        return GroupAnswers(pairs, groups.columns, total, groups.implementation.value)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `poscount.load` reads."""
@@ -184,9 +256,14 @@ class Quantifier(BaseEstimator):
             names = self.columns_.names_
             same = len(names) == self.n_features_in_ and names == self.feature_names
             require(same, "its columns are not its features.")
+        if hasattr(self, "known_rows_"):
+            require(
+                self.known_column_ < self.n_features_in_, "it knows rows by no column of its own."
+            )
         if hasattr(self, "projection_"):
             require(accepts.wide, "it cannot have a projection.")
             same = self.projection_.n_columns == self.columns_.n_design
+            require(not len(getattr(self, "known_rows_", ())), "projected rows cannot be known.")
             require(same, "its projection is of other columns.")
 
     def _split_labels(
@@ -257,6 +334,22 @@ class Quantifier(BaseEstimator):
             },
         )
 
+    def _grouping(self, by: str | Sequence[str]) -> tuple[str, ...]:
+        """What rows are grouped by, which cannot be a feature."""
+        names = require_grouping(by)
+        features = list(getattr(self, "feature_names_in_", []))
+        for column in group_columns(names, features):
+            if column in features:
+                rest = [name for name in features if name != column]
+                raise InputError(
+                    "rows cannot be grouped by a feature of the model: positives of all other "
+                    "groups would look unlike the rows of each. Fit the model again without it.",
+                    column=column,
+                    option="features" if rest else None,
+                    value=rest if len(rest) <= MOST_FEATURES_NAMED else None,
+                )
+        return names
+
     def _refuse_weights(self, weights: Any) -> None:
         if weights is not None:
             raise InputError(
@@ -278,10 +371,16 @@ class Quantifier(BaseEstimator):
     ) -> tuple[nw.DataFrame, list[Prevalence]]:
         self._refuse_weights(weights)
         wrapped = as_frame_with_names(frame)
-        groups, codes = group_codes(wrapped, require_grouping(by))
+        groups, codes = group_codes(wrapped, self._grouping(by))
         require_rows(len(groups))
         parts = (wrapped.filter((codes == i).tolist()) for i in range(len(groups)))
         return groups, [self.quantify(part) for part in parts]
+
+    def _answers_and_total(
+        self, frame: Any, by: str | Sequence[str], weights: Any
+    ) -> tuple[nw.DataFrame, list[Any], Any]:
+        """Groups, their answers, and the answer for all rows together."""
+        return *self._answers_by_group(frame, by, weights), self.quantify(frame)
 
     @abstractmethod
     def _learn(self, rows: Rows) -> None: ...

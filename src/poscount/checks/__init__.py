@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from poscount.checks.broken_assumption import BROKEN_ASSUMPTION
-from poscount.checks.check import BatchWarnings, Check, CheckResult
+from poscount.checks.check import BatchWarnings, Check, CheckResult, joined_results
+from poscount.checks.code_among_positives import CODE_AMONG_POSITIVES
 from poscount.checks.columns import ColumnEvidence, PositiveColumns
 from poscount.checks.columns_fit import EXCHANGED_COLUMNS, ONLY_COLUMNS_FIT, SHIFTED_COLUMNS
 from poscount.checks.constant_features import CONSTANT_FEATURES
+from poscount.checks.context_column import CONTEXT_COLUMN
 from poscount.checks.copies import (
     DUPLICATE_POSITIVES,
     DUPLICATE_ROWS,
@@ -24,6 +28,7 @@ from poscount.checks.core_differs import CORE_DIFFERS
 from poscount.checks.dedpul_disagrees import DEDPUL_DISAGREES
 from poscount.checks.evidence import Evidence, MissingEvidenceError, UnknownValues
 from poscount.checks.few_positives import FEW_POSITIVES, FEW_POSITIVES_FOR_RCQ
+from poscount.checks.few_rows import FEW_ROWS
 from poscount.checks.hardly_recognisable import HARDLY_RECOGNISABLE
 from poscount.checks.missing_code import ADDED_ZEROS, MISSING_CODE
 from poscount.checks.missing_differs import MISSING_DIFFERS
@@ -34,13 +39,16 @@ from poscount.checks.pat_disagrees import PAT_DISAGREES
 from poscount.checks.repeated_columns import REPEATED_COLUMNS, SINGULAR_COVARIANCE
 from poscount.checks.repeated_values import REPEATED_VALUES
 from poscount.checks.second_sample import SECOND_SAMPLE
+from poscount.checks.swapped_tables import SWAPPED_TABLES
 from poscount.checks.tied_scores import TIED_SCORES
 from poscount.checks.unlike_training import UNLIKE_TRAINING
 from poscount.checks.unseen_categories import UNSEEN_CATEGORIES
+from poscount.results.verdict import AnswerWarning
 
 # Of the model alone, made once for many samples; and of each sample.
 MODEL_CHECKS = (
     FEW_POSITIVES_FOR_RCQ,
+    CODE_AMONG_POSITIVES,
     REPEATED_POSITIVES,
     FEW_POSITIVES,
     SINGULAR_COVARIANCE,
@@ -48,7 +56,10 @@ MODEL_CHECKS = (
 )
 UNKNOWN_VALUE_CHECKS = (MISSING_DIFFERS, UNSEEN_CATEGORIES)
 SAMPLE_CHECKS = (
+    FEW_ROWS,
     BROKEN_ASSUMPTION,
+    CONTEXT_COLUMN,
+    SWAPPED_TABLES,
     *UNKNOWN_VALUE_CHECKS,
     OTHER_UNITS,
     MISSING_CODE,
@@ -96,6 +107,8 @@ __all__ = [
     "PositiveColumns",
     "UnknownValues",
     "batch_warnings",
+    "joined_warnings",
+    "known_rows_warning",
     "model_results",
     "unknown_value_warnings",
 ]
@@ -124,10 +137,28 @@ def batch_warnings(evidence: Evidence, of_model: Sequence[CheckResult] = ()) -> 
     return BatchWarnings(evidence.n_samples, results)
 
 
+def joined_warnings(
+    parts: Sequence[tuple[BatchWarnings, np.ndarray, np.ndarray]],
+) -> BatchWarnings:
+    """The warnings of samples whose evidence was gathered apart; `parts` as in `joined_results`."""
+    n = sum(len(places) for *_, places in parts)
+    there = {result.check.code for warnings, *_ in parts for result in warnings.results}
+    first, *last = MODEL_CHECKS
+    codes = [check.code for check in (first, *SAMPLE_CHECKS, OVERLAP, *last) if check.code in there]
+    return BatchWarnings(n, [joined_results(code, parts, n) for code in codes])
+
+
 def unknown_value_warnings(evidence: Evidence) -> BatchWarnings:
     """Warnings about values that the positives do not have, for methods that see nothing else."""
-    checks = (*UNKNOWN_VALUE_CHECKS, NOTHING_LIKE_POSITIVES)
+    checks = (FEW_ROWS, *UNKNOWN_VALUE_CHECKS, NOTHING_LIKE_POSITIVES)
     return BatchWarnings(evidence.n_samples, _results(checks, evidence))
+
+
+def known_rows_warning(n_known: int, n_found: int) -> AnswerWarning | None:
+    """The warning about labelled positives that are in the sample, if any are."""
+    share = n_found / max(n_known, 1)
+    found = POSITIVES_IN_SAMPLE.look(Evidence(1, n_known=n_known, positives_found=share))
+    return found.warning(0) if n_found else None
 
 
 def _results(checks: Iterable[Check], evidence: Evidence) -> list[CheckResult]:

@@ -201,6 +201,43 @@ class BatchWarnings:
         return np.broadcast_to(result.severity, len(self))
 
 
+def joined_results(
+    code: str, parts: Sequence[tuple[BatchWarnings, np.ndarray, np.ndarray]], n: int
+) -> CheckResult:
+    """What a check has seen in samples whose evidence was gathered apart.
+
+    Parameters
+    ----------
+    code : str
+        Of the check.
+    parts : sequence of tuples
+        Warnings, which of their samples are meant, as bool, and the places of these among all.
+    n : int
+        Number of samples.
+    """
+    statistic, severity = np.full(n, np.nan), np.zeros(n, np.intp)
+    seen: dict[int, tuple[CheckResult, int]] = {}
+    for warnings, chosen, places in parts:
+        for result in warnings.results:
+            if result.check.code == code:
+                statistic[places] = np.broadcast_to(result.statistic, len(chosen))[chosen]
+                severity[places] = np.broadcast_to(result.severity, len(chosen))[chosen]
+                for place, i in zip(places.tolist(), np.flatnonzero(chosen).tolist(), strict=True):
+                    seen[place] = result, i
+    check, evidence = next((r.check, r.evidence) for r, _ in seen.values())
+
+    def text(name: str) -> Callable[[Evidence, int], str]:
+        def say(_: Evidence, i: int) -> str:
+            result, j = seen[i]
+            return result._text(getattr(result.check, name), j)
+
+        return say
+
+    texts = {name: text(name) for name in ("sentence", "advice", "reason")}
+    joined = replace(check, **texts)  # type: ignore[arg-type]
+    return CheckResult(joined, evidence, statistic, severity)
+
+
 def above(limit: float, severity: int) -> SeverityRule:
     """One severity wherever a statistic is not at most the limit."""
     return lambda evidence, statistic: np.where(statistic <= limit, 0, severity)

@@ -8,6 +8,7 @@ import numpy as np
 
 from poscount.checks.check import DO_NOT_USE, NOTE, Check, levels
 from poscount.checks.evidence import Evidence
+from poscount.data.known_rows import block_codes
 from poscount.data.rows import Rows
 from poscount.seeds import stream
 
@@ -24,28 +25,15 @@ FINE = 0.9
 def row_codes(rows: Rows, shuffle: np.random.Generator | None = None) -> np.ndarray:
     """A 64-bit code of every row of finite numbers, to find equal rows.
 
-    Two different rows share one in 10^19 cases. If every column is shuffled by itself first, rows
-    are equal because values are coarse, not because rows were copied.
+    If every column is shuffled by itself first, rows are equal because values are coarse, not
+    because rows were copied.
     """
-    # Odd factors, so that no two values become one.
-    salts = stream(0, "row codes").integers(2**64, size=(rows.data.shape[1], 3), dtype=np.uint64)
-    salts |= np.uint64(1)
     codes = [np.empty(0, np.uint64)]
     for block in rows.float_blocks():
-        total = np.zeros(len(block), np.uint64)
-        for j in range(block.shape[1]):
-            # Adding zero turns -0 into 0, which equals it but has other bits.
-            column = _mixed((block[:, j] + 0.0).view(np.uint64), salts[j])
-            total += column if shuffle is None else shuffle.permutation(column)
-        codes.append(total)
+        if shuffle is not None:
+            block = np.column_stack([shuffle.permutation(column) for column in block.T])
+        codes.append(block_codes(block))
     return np.concatenate(codes)
-
-
-def _mixed(bits: np.ndarray, salts: np.ndarray) -> np.ndarray:
-    """Scramble 64 bits, differently for each column."""
-    mixed = (bits ^ salts[0]) * salts[1]
-    mixed = (mixed ^ (mixed >> np.uint64(32))) * salts[2]
-    return mixed ^ (mixed >> np.uint64(32))
 
 
 def copies(codes: np.ndarray) -> float:
@@ -131,11 +119,6 @@ def _copies_among(name: str) -> _Share:
     return lambda evidence, shuffle=None: copies(row_codes(getattr(evidence, name), shuffle))
 
 
-def _found_in_sample(evidence: Evidence, shuffle: np.random.Generator | None = None) -> float:
-    positives = row_codes(evidence.positives, shuffle)
-    return float(np.isin(positives, row_codes(evidence.sample, shuffle)).mean())
-
-
 def _check_of_copies(share: _Share, words: str, most: float, mistake: str, **texts: str) -> Check:
     """A check of the report: as many copies as in shuffled columns are no mistake."""
 
@@ -198,14 +181,26 @@ DUPLICATE_ROWS = _check_of_copies(
     quantity="share of rows that are copies",
     cannot_detect=CHANGED_COPIES,
 )
-POSITIVES_IN_SAMPLE = _check_of_copies(
-    _found_in_sample,
-    "labelled positives are also rows of the sample",
-    MOST_FOUND,
-    "Remove the labelled positives from the sample: the estimate includes them, and its interval "
-    "is too narrow.",
+
+
+def _sentence_about_known(evidence: Evidence, i: int) -> str:
+    n = round(float(evidence.positives_found) * evidence.n_known)
+    which = "1 labelled positive is" if n == 1 else f"{n:,} labelled positives are"
+    return f"{which} in the sample, too: the estimate includes them."
+
+
+# One that is found is no accident, because coarse values are not compared.
+POSITIVES_IN_SAMPLE = Check(
     code="positives-in-sample",
+    statistic=lambda evidence: evidence.positives_found,
+    severity=levels(0.0, MOST_FOUND),
+    sentence=_sentence_about_known,
+    advice="Leave them out of the sample (without_positives in Python, --drop-positives on the "
+    "command line) to estimate the share among the others, with the right interval.",
+    reason="labelled positives are in the sample, too",
+    in_order="No labelled positive is a row of the sample.",
+    threshold=MOST_FOUND,
     title="Positives in the sample",
     quantity="share of positives found in the sample",
-    cannot_detect="positives in the sample with other digits",
+    cannot_detect="positives in the sample with other digits, or where values are coarse",
 )

@@ -15,6 +15,7 @@ from poscount.results.prevalence import Prevalence
 from poscount.scorers import Mahalanobis
 
 if TYPE_CHECKING:
+    from poscount.checks.context_column import Context
     from poscount.checks.second_sample import Comparison
 
 
@@ -105,6 +106,8 @@ class Evidence:
     # Positives given, and the share that are copies of others: 0 where values are coarse.
     n_positives_in: int
     duplicate_share: float
+    # Values of columns that are far from all others (`poscount.checks.code_among_positives`).
+    far_values: np.ndarray
 
     # The answer: its interval, and how far the smallest upper bound of regions is above the ratio.
     low: np.ndarray
@@ -133,9 +136,18 @@ class Evidence:
     core_difference: np.ndarray
     core_dof: float
     core_share: np.ndarray
+    # Rows farther away than all positives; and those among the lowest tenth of the positives'
+    # scores, over the share that positives would have there.
+    beyond: np.ndarray
+    at_fringe: np.ndarray
     # What the columns of the sample say, each by itself.
     columns: ColumnEvidence
     unknown_values: UnknownValues
+    # Labelled positives whose rows are known, and the share of them that is in the sample.
+    n_known: int
+    positives_found: float
+    # Where all samples are from, if a column says so.
+    context: Context
 
     # Of the report alone. All rows are finite numbers; `some` are a random part of many.
     count: float

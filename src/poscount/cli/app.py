@@ -82,7 +82,8 @@ def demo(
     nights = load_example("pyarrow").truth.to_pylist()
     truth = [night["positives"] / night["rows"] for night in nights]
     draw(results, output, truth=truth)
-    print_demo(results, truth, output)
+    of_all = [sum(night[what] for night in nights) for what in ("positives", "rows")]
+    print_demo(results, [of_all[0] / of_all[1], *truth], output)
 
 
 @app.command()
@@ -165,6 +166,7 @@ def quantify(
     by: opt.By = None,
     by_file: opt.ByFile = False,
     limit: opt.Limit = None,
+    drop_positives: opt.DropPositives = False,
     weights: opt.Weights = None,
     engine: opt.EngineOption = opt.Engine.auto,
     output_format: opt.OutputFormat = opt.Format.table,
@@ -182,7 +184,14 @@ def quantify(
     check_result(output, [model, *files.files])
     check_picture(plot, [model, *files.files])
     loaded = load_model(model, trust)
-    results = quantify_files(loaded, files, by=grouping(by), by_file=by_file, limits=above)
+    results = quantify_files(
+        loaded,
+        files,
+        by=grouping(by),
+        by_file=by_file,
+        limits=above,
+        drop_positives=drop_positives,
+    )
     emit_results(results, output_format, output, plot, above)
 
 
@@ -204,6 +213,7 @@ def estimate(
     by: opt.By = None,
     by_file: opt.ByFile = False,
     limit: opt.Limit = None,
+    drop_positives: opt.DropPositives = False,
     weights: opt.Weights = None,
     confidence: opt.Confidence = None,
     calibration: opt.Calibration = None,
@@ -258,10 +268,18 @@ def estimate(
         features=names(features),
         exclude=names(exclude),
         sample=files,
+        by=grouping(by),
         positives_only=positives_only,
     )
     model = fitted_model(fitted)
-    results = quantify_files(model, files, by=grouping(by), by_file=by_file, limits=above)
+    results = quantify_files(
+        model,
+        files,
+        by=grouping(by),
+        by_file=by_file,
+        limits=above,
+        drop_positives=drop_positives,
+    )
     emit_results(results, output_format, output, plot, above)
 
 

@@ -198,6 +198,13 @@ Bootstrap = Annotated[
 RandomState = Annotated[
     int, typer.Option("--random-state", help="Seed; the same seed gives the same answer.")
 ]
+DropPositives = Annotated[
+    bool,
+    typer.Option(
+        "--drop-positives",
+        help="Leave labelled positives out that are rows of the sample, too, as in a register.",
+    ),
+]
 By = Annotated[
     list[str] | None,
     typer.Option(

@@ -47,8 +47,10 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
 
 def fitted_model(fitted: Fitted) -> Any:
     """The model that was fitted; standard error says which columns it does not use, and why."""
+    if fitted.of_groups:
+        echo(f"Not used as features: {_columns_in_words(fitted.of_groups)}.", err=True)
     if fitted.left_out:
-        columns = ", ".join(f"column {name!r} {holds}" for name, holds in fitted.left_out.items())
+        columns = _columns_in_words(fitted.left_out)
         names = shlex.quote(",".join(fitted.left_out))
         echo(
             f"Not used as features: {columns}. Rows can be grouped by such columns (--by), and "
@@ -58,6 +60,10 @@ def fitted_model(fitted: Fitted) -> Any:
     if fitted.why_positives_only:
         echo(f"Only the positives were learned from: {fitted.why_positives_only}.", err=True)
     return fitted.model
+
+
+def _columns_in_words(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"column {name!r} {holds}" for name, holds in columns.items())
 
 
 def emit(
@@ -174,14 +180,14 @@ def reference_in_words(model: Any) -> str:
 
 def print_demo(results: Sequence[Result], truth: Sequence[float], picture: str) -> None:
     """Print the nights of the example beside the truth, and what to do next."""
-    prevalences = [result.prevalence for result in results]
+    prevalences = [result.prevalence for result in results if not result.is_total]
     echo(
         f"Females of Aedes aegypti in a trap: learned from {prevalences[0].n_labeled} recordings "
         "of them alone, counted each night among whatever else flew in (simulated data)."
     )
     echo("")
     _print_result_table(results, truth)
-    pairs = list(zip(prevalences, truth, strict=True))
+    pairs = list(zip(prevalences, truth[-len(prevalences) :], strict=True))
     error = sum(abs(p - share) for p, share in pairs) / len(pairs)
     covered = sum(p.interval is not None and share in p.interval for p, share in pairs)
     echo("")
@@ -282,7 +288,7 @@ def _print_result_table(
     heads += [*(["truth"] if truth else []), counted, "rows"]
     axis, drawn = _bars([result.prevalence for result in results])
     rows = []
-    for i, (_, p, _) in enumerate(results):
+    for i, p in enumerate(result.prevalence for result in results):
         exceeded = [_chance(results[i].above(limit)) for limit in limits]
         shares = [f"{p:.3f}", _interval(p), *exceeded, *([f"{truth[i]:.3f}"] if truth else [])]
         numbers = [*shares, f"{p.count:.0f}", str(p.n_unlabeled)]

@@ -46,8 +46,6 @@ def _remedy(error: InputError) -> str:
     if error.option is None:
         return ""
     name, value = flag(error.option), error.value
-    if error.option == "exclude" and value:
-        return f"Choose the columns with --features, or leave these out with {name} {_text(value)}."
     if error.option == "day_first":
         return "Pass --day-first or --month-first."
     if error.option == "header":

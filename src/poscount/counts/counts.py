@@ -229,8 +229,8 @@ class GroupedCounts:
     >>> mon = GroupedCounts(("night",), [("mon",)], np.array([[3, 1]]), np.array([4]), "m")
     >>> tue = GroupedCounts(("night",), [("tue",)], np.array([[0, 2]]), np.array([2]), "m")
     >>> both = tue + mon + mon
-    >>> both.keys, both.n
-    ([('tue',), ('mon',)], array([2, 8]))
+    >>> both.keys, both.n, both.together.n
+    ([('tue',), ('mon',)], array([2, 8]), 10)
     """
 
     by: tuple[str, ...]
@@ -296,6 +296,12 @@ class GroupedCounts:
             cells[at] += part.cells
             n[at] += part.n
         return cls(first.by, keys, cells, n, first.model, weights)
+
+    @property
+    def together(self) -> Counts:
+        """The counts of the rows of all groups."""
+        sums = None if self.weights is None else sum(self.weights, WeightSums())
+        return Counts(self.cells.sum(axis=0), int(self.n.sum()), self.model, sums)
 
     def in_order(self) -> GroupedCounts:
         """Sort the groups by their keys, as `count_by` does: missing values come last."""

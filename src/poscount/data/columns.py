@@ -27,7 +27,14 @@ FEWEST = 5
 MOST_CATEGORIES = 30
 # What becomes of a column in which the positives never vary.
 NOT_COUNTED = "rows with another value are not counted as positives"
-_IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|idx|key|rowid)$", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|uuid|guid|rowid)$", re.IGNORECASE)
+# Measurements may be called an index, too, but they have fractions.
+_NUMBERING = re.compile(
+    r"(^|[\W_])(index|idx|key)$|^(#|row)$"
+    r"|^(row|record|sample|specimen|case|line|serial|running)[\W_]*(no|nr|num|number|#)\.?$",
+    re.IGNORECASE,
+)
+_COMMENTS = re.compile(r"(^|[\W_])(comment|note|remark)s?$", re.IGNORECASE)
 # Fewer rows do not tell, and text is taken for identifiers if this share of it is different.
 FEW_ROWS, MOSTLY_DIFFERENT = 20, 0.9
 
@@ -38,8 +45,9 @@ class Column(NamedTuple):
     Attributes
     ----------
     name : str
-    kind : {"number", "category", "date"}
-        A date is not used, unless it was asked for by name; then it is a number of days.
+    kind : {"number", "category", "left out"}
+        Dates, identifiers, running numbers and comments are left out, unless they were asked for by
+        name; a date is a number of days then.
     missing : float
         Share of the positives without a value.
     categories : tuple of str
@@ -66,7 +74,7 @@ class Column(NamedTuple):
     @property
     def use(self) -> str:
         """What a model does with it, in a few words."""
-        if self.kind == "date":
+        if self.kind == "left out":
             return "not used"
         if self.shared and self.missing == 1:
             return f"missing in every positive: {NOT_COUNTED.replace('another', 'a')}"
@@ -109,7 +117,7 @@ class Columns(BaseEstimator):
     shares_ : list of ndarray
         Share of each category, and last of the rare ones, in the positives that have a value.
     left_out_ : list of str
-        Dates that are not used.
+        Columns that do not look like features, such as dates and running numbers.
     constants_ : Constants
         Columns in which the positives never vary.
 
@@ -304,7 +312,7 @@ class Columns(BaseEstimator):
                 next(means) if kind == "number" else None,
             )
         for name in self.left_out_:
-            yield Column(name, "date")
+            yield Column(name, "left out")
 
     def _shared(self, j: int) -> str:
         """The value that all positives share, in words."""
@@ -483,31 +491,64 @@ class Columns(BaseEstimator):
 # Columns that say which row it is, and nothing about it
 
 
-def named_as_identifier(name: str) -> bool:
-    """Tell whether a name is one of identifiers, or that of an index without a name.
+def named_as_identifier(name: str, *, fractions: bool) -> bool:
+    """Tell whether a name is one of identifiers or running numbers, or of an index without a name.
+
+    Parameters
+    ----------
+    name : str
+    fractions : bool
+        Whether the column has numbers that are not whole, as no running number has.
 
     Examples
     --------
-    >>> [named_as_identifier(name) for name in ("patient_id", "sampleID", "Unnamed: 0", "width")]
-    [True, True, True, False]
+    >>> names = ("patient_id", "sampleID", "Unnamed: 0", "__index_level_0__", "Sample No.", "width")
+    >>> [named_as_identifier(name, fractions=False) for name in names]
+    [True, True, True, True, True, False]
+    >>> named_as_identifier("body_mass_index", fractions=True)
+    False
     """
-    # The last two are what pandas writes for its index.
-    named = _IDENTIFIER.search(name) or re.search("[a-z]I[dD]$", name)
-    return bool(named) or name == "" or name.startswith("Unnamed:")
-
-
-def looks_like_identifier(
-    name: str, column: np.ndarray | Categorical, *, whole_numbers: bool
-) -> bool:
-    """Tell whether a column of the positives says which row it is, and nothing about it.
-
-    By its name; or because its whole numbers are consecutive, or nearly all of its words are
-    different.
-    """
-    if named_as_identifier(name):
+    if not fractions and _NUMBERING.search(name):
         return True
+    # What pandas writes for its index: into Arrow and Parquet, and into CSV.
+    if name == "" or name.startswith(("__index_level_", "Unnamed:")):
+        return True
+    return bool(_IDENTIFIER.search(name) or re.search("[a-z]I[dD]$", name))
+
+
+def named_as_comments(name: str) -> bool:
+    """Tell whether a column of text with this name holds what somebody remarked about each row.
+
+    Examples
+    --------
+    >>> [named_as_comments(name) for name in ("Comments", "color_notes", "notebook")]
+    [True, True, False]
+    """
+    return bool(_COMMENTS.search(name))
+
+
+def looks_like_identifier(name: str, column: np.ndarray | Categorical) -> bool:
+    """Tell whether a column says which row it is, or what somebody remarked about it.
+
+    By its name; or because its numbers are consecutive, or nearly all of its words are different.
+    """
     if isinstance(column, Categorical):
         n = int(np.count_nonzero(column.places >= 0))
-        return n >= FEW_ROWS and len(column.distinct) >= MOSTLY_DIFFERENT * n
-    n = len(column)
-    return whole_numbers and n >= FEW_ROWS and np.ptp(column) + 1 == n == len(np.unique(column))
+        different = n >= FEW_ROWS and len(column.distinct) >= MOSTLY_DIFFERENT * n
+        return different or named_as_comments(name) or named_as_identifier(name, fractions=False)
+    known = column[np.isfinite(column)]
+    return named_as_identifier(name, fractions=bool((known % 1 != 0).any())) or is_numbering(known)
+
+
+def is_numbering(numbers: np.ndarray) -> bool:
+    """Tell whether numbers are consecutive whole ones, in any order, and not just a few.
+
+    Examples
+    --------
+    >>> is_numbering(np.arange(30)[::-1]), is_numbering(np.arange(19)), is_numbering(np.zeros(30))
+    (True, False, False)
+    """
+    n = len(numbers)
+    if n < FEW_ROWS or np.ptp(numbers) + 1 != n:
+        return False
+    return len(np.unique(numbers)) == n and not (numbers % 1).any()

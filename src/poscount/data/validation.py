@@ -171,23 +171,21 @@ def learn_rows(
         if isinstance(features, str):
             features = [features]
         if features is None and accepts.coded:
-            left_out = [name for name, dtype in frame.schema.items() if dtype in DATES]
+            left_out = _not_features(frame, accepts)
         names = tuple(
             [name for name in frame.columns if name not in left_out]
             if features is None
             else features
         )
         if not names:
-            raise InputError("The positives have 0 feature(s): at least one column is needed.")
+            why = f" None of these looks like one: {join_names(left_out)}." if left_out else ""
+            raise InputError(
+                f"The positives have 0 feature(s): at least one column is needed.{why}",
+                option="features" if left_out else None,
+            )
         twice = [name for name, times in Counter(names).items() if times > 1]
         if twice:
             raise InputError("this column is named twice among the features.", column=twice[0])
-        if left_out:
-            warnings.warn(
-                f"Dates are not used as features: {join_names(left_out)}. Rows can be grouped by "
-                "them; name them in features to use them as numbers.",
-                stacklevel=3,
-            )
         rows = _frame_rows(frame, names, accepts, learning=True)
         if len(rows) == 0:
             raise InputError("The positives have no rows (0 sample(s)): at least one is needed.")
@@ -216,25 +214,42 @@ def learn_rows(
     if frame is not None:
         # They say how to read a file without types, such as CSV.
         estimator.numeric_features_ = numeric
-        if accepts.coded and features is None:
-            _warn_of_identifiers(rows)
     return rows
 
 
-def _warn_of_identifiers(rows: Rows) -> None:
-    assert rows.columns is not None
-    columns = rows.columns_as(rows.columns.kinds_, slice(0, len(rows)))
-    names = [
+def _not_features(frame: nw.DataFrame, accepts: InputSupport) -> list[str]:
+    """Columns that are not used unless somebody names them; a warning says which these are."""
+    dates = [name for name, dtype in frame.schema.items() if dtype in DATES]
+    others = tuple(name for name in frame.columns if name not in dates)
+    rows = Rows(frame.select(others), others, accepts)
+    columns = rows.columns_as(_kinds(rows), slice(0, len(rows)))
+    identifiers = [
         name
-        for (name, dtype), column in zip(rows.schema.items(), columns, strict=True)
-        if looks_like_identifier(name, column, whole_numbers=dtype.is_integer())
+        for name, column in zip(others, columns, strict=True)
+        if looks_like_identifier(name, column)
     ]
-    if names:
-        warnings.warn(
-            "Columns that look like identifiers are used as features: "
-            f"{join_names(map(repr, names))}. Name the others in features to leave them out.",
-            stacklevel=4,
-        )
+    for names, what, rest in (
+        (dates, "Dates", "Rows can be grouped by them; name them in features to use them."),
+        (
+            identifiers,
+            "Columns that look like identifiers, running numbers or comments",
+            "Name them in features to use them.",
+        ),
+    ):
+        if names:
+            warnings.warn(
+                f"{what} are not used as features: {join_names(map(repr, names))}. {rest}",
+                stacklevel=4,
+            )
+    return [name for name in frame.columns if name in {*dates, *identifiers}]
+
+
+def _kinds(rows: Rows) -> list[str]:
+    """Kind of each column of a frame: "number" or "category"."""
+    return [
+        "number" if dtype.is_numeric() or dtype in DATES else kind_of(rows.data[name])
+        for name, dtype in rows.schema.items()
+    ]
 
 
 def _learn_columns(rows: Rows, left_out: list[str]) -> Columns:
@@ -243,10 +258,7 @@ def _learn_columns(rows: Rows, left_out: list[str]) -> Columns:
     if sparse.issparse(rows.data):
         return Columns.plain(names)
     if rows.frame:
-        kinds = [
-            "number" if dtype.is_numeric() or dtype in DATES else kind_of(rows.data[name])
-            for name, dtype in rows.schema.items()
-        ]
+        kinds = _kinds(rows)
     elif not _is_plain(rows):
         columns = [rows.data[:, j].tolist() for j in range(n_columns)]
         kinds = [kind_of_values(*pair) for pair in zip(columns, names, strict=True)]

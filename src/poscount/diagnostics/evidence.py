@@ -37,6 +37,7 @@ FARTHEST = 6.0
 NO_POSITIVES = ("It needs the positives, which this model does not keep.", "positives")
 NO_REFERENCE = ("It needs a second sample with a different prevalence.", "reference")
 NOT_NUMBERS = ("It needs finite numbers, without text, missing values or sparse rows.",)
+TOO_COARSE = ("The values are so coarse that rows are equal by chance.",)
 NO_SCORER = ("It needs the Mahalanobis score, which this model does not use.",)
 NO_TIES = ("This method does not count rows between thresholds of a score.",)
 
@@ -108,6 +109,8 @@ def gather(
     if "core_excess" in answer.details:
         known.core_excess = np.array([answer.details["core_excess"]])
     known.add("core_dof", lambda: known.view.model.part_.core_dof_)
+    known.add("positives_found", lambda: _positives_found(model, rows))
+    known.n_known = len(getattr(model, "known_rows_", ()))
     known.add("core_share", lambda: known.view.seen.core_share)
     known.add("columns", lambda: known.view.seen.columns)
     known.add("broken", lambda: _broken(known))
@@ -125,6 +128,14 @@ def _broken(known: Evidence) -> np.ndarray:
 def _detail(known: Evidence, name: str) -> np.ndarray:
     """A detail of RCQ's answer."""
     return np.array([known.view.answer.details[name]])
+
+
+def _positives_found(model: Quantifier, rows: Rows) -> float:
+    found = model._known()
+    if found is None:
+        raise MissingEvidenceError(*TOO_COARSE)
+    found.find(rows)
+    return found.n_found / len(model.known_rows_)
 
 
 def _answer(model: Quantifier, rows: Rows) -> tuple[Prevalence, np.ndarray | None]:

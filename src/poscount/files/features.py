@@ -6,8 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from poscount.base.quantifier import Quantifier
-from poscount.data.columns import FEW_ROWS, MOSTLY_DIFFERENT, named_as_identifier
+from poscount.data.columns import (
+    FEW_ROWS,
+    MOSTLY_DIFFERENT,
+    is_numbering,
+    named_as_comments,
+    named_as_identifier,
+)
 from poscount.data.grouping import group_columns
 from poscount.errors import InputError, ask_about_similar, similar_name
 from poscount.files.arrow import pyarrow
@@ -108,6 +116,8 @@ def describe_column(
     if _is_free_text(column):
         why_not = f"holds text that differs in nearly every row, such as {looks.shown}"
         return found._replace(kind="free text", why_not_used=why_not)
+    if named_as_comments(name):
+        return found._replace(kind="free text", why_not_used="looks like comments")
     return found._replace(kind="category")
 
 
@@ -127,9 +137,9 @@ def choose_features(
 ) -> ChosenFeatures:
     """Choose features by name, or all numbers and categories if no column is doubtful.
 
-    By default dates are left out, and said to be. Columns that look like identifiers or free text
-    are errors, because they might be measurements. Where text is only another way to write
-    numbers, the error says how to read or write it, and does not suggest to leave the column out.
+    By default columns of dates, identifiers, running numbers and text that differs in nearly every
+    row are left out, and said to be. Where text is only another way to write numbers, the error
+    says how to read or write it, and does not suggest to leave the column out.
 
     Examples
     --------
@@ -149,24 +159,23 @@ def choose_features(
             raise column.problem.at(file=path)
     if features is not None:
         return ChosenFeatures([column.name for column in columns], {})
-    doubtful = [column for column in columns if column.kind not in ("number", "category", "date")]
-    if doubtful:
-        raise _doubtful(doubtful, exclude).at(file=path)
+    if columns and all(column.why_not_used for column in columns):
+        raise _nothing_left(columns).at(file=path)
     return ChosenFeatures(
         [column.name for column in columns if column.why_not_used is None],
         {column.name: column.why_not_used for column in columns if column.why_not_used},
     )
 
 
-def _doubtful(columns: list[ColumnDescription], exclude: list[str]) -> InputError:
+def _nothing_left(columns: list[ColumnDescription]) -> InputError:
     alone = len(columns) == 1
+    why_not = ", ".join(f"column {column.name!r} {column.why_not_used}" for column in columns)
     return InputError(
-        f"it {columns[0].why_not_used}."
+        f"it {columns[0].why_not_used}, and there is no other column to use as a feature."
         if alone
-        else ", ".join(f"column {column.name!r} {column.why_not_used}" for column in columns) + ".",
+        else f"no column looks like a feature: {why_not}.",
         column=columns[0].name if alone else None,
-        option="exclude",
-        value=[*exclude, *(column.name for column in columns)],
+        option="features",
     )
 
 
@@ -200,13 +209,17 @@ def is_number(kind: Any) -> bool:
 
 
 def _is_identifier(column: Any, name: str) -> bool:
-    if named_as_identifier(name):
+    types = pyarrow().types
+    if not (types.is_integer(column.type) or types.is_floating(column.type)):
+        return named_as_identifier(name, fractions=False)
+    numbers = column.drop_null().cast(pyarrow().float64(), safe=False).to_numpy()
+    numbers = numbers[np.isfinite(numbers)]
+    fractions = bool((numbers % 1).any())
+    if named_as_identifier(name, fractions=fractions):
         return True
-    if not pyarrow().types.is_integer(column.type) or len(column) < FEW_ROWS or column.null_count:
-        return False
-    ends = pyarrow().compute.min_max(column).as_py()
-    n_distinct = pyarrow().compute.count_distinct(column).as_py()
-    return n_distinct == len(column) == ends["max"] - ends["min"] + 1
+    # Positives are often picked from a numbered table: then there are gaps, but the order is kept.
+    increasing = not fractions and len(numbers) >= FEW_ROWS and (np.diff(numbers) > 0).all()
+    return bool(increasing) or is_numbering(numbers)
 
 
 def model_columns(model: Quantifier) -> list[str]:

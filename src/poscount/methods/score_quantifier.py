@@ -14,7 +14,13 @@ from sklearn.base import BaseEstimator
 
 from poscount.base import constraints
 from poscount.base.counting import CountingQuantifier
-from poscount.checks import Evidence, UnknownValues, batch_warnings, model_results
+from poscount.checks import (
+    Evidence,
+    UnknownValues,
+    batch_warnings,
+    known_rows_warning,
+    model_results,
+)
 from poscount.checks.check import CheckResult
 from poscount.checks.tied_scores import max_tie_share
 from poscount.counts.missing_counts import (
@@ -29,6 +35,7 @@ from poscount.data.validation import input_support
 from poscount.errors import InputError
 from poscount.results.distribution import LEVELS_ABOVE
 from poscount.results.estimates import Estimates
+from poscount.results.verdict import AnswerWarning
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
 from poscount.storage import container
 from poscount.storage.schema import Array, Field, Number, Scorer, require
@@ -127,6 +134,9 @@ class ScoreQuantifier(CountingQuantifier):
         if hasattr(self, "columns_"):
             meta |= self.columns_.described()
         return container.digest(meta, {"edges": self.edges_, "shares": self.shares_, **scorer})
+
+    def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
+        return known_rows_warning(len(self.known_rows_), n_found)
 
     @property
     def _n_cells(self) -> int:

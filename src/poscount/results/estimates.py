@@ -79,6 +79,43 @@ class Estimates:
         """Warnings of sample `i`."""
         return self.warnings[i] if self.warnings else ()
 
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[Estimates, np.ndarray, np.ndarray]]) -> Estimates:
+        """What was said of samples apart, in one, but for the warnings.
+
+        Parameters
+        ----------
+        parts : sequence of tuples
+            Estimates, with the same details; which of their samples are meant, as bool; and the
+            places of these among all.
+        """
+        order = np.argsort(np.concatenate([places for *_, places in parts]))
+        which = [
+            (k, i)
+            for k, (_, chosen, _) in enumerate(parts)
+            for i in np.flatnonzero(chosen).tolist()
+        ]
+        which = [which[i] for i in order.tolist()]
+
+        def column(values: Sequence[Any]) -> Any:
+            if callable(values[0]):
+                return lambda i: values[which[i][0]](which[i][1])
+            if not isinstance(values[0], np.ndarray):
+                return [values[k][i] for k, i in which]
+            kept = [each[chosen] for each, (_, chosen, _) in zip(values, parts, strict=True)]
+            return np.concatenate(kept)[order]
+
+        found = [estimates for estimates, *_ in parts]
+        return replace(
+            found[0],
+            value=column([each.value for each in found]),
+            quantiles=column([each.quantiles for each in found]),
+            details={
+                name: column([each.details[name] for each in found]) for name in found[0].details
+            },
+            warnings=(),
+        )
+
     def widened_by(self, other: Estimates, *, below: np.ndarray) -> Estimates:
         """The same with quantiles as high as those of others; as low only `below`.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from poscount import __version__
 from poscount.app.estimates import ScorePicture
-from poscount.app.fitting import describe_columns, is_reusable
+from poscount.app.fitting import Fitted, describe_columns, is_reusable
 from poscount.app.results import Result, warnings_of
 from poscount.results.prevalence import Prevalence
 from poscount.results.user_knowledge import knowledge_in_words
@@ -63,7 +63,7 @@ _CITATION = (
 
 def build_answer(
     task: EstimateTask,
-    model: Any,
+    fitted: Fitted,
     results: Sequence[Result],
     *,
     truth: Sequence[float] | None,
@@ -76,7 +76,7 @@ def build_answer(
     Parameters
     ----------
     task : EstimateTask
-    model : Quantifier
+    fitted : Fitted
         The model that was fitted for it.
     results : sequence of Result
         At least one, with the names of files as the client knows them.
@@ -92,14 +92,20 @@ def build_answer(
     Returns
     -------
     dict
-        `series` says whether the groups follow each other in time. `targets` are the names of
+        `totals` are the results for the rows of all groups together, if there are groups. `series`
+        says whether these follow each other in time. `targets` are the names of
         several targets, "other" last: there is then a result for each target of every group.
     """
+    model = fitted.model
+    totals = [result for result in results if result.is_total]
+    results = [result for result in results if not result.is_total]
     features = list(model.feature_names_in_)
     named = None if tuple(features) == task.positives.default_features else features
     first = results[0].prevalence
     targets = _targets(results)
     headline = _headline_of_targets(results, targets) if targets else _headline(results)
+    if totals and not targets:
+        headline = f"{_sentence(totals[0]._replace(group={}))} {headline}"
     and_reference = _and_reference(results)
     with_reference = bool(and_reference)
     by_experience = "p_recognisable" in first.details
@@ -111,6 +117,7 @@ def build_answer(
         "results": [
             _entry(result, truth[i] if truth else None) for i, result in enumerate(results)
         ],
+        "totals": [_entry(result, None) for result in totals],
         "series": len(results) > 1 and all(_DATE.match(_label(result)) for result in results),
         "targets": targets,
         "scores": None if scores is None else _scores(scores),
@@ -120,6 +127,10 @@ def build_answer(
             _MEANING,
             _BY_EXPERIENCE if by_experience else _BY_CHANCE,
             *([f"The model learned from the positives{and_reference}."] if and_reference else []),
+            *(
+                f"Column {name} {why}: it is not used."
+                for name, why in {**fitted.of_groups, **fitted.left_out}.items()
+            ),
         ],
         "doubts": [_CHANGED, _LOOKALIKES, not_covered, _CHECK],
         "made": (

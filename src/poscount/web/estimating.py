@@ -38,10 +38,10 @@ def make_estimate(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]
     if not is_reusable(model):
         report_step(f"looking at {_spoken(task)} of unlabeled rows", None)
     results, scores = _results(task, fitted, report_step)
-    if len(results) > task.most_groups:
+    if sum(not result.is_total for result in results) > task.most_groups:
         raise InputError(f"There are {len(results):,} groups, too many to show.", option="by")
     report_step("writing the result", None)
-    return _write(task, model, results, scores)
+    return _write(task, fitted, results, scores)
 
 
 def data_of(task: EstimateTask) -> DataFiles:
@@ -59,6 +59,7 @@ def _fitted(task: EstimateTask, report_step: ReportStep) -> Fitted:
         target_column=task.wanted.target_column,
         features=task.wanted.features,
         sample=replace(data_of(task), progress=progress),
+        by=task.by,
     )
 
 
@@ -76,7 +77,9 @@ def _results(
     if by_file:
         names = {file.path: file.name for file in task.unlabeled}
         results = [
-            result._replace(group={**result.group, "file": names[result.group["file"]]})
+            result
+            if result.is_total
+            else result._replace(group={**result.group, "file": names[result.group["file"]]})
             for result in results
         ]
     return results, None
@@ -102,12 +105,12 @@ def _progress(steps: Sequence[str], report_step: ReportStep) -> ProgressFactory:
 
 
 def _write(
-    task: EstimateTask, model: Any, results: Sequence[Result], scores: ScorePicture | None
+    task: EstimateTask, fitted: Fitted, results: Sequence[Result], scores: ScorePicture | None
 ) -> dict[str, Any]:
     """Write the files of the answer; the answer as it is in the file of JSON."""
-    folder = Path(task.directory)
+    folder, model = Path(task.directory), fitted.model
     truth = _truth(results) if task.example else None
-    drawn = len(results) <= _MOST_DRAWN
+    drawn = len(results) <= _MOST_DRAWN + 1
     if drawn:
         draw(results, folder / Download.svg, folder / Download.png, truth=truth, dpi=_DPI)
     # People open a download in a spreadsheet; the command line writes the exact values.
@@ -120,7 +123,7 @@ def _write(
     except ImportError as error:
         no_model = str(error)
     answer = build_answer(
-        task, model, results, truth=truth, scores=scores, drawn=drawn, no_model=no_model
+        task, fitted, results, truth=truth, scores=scores, drawn=drawn, no_model=no_model
     )
     write_whole(folder / Download.json, json.dumps(answer, indent=1).encode())
     write_report(folder, answer)
@@ -133,5 +136,5 @@ def _truth(results: Sequence[Result]) -> list[float] | None:
         shares = {
             row["night"]: int(row["positives"]) / int(row["rows"]) for row in csv.DictReader(file)
         }
-    nights = [result.group.get("night") for result in results]
+    nights = [result.group.get("night") for result in results if not result.is_total]
     return [shares[night] for night in nights] if set(nights) <= set(shares) else None

@@ -110,7 +110,6 @@ SETTINGS = {
         {None: "not known", True: "day first: 3 April", False: "month first: 4 March"},
     ),
     "features": _COLUMNS,
-    "exclude": _COLUMNS,
     "by": _Setting("by", advice="Choose another column as group."),
     "method": _Setting("method", "Method"),
     "scorer": _Setting("scorer", "Scorer", {None: "the method's default"}),
@@ -122,6 +121,7 @@ SETTINGS = {
     # What the page has no setting for, the command line can do.
     "header_row": _Setting(None, advice="The command line has --header-row for it."),
     "limits": _Setting(None, advice="The command line has no such limit."),
+    "drop_positives": _Setting(None, advice="The command line has --drop-positives for it."),
     "positives": _Setting(None, advice="The command poscount diagnose has --positives for it."),
     "reference": _Setting(None, advice="The command poscount diagnose has --reference for it."),
 }

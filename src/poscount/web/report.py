@@ -78,7 +78,7 @@ def _results(answer: dict[str, Any]) -> str:
         "verdict",
         "warnings",
     ]
-    return _table(heads, [_cells(entry, with_truth) for entry in entries])
+    return _table(heads, [_cells(entry, with_truth) for entry in [*answer["totals"], *entries]])
 
 
 def _cells(entry: dict[str, Any], with_truth: bool) -> list[str]:
@@ -87,7 +87,7 @@ def _cells(entry: dict[str, Any], with_truth: bool) -> list[str]:
         entry["label"],
         percent(entry["prevalence"]),
         interval_text(interval["low"], interval["high"]) if interval else "none",
-        *([percent(entry["truth"])] if with_truth else []),
+        *([percent(entry["truth"]) if entry["truth"] is not None else ""] if with_truth else []),
         f"{entry['count']:,.0f}",
         f"{entry['n_unlabeled']:,}",
         entry["verdict"]["status"],

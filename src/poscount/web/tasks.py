@@ -76,10 +76,9 @@ class Upload:
 
     @property
     def default_features(self) -> tuple[str, ...] | None:
-        """The columns that the command line would use, or None if it would ask."""
-        for column in self.columns:
-            if column.problem or column.kind not in ("number", "category", "date"):
-                return None
+        """The columns that the command line would use, or None if it would refuse the file."""
+        if any(column.problem for column in self.columns):
+            return None
         return tuple(column.name for column in self.columns if column.why_not_used is None)
 
     def heeds(self, setting: str) -> bool:

@@ -15,10 +15,17 @@ from sklearn.base import BaseEstimator, clone
 
 from poscount.base import constraints
 from poscount.base.quantifier import Quantifier
-from poscount.checks import BatchWarnings, Evidence, UnknownValues, unknown_value_warnings
+from poscount.checks import (
+    BatchWarnings,
+    Evidence,
+    UnknownValues,
+    known_rows_warning,
+    unknown_value_warnings,
+)
 from poscount.data.rows import Rows
 from poscount.results.estimates import Estimates, single_estimate
 from poscount.results.prevalence import Prevalence
+from poscount.results.verdict import AnswerWarning
 from poscount.seeds import seed_scorer, stream
 from poscount.storage.schema import Array, Field, require
 from poscount.threads import one_blas_thread
@@ -112,6 +119,9 @@ class TransductiveQuantifier(Quantifier):
         if not estimates.warnings:
             estimates = replace(estimates, warnings=self._unknown_value_warnings(rows))
         return self._prevalence(estimates, 0, len(rows))
+
+    def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
+        return known_rows_warning(len(self.known_rows_), n_found)
 
     def _unknown_value_warnings(self, rows: Rows) -> BatchWarnings:
         """Warnings about missing values and categories that the positives do not have."""

@@ -10,6 +10,7 @@ import numpy as np
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.doubt import BREAKS, shipped_doubt
 from poscount.checks import Evidence, batch_warnings
+from poscount.checks.context_column import Context
 from poscount.methods.intervals import normal_quantiles
 from poscount.methods.regions.doubt_features import DOUBT_FEATURES, doubt_features
 from poscount.methods.regions.features import OF_LEARNED_SCORE, OF_TOLERANCE
@@ -29,6 +30,8 @@ def estimate_part(
     calibration: Calibration | None,
     level: float,
     recognisable: bool | None,
+    *,
+    context: Context | None = None,
 ) -> Estimates:
     """Estimate prevalences by the regions of one part, or by PAT's rule if these are too few.
 
@@ -42,10 +45,14 @@ def estimate_part(
         Of the intervals.
     recognisable : bool or None
         As in `RCQ`.
+    context : Context, optional
+        Where all samples are from (`poscount.methods.regions.context`).
     """
     if not view.rule.enough_positives:
         return _estimate_by_pat(view, level, bounded_below=calibration is None)
     estimates, evidence = calibrated(view, calibration, level, recognisable)
+    if context is not None:
+        evidence = evidence.having(context=context)
     if calibration is not None:
         lines = doubt_features(view, estimates, evidence)
         broken = shipped_doubt().probabilities(lines, DOUBT_FEATURES)

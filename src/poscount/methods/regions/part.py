@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from poscount.checks import Evidence, model_results
 from poscount.checks.check import CheckResult
+from poscount.checks.code_among_positives import far_values
 from poscount.checks.copies import duplicate_share, use_once
 from poscount.checks.core_differs import core_dof
 from poscount.checks.tied_scores import max_tie_share
@@ -134,6 +135,8 @@ class RegionPart(BaseEstimator):
         Limits outside of each number's range (`poscount.methods.regions.ranges`).
     zeros_ : ndarray of int, shape (n_numbers,)
         Labelled rows whose value is exactly 0.
+    far_values_ : ndarray of shape (n_numbers, 3)
+        A value far from all others (`poscount.checks.code_among_positives`); none of sums.
     duplicate_share_ : float
         Share of the rows given that are copies of others, 0 where values are coarse. If it is above
         0.2, each distinct row is used once.
@@ -176,6 +179,7 @@ class RegionPart(BaseEstimator):
         "recording_variance_": Array("float64", (len(BANDS), None), least=0, most=SIZE**-2),
         "range_limits_": Array("float64", ("numbers", N_COLUMNS - 1), infinite=True),
         "zeros_": Array("int64", ("numbers",), least=0),
+        "far_values_": Array("float64", ("numbers", 3), missing=True),
         "duplicate_share_": Number(0, 1),
         "n_positives_in_": Whole(1),
         "max_tie_share_": Number(0, 1),
@@ -260,6 +264,8 @@ class RegionPart(BaseEstimator):
         numbers, design = block[:, columns.numbers], columns.design(block)
         self.range_limits_ = learn_limits(design[:, : numbers.shape[1]])
         self.zeros_ = np.count_nonzero(numbers == 0, axis=0)
+        # Sums of columns have no codes.
+        self.far_values_ = far_values(numbers[: 0 if projected else None])
         found = learn_partitions(
             ordered.data, order, np.isnan(numbers), self.scorer_, columns, n_derived, seed
         )
@@ -306,6 +312,32 @@ class RegionPart(BaseEstimator):
         part.recording_variance_ = part._learn_recording_variance(codes, order)
         part.hash_ = part._content_hash()
         return part
+
+    def of_some(self, chosen: np.ndarray) -> RegionPart:
+        """The same of some of the labelled rows: the regions have other shares of them."""
+        part = RegionPart()
+        part.__dict__.update((name, x) for name, x in vars(self).items() if name[0] != "_")
+        part.binned_ = self.binned_[chosen]
+        part.n_labeled_ = len(part.binned_)
+        part.zeros_ = np.rint(self.zeros_ * chosen.mean()).astype(np.int64)
+        # PAT's cells divide the score cells, in each of which shares change alike.
+        of_cells, of_all = (
+            np.bincount(rows[:, 0], minlength=N_SCORE_CELLS) / len(rows)
+            for rows in (part.binned_, self.binned_)
+        )
+        shares = (
+            PAT_SHARES * (of_cells / np.maximum(of_all, 1 / len(self.binned_)))[_CELL[_N_BELOW:]]
+        )
+        shares[0] = of_cells[: _CELL[_N_BELOW] + 1].sum()
+        part._pat_shares = shares / shares.sum()
+        return part
+
+    _pat_shares = PAT_SHARES
+
+    @property
+    def pat_shares(self) -> np.ndarray:
+        """Share of the labelled rows in each of PAT's cells."""
+        return self._pat_shares
 
     def _in_canonical_order(self, codes: np.ndarray) -> tuple[np.ndarray, Rows, np.ndarray]:
         """Codes in the order of what they hold; their design matrix; the order of its columns."""
@@ -534,6 +566,7 @@ class RegionPart(BaseEstimator):
                     duplicate_share=self.duplicate_share_,
                     n_positives_in=self.n_positives_in_,
                     answered_by_pat=by_pat,
+                    far_values=self.far_values_,
                 )
             )
         return self._of_model[by_pat]

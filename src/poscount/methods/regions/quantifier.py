@@ -12,6 +12,7 @@ import numpy as np
 from poscount.base import constraints
 from poscount.base.counting import CountingQuantifier
 from poscount.calibration.calibration import Calibration
+from poscount.checks import known_rows_warning
 from poscount.counts.counts import Counts
 from poscount.data.columns import Columns
 from poscount.data.learned_projection import learn_from_both
@@ -22,6 +23,7 @@ from poscount.methods.regions.layout import N_SCORE_CELLS
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.targets import TargetRegions
 from poscount.methods.regions.view import PartView
+from poscount.results.verdict import AnswerWarning
 from poscount.storage import container
 from poscount.storage.schema import Field, Part, require, same_learned
 
@@ -73,6 +75,9 @@ class RegionQuantifier(CountingQuantifier):
 
     def _input_support(self) -> InputSupport:
         return super()._input_support()._replace(sparse=True, wide=True)
+
+    def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
+        return known_rows_warning(len(self.known_rows_), n_found)
 
     def _content_hash(self) -> str:
         """Hash of the parts, and of how rows become blocks of numbers."""

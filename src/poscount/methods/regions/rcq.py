@@ -11,7 +11,7 @@ import numpy as np
 from poscount.base import constraints
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import chosen_calibrations
-from poscount.methods.regions.estimate import estimate_part
+from poscount.methods.regions.context import estimate_in_context
 from poscount.methods.regions.features import feature_names
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.quantifier import ReferenceQuantifier
@@ -161,7 +161,9 @@ class RCQ(ReferenceQuantifier):
 
     def _estimate(self, cells: np.ndarray, n_rows: np.ndarray) -> Estimates:
         view = self._part_view(cells, n_rows)
-        return estimate_part(view, self.calibration_, self.confidence, self.recognisable)
+        return estimate_in_context(
+            view, cells, self.calibration_, self.confidence, self.recognisable
+        )
 
     def _part_view(self, cells: np.ndarray, n_rows: np.ndarray) -> PartView:
         return self.part_.view(cells, n_rows, self.tolerance)

@@ -13,7 +13,12 @@ from poscount.checks.core_differs import core_difference
 from poscount.checks.overlap import core_excess
 from poscount.methods.pat import tail_ratios
 from poscount.methods.regions.features import feature_names
-from poscount.methods.regions.layout import LEARNED_QUANTILES, PAT_SHARES
+from poscount.methods.regions.layout import (
+    BANDS,
+    LEARNED_QUANTILES,
+    N_SCORE_CELLS,
+    SCORE_QUANTILES,
+)
 from poscount.methods.regions.rule import RegionBounds, RegionCounts, RegionEstimates, RegionRule
 
 if TYPE_CHECKING:
@@ -129,7 +134,7 @@ class PartView:
     @functools.cached_property
     def pat_curve(self) -> np.ndarray:
         """PAT's ratio at each of its thresholds, of shape (n_samples, 51)."""
-        return tail_ratios(self.side.pat_cells, PAT_SHARES)
+        return tail_ratios(self.side.pat_cells, self.part.pat_shares)
 
     @functools.cached_property
     def pat(self) -> np.ndarray:
@@ -187,8 +192,15 @@ class PartView:
             feature_names=part.columns_.design_names,
             unknown_values=UnknownValues(part.columns_, *missing, self.counts.n_rows, absent),
             core_share=self.rule.core_shares(self.counts),
+            beyond=self.side.far[:, 0] / self.counts.n_rows,
+            at_fringe=self._at_fringe(),
         )
         return known if part.projected_ else known.having(columns=self._columns())
+
+    def _at_fringe(self) -> np.ndarray:
+        band = BANDS.index((2, N_SCORE_CELLS))
+        inside = self.counts.in_cuts[:, band, 0] / self.counts.n_rows
+        return (1 - inside) / SCORE_QUANTILES[1]
 
     def _columns(self) -> ColumnEvidence:
         part, n_labeled = self.part, self.part.n_labeled_

@@ -1,4 +1,4 @@
-// The table of results: sorted by any column, with totals where there are several groups.
+// The table of results: that of all rows together on top, the groups sorted by any column.
 
 import { byId, element, percent, whole } from "./page.js";
 import { rowsShown, showPager } from "./pager.js";
@@ -16,7 +16,7 @@ function columnsOf({ label_title: title, truth, results }) {
       key: "interval", head: level ? `${+(100 * level).toPrecision(4)} % interval` : "interval", number: true,
       text: intervalText, sort: (entry) => entry.interval?.low ?? -1,
     },
-    ...(truth ? [{ key: "truth", head: "truth", number: true, text: (entry) => percent(entry.truth), sort: (entry) => entry.truth }] : []),
+    ...(truth ? [{ key: "truth", head: "truth", number: true, text: (entry) => (entry.truth === null ? "" : percent(entry.truth)), sort: (entry) => entry.truth }] : []),
     { key: "positives", head: "positives", number: true, text: (entry) => whole(entry.count), sort: (entry) => entry.count },
     { key: "rows", head: "rows", number: true, text: (entry) => whole(entry.n_unlabeled), sort: (entry) => entry.n_unlabeled },
     { key: "verdict", head: "verdict", text: (entry) => entry.verdict.status, sort: (entry) => entry.verdict.status },
@@ -44,13 +44,13 @@ function draw() {
   byId("heads").replaceChildren(...columns.map((column) => headCell(column, sorted)));
   const by = columns.find(({ key }) => key === sorted.key);
   const ordered = by ? [...entries].sort((a, b) => compare(by.sort(a), by.sort(b)) * (sorted.down ? -1 : 1)) : entries;
-  byId("rows").replaceChildren(...ordered.slice(first, first + size).map((entry) => bodyRow(entry, columns)));
+  // The answer for all rows together stays on top, however the groups are sorted.
+  const lines = [...answer.totals, ...ordered.slice(first, first + size)];
+  byId("rows").replaceChildren(...lines.map((entry) => bodyRow(entry, columns)));
   showPager(byId("rows-pager"), { first, size, total: ordered.length, what: "Groups" }, (to) => {
     shown.first = to;
     draw();
   });
-  const summed = entries.length > 1 && answer.targets.length === 0;
-  byId("totals").replaceChildren(...(summed ? [totalRow(entries, columns)] : []));
 }
 
 const compare = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
@@ -80,15 +80,3 @@ function bodyRow(entry, columns) {
   return row;
 }
 
-// The groups together: their positives and rows, and the share that these make.
-function totalRow(entries, columns) {
-  const rows = entries.reduce((sum, entry) => sum + entry.n_unlabeled, 0);
-  const positives = entries.reduce((sum, entry) => sum + entry.count, 0);
-  const texts = { label: "all groups", share: percent(positives / rows), positives: whole(positives), rows: whole(rows) };
-  const row = document.createElement("tr");
-  for (const { key, head, number } of columns) {
-    const attributes = { ...(number ? { class: "number" } : {}), ...(texts[key] ? { "data-label": head } : {}) };
-    row.append(key === "label" ? element("th", texts.label, { scope: "row" }) : element("td", texts[key] ?? "", attributes));
-  }
-  return row;
-}
