@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy.calibration import print_rows
-from poscount.calibration.doubt import BREAKS, shipped_doubt
+from poscount.calibration.doubt import BREAKS, Doubt, shipped_doubt
 from poscount.methods.regions.doubt_features import DOUBT_FEATURES
 from research.shipped_calibrations import UNTOUCHED, bank_source
 from research.verdict.bank import NAMES, WAYS, Answered, make_answers, read_answers
@@ -60,10 +60,9 @@ def tables(
             continue
         loud = here & wrong & checked
         right = share(named == answered.kind, loud)
-        rows.append(
-            [name, BREAKS[answered.kind[here][0]], f"{here.sum()}", f"{(here & wrong).sum()}"]
-            + [share(quiet, here & wrong), share(checked, here), right]
-        )
+        counted = [f"{here.sum()}", f"{(here & wrong).sum()}"]
+        seen = [share(quiet, here & wrong), share(checked, here), right]
+        rows.append([name, BREAKS[answered.kind[here][0]], *counted, *seen])
     head = ["break", "kind", "answers", "wrong", "wrong and quiet, %", "doubted, %", "named, %"]
     print_rows(rows, head)
     rows = []
@@ -86,8 +85,10 @@ def main() -> None:
         everything = read_answers(arguments.bank)
         answered, shares = left_out_probabilities(everything, arguments.n_jobs)
         doubt = 1 - shares[:, 0]
-        check, do_not_use = limits(answered, doubt)
-        tables(answered, doubt > check, doubt > do_not_use, 1 + shares[:, 1:].argmax(axis=1))
+        judge = Doubt()
+        judge.check_, judge.do_not_use_ = limits(answered, doubt)
+        checked = judge.to_check(doubt, answered.value)
+        tables(answered, checked, doubt > judge.do_not_use_, 1 + shares[:, 1:].argmax(axis=1))
         return
     tasks = [(bank_source(name), N_TASKS_UNTOUCHED) for name in UNTOUCHED]
     answered = make_answers(arguments.bank, tasks, arguments.n_jobs)
@@ -97,7 +98,7 @@ def main() -> None:
     by_checks = np.array([":check" in codes for codes in answered.codes])
     useless = np.array([":do not use" in codes for codes in answered.codes])
     hopeless = useless | (doubt > shipped.do_not_use_)
-    checked = hopeless | by_checks | (doubt > shipped.check_)
+    checked = hopeless | by_checks | shipped.to_check(doubt, answered.value)
     tables(answered, checked, hopeless, 1 + shares[:, 1:].argmax(axis=1))
 
 

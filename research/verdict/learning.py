@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from poscount.calibration.calibration import probabilities
-from poscount.calibration.doubt import BREAKS, LARGEST_LEAF, Doubt, as_seen
+from poscount.calibration.doubt import ANSWERS, BREAKS, LARGEST_LEAF, Doubt, as_seen
 from poscount.calibration.trees import DEPTH, Trees, trees_of_boosting
 from poscount.methods.regions.doubt_features import DOUBT_FEATURES
 from poscount.training.bank import FAMILIES
@@ -23,8 +23,9 @@ HARMLESS = 0.07
 # Where there are hardly any positives, a clean sample looks most like a broken one.
 RARE, RARE_WEIGHT = 0.05, 3.0
 N_PARTS = 5
-# Of the clean samples of tables that were left out.
-CHECKED, NOT_USED = 0.065, 0.001
+# Of the clean samples of tables that were left out, by `ANSWERS`. With one limit for all, 40 % of
+# those with an answer of 0 and 25 % of those below 5 % were doubted.
+CHECKED, NOT_USED = (0.3, 0.12, 0.07, 0.055, 0.035), 0.001
 # Breaks that make any number meaningless, right by chance or not.
 ALWAYS = tuple(BREAKS.index(name) for name in ("swapped",))
 
@@ -44,18 +45,12 @@ def learn(answered: Answered, made_by: dict[str, Any], n_jobs: int | None = None
     return doubt
 
 
-def limits(answered: Answered, doubts: np.ndarray) -> tuple[float, float]:
-    """Doubts that few clean samples exceed; every table counts the same."""
+def limits(answered: Answered, doubts: np.ndarray) -> tuple[np.ndarray, float]:
+    """Doubts that few clean samples exceed: to be checked, by `ANSWERS`, and not to be used."""
     clean = answered.kind == 0
-    _, kin, sizes = np.unique(answered.kin[clean], return_inverse=True, return_counts=True)
-    order = np.argsort(-doubts[clean])
-    reached = np.cumsum(1 / sizes[kin][order]) / len(sizes)
-    found = (
-        doubts[clean][order][min(np.searchsorted(reached, share), len(order) - 1)]
-        for share in (CHECKED, NOT_USED)
-    )
-    check, do_not_use = found
-    return float(check), float(do_not_use)
+    size = np.searchsorted(ANSWERS, answered.value, side="right")
+    check = [np.quantile(doubts[clean & (size == k)], 1 - share) for k, share in enumerate(CHECKED)]
+    return np.array(check), float(np.quantile(doubts[clean], 1 - NOT_USED))
 
 
 def left_out_probabilities(

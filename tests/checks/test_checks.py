@@ -189,13 +189,13 @@ def regions(**changed):
     return {"core_dof": 50.0, **{name: np.array([value]) for name, value in known.items()}}
 
 
-LIMIT = shipped_doubt().check_
+LIMIT = float(shipped_doubt().check_[2])
 
 
 def doubt(share, kind="prepared"):
     broken = np.zeros((1, len(BREAKS)))
     broken[0, 0], broken[0, BREAKS.index(kind)] = 1 - share, share
-    return {"broken": broken}
+    return {"broken": broken, "estimate": np.array([0.1])}
 
 
 def warning_of(check, evidence):
@@ -336,7 +336,13 @@ def test_codes_are_told_apart():
 
 def test_many_samples_get_the_warnings_that_each_gets_alone():
     broken = np.vstack([doubt(0.9999)["broken"], doubt(0.0)["broken"]])
-    many = Evidence(2, n_labeled=100, broken=broken, unlike_training=np.array([False, True]))
+    many = Evidence(
+        2,
+        n_labeled=100,
+        broken=broken,
+        estimate=np.array([0.1, 0.1]),
+        unlike_training=np.array([False, True]),
+    )
     found = batch_warnings(many)
     assert [[warning.code for warning in found[i]] for i in range(2)] == [
         ["broken-assumption"],

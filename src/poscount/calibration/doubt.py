@@ -22,6 +22,9 @@ BREAKS = (
     *("none", "recorded", "prepared", "codes", "typical", "context", "contaminated"),
     "swapped",
 )
+# Answers from which on the next limit holds: where hardly any row is positive, clean samples look
+# most like broken ones.
+ANSWERS = np.array([0.005, 0.05, 0.2, 0.5])
 LARGEST_LEAF, LARGEST_VALUE = 30.0, 1e6
 DECIMALS = 9
 
@@ -35,8 +38,10 @@ class Doubt(BaseEstimator):
         Columns of the lines that it looks at.
     feature_, threshold_, missing_right_, leaf_ : ndarray
         The trees (`poscount.calibration.trees.Trees`): an ensemble for each of `BREAKS`.
-    check_, do_not_use_ : float
-        Doubt above which an answer is to be checked, and is not to be used.
+    check_ : ndarray of shape (5,)
+        Doubt above which an answer is to be checked, by `ANSWERS`.
+    do_not_use_ : float
+        Doubt above which an answer is not to be used.
     provenance_ : str
         Where it comes from, as JSON.
     """
@@ -49,7 +54,7 @@ class Doubt(BaseEstimator):
         "leaf_": Array(
             "float32", (len(BREAKS), "trees", N_LEAVES), least=-LARGEST_LEAF, most=LARGEST_LEAF
         ),
-        "check_": Number(0, 1),
+        "check_": Array("float64", (len(ANSWERS) + 1,), least=0, most=1),
         "do_not_use_": Number(0, 1),
         "provenance_": Text(),
     }
@@ -58,6 +63,18 @@ class Doubt(BaseEstimator):
         """Raise ValueError unless every tree looks at a column that there is."""
         known = self.feature_.max(initial=0) < len(self.columns_)
         require(known, "a tree looks at a column that there is not.")
+
+    def to_check(self, doubt: np.ndarray, answers: np.ndarray) -> np.ndarray:
+        """Which answers are to be checked.
+
+        Parameters
+        ----------
+        doubt : ndarray of shape (n_samples,)
+            Probability that something is broken.
+        answers : ndarray of shape (n_samples,)
+            Prevalences.
+        """
+        return doubt > self.check_[np.searchsorted(ANSWERS, answers, side="right")]
 
     def probabilities(self, lines: np.ndarray, names: Sequence[str]) -> np.ndarray:
         """Probability of each of `BREAKS`, of shape (n_samples, n_breaks).
@@ -81,8 +98,8 @@ def as_seen(lines: np.ndarray) -> np.ndarray:
     return np.clip(lines, -LARGEST_VALUE, LARGEST_VALUE).astype(np.float32)
 
 
-_ARRAYS = ("feature", "threshold", "missing_right", "leaf")
-_META = ("columns", "check", "do_not_use", "provenance")
+_ARRAYS = ("feature", "threshold", "missing_right", "leaf", "check")
+_META = ("columns", "do_not_use", "provenance")
 
 
 def write_doubt(doubt: Doubt, path: str) -> None:

@@ -72,8 +72,8 @@ def _likeliest(evidence: Evidence, i: int) -> _Break:
 
 def _severity(evidence: Evidence, doubt: np.ndarray) -> np.ndarray:
     limits = shipped_doubt()
-    hopeless = doubt > limits.do_not_use_
-    return np.where(hopeless, DO_NOT_USE, np.where(doubt > limits.check_, TO_CHECK, 0))
+    checked = limits.to_check(doubt, evidence.estimate)
+    return np.where(doubt > limits.do_not_use_, DO_NOT_USE, np.where(checked, TO_CHECK, 0))
 
 
 BROKEN_ASSUMPTION = Check(
@@ -84,7 +84,7 @@ BROKEN_ASSUMPTION = Check(
     advice=lambda evidence, i: _likeliest(evidence, i).action,
     reason=lambda evidence, i: _likeliest(evidence, i).reason,
     in_order="The sample does not look like those in which an assumption was broken on purpose.",
-    threshold=lambda evidence: shipped_doubt().check_,
+    threshold=lambda evidence: float(shipped_doubt().check_.min()),
     title="Assumptions",
     quantity="doubt, learned from samples in which an assumption was broken on purpose",
     cannot_detect="breaks that leave no trace, such as negatives that look exactly like positives",
