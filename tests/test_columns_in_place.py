@@ -346,6 +346,13 @@ def test_batches_find_what_the_whole_finds(register):
     assert known[0].n_found == known[1].n_found == 120
 
 
+def test_positives_of_another_precision_are_known():
+    rows = np.random.default_rng(11).normal(size=(500, 3)).astype(np.float32)
+    model = PAT(random_state=0).fit(rows[:200])
+    assert len(model.without_positives(rows)) == 300
+    assert len(model.without_positives(rows.astype(float))) == 300
+
+
 @pytest.mark.parametrize("by", [[], ["site"]])
 def test_files_with_positives_in_the_sample(register, tmp_path, by):
     labelled, table = (each.assign(site=np.arange(len(each)) % 3) for each in register)

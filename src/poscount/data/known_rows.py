@@ -24,7 +24,8 @@ def column_salts(n_columns: int) -> np.ndarray:
 def column_codes(column: np.ndarray, salts: np.ndarray) -> np.ndarray:
     """A 64-bit code of each number, another one for each column."""
     # Adding zero turns -0 into 0, which equals it but has other bits; so has each kind of NaN.
-    bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
+    numbers = np.asarray(column, np.float64)
+    bits = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64)
     mixed = (bits ^ salts[0]) * salts[1]
     mixed = (mixed ^ (mixed >> np.uint64(32))) * salts[2]
     return mixed ^ (mixed >> np.uint64(32))
@@ -42,7 +43,7 @@ def block_codes(block: np.ndarray) -> np.ndarray:
     salts = column_salts(block.shape[1])
     total = np.zeros(len(block), np.uint64)
     for j in range(block.shape[1]):
-        total += column_codes(np.ascontiguousarray(block[:, j], np.float64), salts[j])
+        total += column_codes(block[:, j], salts[j])
     return total
 
 
