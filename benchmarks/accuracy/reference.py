@@ -161,7 +161,11 @@ def main() -> None:
     for kind, kept in kinds.items():
         print(f"{kind}, {len(np.unique(kin[kept]))} of them:\n")
         print_rows(
-            [row(name, each.part(kept), truth[kept], kin[kept]) for name, each in answers.items()],
+            [
+                row(name, each.part(kept), truth[kept], kin[kept])
+                for name, each in answers.items()
+                if np.isfinite(each.value).any()
+            ],
             ["method", *HEAD[1:]],
         )
 

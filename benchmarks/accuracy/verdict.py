@@ -41,6 +41,7 @@ def tables(
     clean, quiet = answered.kind == 0, ~checked
     wrong = answered.wrong & ~clean
     error = 100 * np.abs(answered.value - answered.truth)
+    held = (answered.low <= answered.truth) & (answered.truth <= answered.high)
     print(
         f"{clean.sum():,} clean answers: {share(checked, clean)} % doubted, "
         f"{share(hopeless, clean)} % not to be used; mean error "
@@ -53,6 +54,14 @@ def tables(
         here = answered.way == k
         rows.append([way, share(checked, clean & here), share(quiet, wrong & here)])
     print_rows(rows, ["learned from", "clean doubted, %", "wrong and quiet, %"])
+    rows = []
+    for kind, name in enumerate(BREAKS):
+        here = answered.kind == kind
+        if kind and here.any():
+            counted = [f"{here.sum()}", f"{(here & wrong).sum()}"]
+            seen = [share(quiet, here & wrong), share(checked, here)]
+            rows.append([name, *counted, *seen, share(held, here)])
+    print_rows(rows, ["broken", "answers", "wrong", "wrong and quiet, %", "doubted, %", "held, %"])
     rows = []
     for k, name in enumerate(NAMES):
         here = answered.name == k
