@@ -310,7 +310,8 @@ def _print_result_table(
         echo(first.verdict)
     else:
         what = "groups" if results[0].target is None else "shares"
-        echo(verdict_of_many([result.prevalence.verdict for result in results], what))
+        parts = [each.prevalence.verdict for each in results if not each.is_total]
+        echo(verdict_of_many(parts, what))
     for shared in warnings_of(results):
         echo(f"warning{_where(shared)}, {shared.warning}")
     # The last of several targets is "other", which has the positives of all.
