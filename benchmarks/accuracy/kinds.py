@@ -3,7 +3,7 @@
     python -m benchmarks.accuracy.kinds  # by the null calibration
     python -m benchmarks.accuracy.kinds bank-rcq bank-reference bank-kinds
 
-With the banks of ``python -m research calibrate``, every answer is by a calibration that was
+Without the first of the three banks, RCQ from positives alone has the null calibration. With the banks of ``python -m research calibrate``, every answer is by a calibration that was
 learned without the table and its kin. *Kinds* is SubclassRCQ, which looks for them itself. Where
 unlabeled rows are learned from, they are the sample.
 
@@ -159,7 +159,8 @@ def print_table(
     """Print a table with all ways for each source, and for all samples together."""
     rows, all_drawn, all_answers = [], [], []
     for source in sources_of_table:
-        calibrations = [each.without(source.kin) for each in learned] or ["null"] * 3
+        own = [each.without(source.kin) for each in learned]
+        calibrations = [*["null"] * (3 - len(own)), *own]
         drawn = list(draw(source, draws))
         answers = Parallel(jobs)(delayed(answers_to)(each, calibrations) for each in drawn)
         rows += rows_of(source.name, drawn, answers)
@@ -171,7 +172,7 @@ def print_table(
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("banks", type=Path, nargs="*", help="of RCQ, RCQ-reference and RCQ-kinds")
+    parser.add_argument("banks", type=Path, nargs="*", help="RCQ's, RCQ-reference's, RCQ-kinds's")
     parser.add_argument("--tables", nargs="*", default=[], help="only those of these names")
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
