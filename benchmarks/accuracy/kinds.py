@@ -3,9 +3,10 @@
     python -m benchmarks.accuracy.kinds  # by the null calibration
     python -m benchmarks.accuracy.kinds bank-rcq bank-reference bank-kinds
 
-Without the first of the three banks, RCQ from positives alone has the null calibration. With the banks of ``python -m research calibrate``, every answer is by a calibration that was
-learned without the table and its kin. *Kinds* is SubclassRCQ, which looks for them itself. Where
-unlabeled rows are learned from, they are the sample.
+Without the first of the three banks, RCQ from positives alone has the null calibration. With those
+of ``python -m research calibrate``, every answer is by a calibration that was learned without the
+table and its kin. *Kinds* is SubclassRCQ, which looks for them itself. Where unlabeled rows are
+learned from, they are the sample.
 
 *Protocols*: those of PULSNAR's authors, and the like for other tables. A sample is negatives and as
 many positives as make the share f, of which the rarest kind gives 1 part, the next 2, then 4 and so
