@@ -288,8 +288,7 @@ def test_the_order_of_the_warnings():
         "tied-scores",
     ]
     of_sample = evidence(
-        **regions(core_difference=9.0, disagreement=9.0),
-        **doubt(0.9999),
+        **{**regions(core_difference=9.0, disagreement=9.0), **doubt(0.9999)},
         core_excess=np.array([2.0]),
         unlike_training=np.array([True]),
     )

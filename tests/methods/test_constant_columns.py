@@ -75,9 +75,10 @@ def test_the_flag_decides_with_a_learned_score(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_flag_decides_for_kinds(kind):
     """As if the rows with another value were far away, where kinds are below the truth, too."""
-    found = answers_of(lambda: SubclassRCQ(random_state=0), kind, n_seeds=3)
+    found = answers_of(lambda: SubclassRCQ(random_state=0), kind, n_seeds=6)
     assert all(0.2 < p < 0.33 for p in found)
-    assert all(TRUTH in p.interval for p in found)
+    # Of six intervals at 95 %, two miss in 3 of 100 cases.
+    assert sum(TRUTH in p.interval for p in found) >= 5
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -237,7 +238,7 @@ def test_a_sample_without_the_value_has_no_positives(name, kind, value):
     p = model.quantify(sample[sample.flag != positives.flag[0]])
     assert p == 0
     warning = next(w for w in p.warnings if w.code == "nothing-like-positives")
-    assert warning.severity == "doubt"
+    assert warning.severity == "check"
     assert f"in all of them, flag is {value}." in warning.sentence
 
 

@@ -146,7 +146,7 @@ ELSEWHERE = {
     *("encoding", "thousands", "units", "na", "sheet", "day_first"),
     *("targets", "target_column", "negatives", "baseline", "n", "rows", "top", "width"),
     *("on_alarm", "run_length", "limit", "unlabeled", "y"),
-    *("label", "positive", "negative", "footer"),
+    *("label", "positive", "negative", "footer", "rater_errors"),
 }
 
 

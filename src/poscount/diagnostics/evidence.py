@@ -113,13 +113,13 @@ def gather(
     known.n_known = len(getattr(model, "known_rows_", ()))
     known.add("core_share", lambda: known.view.seen.core_share)
     known.add("columns", lambda: known.view.seen.columns)
-    known.add("broken", lambda: _broken(known))
+    known.add("broken", lambda: _broken(answer, known))
     return answer, known
 
 
-def _broken(known: Evidence) -> np.ndarray:
-    """How likely each assumption of RCQ's answer is broken."""
-    found = known.view.answer.details.get("broken")
+def _broken(answer: Prevalence, known: Evidence) -> np.ndarray:
+    """How likely each assumption is broken: of the answer itself, or of RCQ's."""
+    found = answer.details.get("broken") or known.view.answer.details.get("broken")
     if found is None:
         raise MissingEvidenceError
     return np.array([list(found.values())])

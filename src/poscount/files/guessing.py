@@ -341,7 +341,9 @@ def guess_notes_below(records: Sequence[Sequence[str]], width: int) -> int:
     1
     """
     single = [width > 1 and len(record) == 1 for record in records[: -1 - _MOST_BELOW : -1]]
-    return single.index(False) if False in single else 0
+    n_notes = single.index(False) if False in single else 0
+    # Below a header without any row there is nothing that notes could be about.
+    return n_notes if len(records) - n_notes > 1 else 0
 
 
 def guess_totals(rows: Sequence[Sequence[str]]) -> int:
