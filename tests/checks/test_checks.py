@@ -238,7 +238,7 @@ def test_the_likeliest_break_is_named(kind):
     ]
     assert found.reason not in [other.reason for other in others]
     assert found.action
-    assert found.sentence.endswith(found.action)
+    assert found.action in found.sentence
 
 
 def test_few_positives_for_a_plain_covariance():

@@ -202,7 +202,7 @@ def test_a_real_terminal_gets_only_the_sequences_of_the_table(tmp_path):
     text = HOSTILE["title"] + HOSTILE["colour"] + "[/a]"
     rows = "".join(f"{i / 7},{i % 5},{text}\n" for i in range(60))
     frame = pytest.importorskip("pandas").DataFrame(
-        {"a": np.arange(30.0), "b": np.arange(30.0) % 5}
+        {"a": np.sin(np.arange(30.0)), "b": np.arange(30.0) % 5}
     )
     PAT(random_state=0).fit(frame).save(tmp_path / "m")
     (tmp_path / f"{text}.csv".replace("/", "|")).write_text(f"a,b,g\n{rows}")
