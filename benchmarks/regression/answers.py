@@ -76,7 +76,7 @@ def plain(value: Any) -> Any:
             "interval": interval and plain([interval.low, interval.high, interval.level]),
             "count": plain(value.count),
             "n": [value.n_labeled, value.n_unlabeled],
-            "verdict": value.verdict.grade,
+            "verdict": value.verdict.status,
             "warnings": [[c.code, c.severity, plain(c.value)] for c in value.warnings],
             "details": plain(value.details),
         }

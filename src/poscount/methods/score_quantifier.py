@@ -44,6 +44,8 @@ from poscount.threads import one_blas_thread
 # The core of the positives is above this quantile of their scores.
 CORE_QUANTILE = 0.25
 
+FARTHEST = 1e300
+
 
 class ScoreQuantifier(CountingQuantifier):
     """Counts rows between edges along one score.
@@ -113,7 +115,8 @@ class ScoreQuantifier(CountingQuantifier):
                 design = np.ascontiguousarray(design)
             rows = Rows(design, None, InputSupport(sparse=True))
         self.scorer_, training_scores = fit_scorer(self.scorer, rows, self.seed_)
-        training_scores = self._settled(training_scores, rows)
+        # Far is far enough: a quantile between infinite scores is no number.
+        training_scores = self._settled(training_scores, rows).clip(-FARTHEST, FARTHEST)
         training_scores[alone] = training_scores.min()
         self._place_edges(training_scores)
         self.max_tie_share_ = max_tie_share(training_scores, self.edges_)
