@@ -65,11 +65,15 @@ def pat(positives):
 COUNTING = {name: registry.method(name) for name in ("odin", "pat", "rcq")}
 
 
-@pytest.fixture(scope="session", params=COUNTING)
-def counting(request, positives):
-    """Every reusable quantifier, fitted on columns with names."""
-    kind = COUNTING[request.param]
-    return kind(random_state=0).fit(pa.table(dict(zip(COLUMNS, positives.T, strict=True))))
+@pytest.fixture(scope="session", params=[*COUNTING, "rcq with unlabeled rows"])
+def counting(request, positives, sample):
+    """Every reusable quantifier, fitted on columns with names; RCQ also with a learned score."""
+    labeled, other = (
+        pa.table(dict(zip(COLUMNS, rows.T, strict=True))) for rows in (positives, sample)
+    )
+    if request.param in COUNTING:
+        return COUNTING[request.param](random_state=0).fit(labeled)
+    return COUNTING["rcq"](random_state=0).fit(labeled, unlabeled=other)
 
 
 @pytest.fixture(scope="session")
