@@ -16,7 +16,6 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from poscount import RCQ
-from poscount.calibration.calibration import Calibration
 from poscount.calibration.doubt import BREAKS
 from poscount.checks import batch_warnings
 from poscount.methods.regions.doubt_features import DOUBT_FEATURES, doubt_features
@@ -121,9 +120,9 @@ def _make_part(folder: Path, source: Source | str, number: int, seed: int) -> No
 
 
 def answers_to_task(
-    source: Source | str, number: int, seed: int = 0, calibrations: Sequence[Calibration] = ()
+    source: Source | str, number: int, seed: int = 0
 ) -> Iterator[tuple[tuple, str]]:
-    """Answers to the cases of a task, by the shipped calibrations or by others."""
+    """Answers to the cases of a task, by the shipped calibrations."""
     name = source if isinstance(source, str) else source.name
     rng = stream(seed, f"{name} {number} verdict")
     if isinstance(source, str):
@@ -142,7 +141,7 @@ def answers_to_task(
         for way, (used, reference) in enumerate(zip(ways, (None, made.sample, other), strict=True)):
             if not used or (way == 2 and reference is None):
                 continue
-            answer = _answer(made, reference, seed, calibrations)
+            answer = _answer(made, reference, seed)
             if answer is None:
                 continue
             line, estimates, codes = answer
@@ -164,14 +163,13 @@ _NO_OTHERS = (BREAKS.index("swapped"),)
 
 
 def _answer(
-    made: Case, reference: np.ndarray | None, seed: int, calibrations: Sequence[Calibration]
+    made: Case, reference: np.ndarray | None, seed: int
 ) -> tuple[np.ndarray, Estimates, str] | None:
     def given(rows: np.ndarray) -> object:
         return table_of(rows, made.words) if made.words else rows
 
     unlabeled = None if reference is None else given(reference)
-    calibration = calibrations[int(reference is not None)] if calibrations else "experience"
-    model = RCQ(calibration=calibration, random_state=seed)
+    model = RCQ(random_state=seed)
     try:
         model.fit(given(made.labeled), unlabeled=unlabeled)
         if not model.part_.rule.enough_positives:

@@ -103,10 +103,7 @@ def case(
     sample = np.concatenate([ours, theirs])
     if len(labeled) < FEWEST_POSITIVES or len(sample) < FEWEST_ROWS // 2:
         return None
-    words = drawn.words
-    if labeled.shape[1] != drawn.labeled.shape[1] and name == "swapped":
-        return None
-    return Case(name, kind, labeled, sample, len(ours) / len(sample), words)
+    return Case(name, kind, labeled, sample, len(ours) / len(sample), drawn.words)
 
 
 # Recorded differently: the columns mean the same, and their values are a little different.
