@@ -43,7 +43,7 @@ NUMBERS = range(7_000, 7_003)
 def network(n_labeled: int, n_rows: int, share: float, seed: int) -> tuple[np.ndarray, ...]:
     """Labelled positives, a sample, and 5,000 other rows of which a tenth is positive."""
     drawn = sample_vowels_network(n_rows=4 * (n_labeled + n_rows) * 3 + 200_000, random_state=seed)
-    positive = drawn.labels == 1
+    positive = drawn.is_positive
     ours, theirs = drawn.features[positive], drawn.features[~positive]
     return _split(ours, theirs, n_labeled, n_rows, share)
 

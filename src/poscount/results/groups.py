@@ -51,9 +51,9 @@ class GroupAnswers(dict[tuple, Answer]):
     ...                       distribution=Distribution(np.linspace(0, 2 * value, 49)))
     >>> answers = GroupAnswers({("monday",): answer(0.25), (None,): answer(0.5)}.items(), ["day"])
     >>> answers
-    day      prevalence   95 % interval  count    n  verdict  warnings
-    monday        0.250  [0.052, 0.448]    100  400  unknown
-    missing       0.500  [0.104, 0.896]    200  400  unknown
+    day      prevalence   95 % interval  count    n  verdict             warnings
+    monday        0.250  [0.052, 0.448]    100  400  no reason to doubt
+    missing       0.500  [0.104, 0.896]    200  400  no reason to doubt
     >>> answers["monday"].count, answers[("monday",)].count
     (100.0, 100.0)
     """
