@@ -19,6 +19,8 @@ from poscount.training.tasks import Task
 
 FEWEST_POSITIVES, FEWEST_ROWS = 25, 60
 MOST_LABELED, MOST_ROWS = 800, 1_500
+# Of the clean cases.
+RESCALED = 0.3
 
 
 class Case(NamedTuple):
@@ -92,7 +94,7 @@ def case(
     """A case of one of `CHANGES`, or a clean one; None if the task does not have what it needs."""
     drawn = draw_clean(task, prevalence, rng)
     if name == "clean":
-        found: Broken | None = drawn.labeled, drawn.ours, drawn.theirs
+        found: Broken | None = _rescaled(drawn, rng)
         kind = 0
     else:
         kind_name, change = CHANGES[name]
@@ -104,6 +106,23 @@ def case(
     if len(labeled) < FEWEST_POSITIVES or len(sample) < FEWEST_ROWS // 2:
         return None
     return Case(name, kind, labeled, sample, len(ours) / len(sample), drawn.words)
+
+
+def _rescaled(drawn: Drawn, rng: np.random.Generator) -> Broken:
+    """A clean draw, as it is or with both tables scaled by the positives, which is no mistake."""
+    numbers, kind = drawn.numbers, rng.random()
+    known = drawn.labeled[:, numbers]
+    if kind > RESCALED or np.isnan(known).all(axis=0).any():
+        return drawn.labeled, drawn.ours, drawn.theirs
+    if kind < RESCALED / 2:
+        start, unit = means_and_spreads(known)
+    else:
+        start = np.nanmin(known, axis=0)
+        unit = np.nanmax(known, axis=0) - start
+    labeled, ours, theirs = drawn.labeled.copy(), drawn.ours.copy(), drawn.theirs.copy()
+    for rows in (labeled, ours, theirs):
+        rows[:, numbers] = (rows[:, numbers] - start) / _not_zero(unit)
+    return labeled, ours, theirs
 
 
 # Recorded differently: the columns mean the same, and their values are a little different.

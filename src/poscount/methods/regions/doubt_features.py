@@ -1,10 +1,11 @@
 """What tells whether the assumptions of an answer are broken, as a line for each sample.
 
-What the calibration looks at, the answer itself, and how the columns of the sample, each by itself,
-differ from those of the positives: by how much more of the sample lies in one of a column's bins,
-by how differently it is spread over them, by how much more of it lies at the ends of the column or
-outside of its range. Of many columns, the largest and the smallest of such numbers, and what is
-between.
+What the calibration looks at, the answer itself and how it would rise if columns were recorded
+differently, how the core of the sample differs from that of the positives, and how the columns,
+each by itself, differ: by how much more of the sample lies in one of a column's bins, by how
+differently it is spread over them, by how much more of it lies at the ends of the column or outside
+of its range. Of many columns, the largest and the smallest of such numbers, and what is between.
+And whether the positives look as if they had been scaled by themselves.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.calibration.doubt import LARGEST_VALUE
+from poscount.checks.core_differs import core_difference
 from poscount.checks.evidence import Evidence, MissingEvidenceError
 from poscount.methods.regions.features import DECIMALS, feature_names
+from poscount.methods.regions.layout import CLUSTERINGS, CORE
+from poscount.methods.regions.ranges import BEYOND
 from poscount.methods.regions.view import PartView
 from poscount.results.estimates import Estimates
 
@@ -21,6 +25,15 @@ _OF_ANSWER = (
     *("answer", "answer_low", "answer_high", "answer_width"),
     *("p_recognisable", "pat_above", "tolerant_above"),
 )
+# Tolerances in standard deviations; a learned score knows how rows were recorded, so its regions
+# are left out.
+TOLERANCES = (0.1, 0.2)
+_OF_TOLERANCES = tuple(f"rise_{tolerance:g}" for tolerance in TOLERANCES)
+# The largest squared difference between the cores, in units of its variance, of all cuts and of
+# clusters; and the ratio of sample to positives in the emptiest and in the fullest cluster.
+_OF_CORE = ("core_most", "core_far", "core_clusters", "cluster_least", "cluster_most")
+# Columns of the positives with mean 0 and standard deviation 1, and with range 0 to 1.
+_OF_SCALING = ("standardised", "unit_range")
 # Of the statistics of columns: the largest, the second largest, the mean, the median, the smallest.
 _SUMMARY = ("most", "second", "mean", "middle", "least")
 _OF_BINS = ("crowded", "spread", "ends", "shifted")
@@ -29,10 +42,15 @@ _OF_COLUMNS = (
     *("filled", "more_zeros", "by_columns", "by_all_but_two", "by_one_end", "other_scale"),
     *(f"{name}_{part}" for name in (*_OF_BINS, *_OF_RANGES) for part in _SUMMARY),
 )
+# A squared difference of three standard errors; how close to 0 or 1 a scaled column comes.
+_FAR, _CLOSE = 9.0, 0.01
 _OF_VALUES = ("missing_more", "missing_less", "unseen", "vanished", "different")
 DOUBT_FEATURES = [
     *feature_names(learned=True),
     *_OF_ANSWER,
+    *_OF_TOLERANCES,
+    *_OF_CORE,
+    *_OF_SCALING,
     *("core_excess", "disagreement", "core_share"),
     *_OF_COLUMNS,
     *_OF_VALUES,
@@ -61,6 +79,9 @@ def doubt_features(view: PartView, estimates: Estimates, evidence: Evidence) -> 
     columns = [
         *(value, low, high, high - low, recognisable),
         *(np.minimum(1.0, view.pat) - value, tolerant - value),
+        *(view.plain_tolerant(each).prevalence - value for each in TOLERANCES),
+        *_of_core(view),
+        *(np.full(n, share) for share in _of_scaling(view)),
         *(evidence.core_excess, evidence.disagreement, evidence.core_share),
         *_of_columns(view, evidence),
         *_of_values(evidence),
@@ -68,6 +89,46 @@ def doubt_features(view: PartView, estimates: Estimates, evidence: Evidence) -> 
     lines = np.column_stack([features, np.array(columns).T])
     lines[~np.isfinite(lines)] = np.nan
     return lines.clip(-LARGEST_VALUE, LARGEST_VALUE).round(DECIMALS)
+
+
+def _of_core(view: PartView) -> list[np.ndarray]:
+    """How differently the cores of samples and positives are spread."""
+    below, total = view.rule.core(view.counts.in_cuts)
+    ours_below, ours = view.rule.core_of_positives
+    # Each cut by itself.
+    squares = core_difference(
+        below[..., np.newaxis], total[:, np.newaxis], ours_below[:, np.newaxis], ours[np.newaxis]
+    )
+    n_clusters = CLUSTERINGS[-1]
+    of_clusterings = np.flatnonzero(view.part.layout.partition_of_cuts < 0)[1:]
+    clusters = of_clusterings[: sum(CLUSTERINGS)][-n_clusters:]
+    in_clusters = view.counts.in_cuts[:, CORE, clusters]
+    expected = view.rule.positives_in_cuts[CORE, clusters] / view.part.n_labeled_
+    # Half a row more on both sides, so that every cluster has a ratio.
+    n_rows = view.counts.n_rows[:, np.newaxis]
+    ratios = (in_clusters + 0.5) / (n_rows * expected + 0.5)
+    return [
+        squares.max(axis=1, initial=0.0),
+        (squares > _FAR).mean(axis=1) if squares.shape[1] else np.zeros(len(view)),
+        core_difference(in_clusters, total, view.rule.positives_in_cuts[CORE, clusters], ours),
+        ratios.min(axis=1),
+        ratios.max(axis=1),
+    ]
+
+
+def _of_scaling(view: PartView) -> tuple[float, float]:
+    """Shares of the numbers whose positives have mean 0 and variance 1, and range 0 to 1."""
+    limits, n_derived = view.part.range_limits_, view.part.n_derived_
+    n = len(limits) - n_derived
+    if n == 0 or view.part.projected_:
+        return 0.0, 0.0
+    lower, upper = limits[:n, : len(BEYOND)], limits[:n, len(BEYOND) :]
+    spread = (lower[:, 0] - lower[:, 1]) / (BEYOND[1] - BEYOND[0])
+    location = view.part.scorer_.location_[:n]
+    low, high = lower[:, 0] + BEYOND[0] * spread, upper[:, 0] - BEYOND[0] * spread
+    standardised = (np.abs(location) < _CLOSE) & (np.abs(spread - 1) < _CLOSE)
+    unit_range = (np.abs(low) < _CLOSE) & (np.abs(high - 1) < _CLOSE)
+    return float(standardised.mean()), float(unit_range.mean())
 
 
 def _of_columns(view: PartView, evidence: Evidence) -> list[np.ndarray]:

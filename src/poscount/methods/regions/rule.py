@@ -269,6 +269,8 @@ class RegionRule:
         flat index of band and cut.
     in_positives : ndarray
         Positives in each of them.
+    positives_in_cuts : ndarray of shape (n_bands, n_cuts)
+        Positives in every band and cut, used or not.
     """
 
     def __init__(
@@ -284,12 +286,12 @@ class RegionRule:
         self.seed = seed
         self.exponent = LEARNED_EXPONENT if layout.learned else EXPONENT
         table = layout.tabulate(binned[:, 0], binned[:, 1:])
-        self._positives_in_cuts = layout.in_cuts(table)
-        share = self._positives_in_cuts.ravel() / len(binned)
+        self.positives_in_cuts = layout.in_cuts(table)
+        share = self.positives_in_cuts.ravel() / len(binned)
         # A band above the .1 quantile is meant to be used, whatever the last bit says.
         enough = (share >= SMALLEST_SHARE - 1e-9) & (share <= LARGEST_SHARE + 1e-9)
         self.indices = np.flatnonzero(enough)
-        self.in_positives = self._positives_in_cuts.ravel()[self.indices]
+        self.in_positives = self.positives_in_cuts.ravel()[self.indices]
         self._nulls: dict[int, float] = {}
 
     @functools.cached_property
@@ -380,7 +382,7 @@ class RegionRule:
     @property
     def core_of_positives(self) -> tuple[np.ndarray, np.ndarray]:
         """The same as `core`, for the positives."""
-        return self.core(self._positives_in_cuts)
+        return self.core(self.positives_in_cuts)
 
     def core_shares(self, counts: RegionCounts) -> np.ndarray:
         """Rows of samples in the core, as a share of what samples of positives alone have."""
@@ -393,7 +395,7 @@ class RegionRule:
         """Rows of samples, and positives, at or below each cut of each feature, at any score."""
         shape = self.names.thresholds.shape
         cuts = self.layout.feature_cuts
-        of_samples, of_positives = in_cuts[:, 0, cuts], self._positives_in_cuts[0, cuts]
+        of_samples, of_positives = in_cuts[:, 0, cuts], self.positives_in_cuts[0, cuts]
         return of_samples.reshape(len(in_cuts), *shape), of_positives.reshape(shape)
 
     def vanished_categories(self, counts: RegionCounts) -> np.ndarray:
@@ -406,7 +408,7 @@ class RegionRule:
         """
         layout = self.layout
         cuts = layout.value_cuts[len(layout.gapped) :]
-        shares = self._positives_in_cuts[0, cuts] / len(self.binned)
+        shares = self.positives_in_cuts[0, cuts] / len(self.binned)
         limit = HARDLY * shares * counts.n_rows[:, np.newaxis]
         gone = (shares >= FREQUENT) & (counts.in_cuts[:, 0, cuts] < limit)
         column = layout.partition_of_cuts[cuts] - layout.n_features
@@ -418,7 +420,7 @@ class RegionRule:
     @property
     def marginal_positives(self) -> np.ndarray:
         """Positives in every cut at any score, as `RegionCounts.marginal_counts` of samples."""
-        return self._positives_in_cuts[0, 1:]
+        return self.positives_in_cuts[0, 1:]
 
     def _used(self, of_cuts: np.ndarray) -> np.ndarray:
         return of_cuts.reshape(len(of_cuts), -1)[:, self.indices]
