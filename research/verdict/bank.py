@@ -184,7 +184,7 @@ def _answer(
         return None
     if not seen:  # few positives: PAT's rule
         return None
-    # A sample that is compared with its context may also be looked at as it is; last is what counts.
+    # Of a sample that is compared with its context, what was seen last is what counts.
     codes = " ".join(
         f"{warning.code}:{warning.severity}"
         for warning in answer.warnings

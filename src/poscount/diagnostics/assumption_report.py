@@ -18,11 +18,13 @@ from poscount.checks.evidence import Evidence, MissingEvidenceError
 from poscount.checks.finding import Finding, SkippedCheck
 from poscount.diagnostics.evidence import gather
 from poscount.diagnostics.html import drawings, html_page
+from poscount.diagnostics.kinds import readings
 from poscount.errors import InputError
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.results.prevalence import Prevalence
 from poscount.results.user_knowledge import knowledge_in_words
 from poscount.results.verdict import SEVERITIES, Severity
+from poscount.results.what_if import WhatIf
 from poscount.storage.writer import write_whole
 
 
@@ -38,11 +40,15 @@ class Diagnosis:
         The result of every check, including those that found nothing wrong.
     skipped : tuple of SkippedCheck
         What could not be checked, and why.
+    what_if : WhatIf or None
+        The answer under each assumption that the data cannot settle, as far as it can be told:
+        kinds of positives need the positives.
     """
 
     prevalence: Prevalence
     findings: tuple[Finding, ...]
     skipped: tuple[SkippedCheck, ...] = ()
+    what_if: WhatIf | None = None
 
     @property
     def severity(self) -> Severity:
@@ -85,7 +91,8 @@ class Diagnosis:
         p = self.prevalence
         known = knowledge_in_words(p.details)
         head = "\n".join([repr(p), str(p.verdict), *known, self.summary])
-        parts = [head, *map(str, self.by_severity)]
+        parts = [head, *([str(self.what_if)] if self.what_if else [])]
+        parts += map(str, self.by_severity)
         if self.skipped:
             lines = (f"  {skipped.rendered(remedy(skipped))}" for skipped in self.skipped)
             parts.append("\n".join(["NOT CHECKED", *lines]))
@@ -99,6 +106,7 @@ class Diagnosis:
         return {
             "severity": self.severity,
             "prevalence": self.prevalence.to_dict(),
+            "what_if": self.what_if.to_dict() if self.what_if else None,
             "findings": [finding.to_dict() for finding in self.findings],
             "skipped": [asdict(skipped) for skipped in self.skipped],
         }
@@ -182,6 +190,7 @@ def diagnose(
         answer,
         tuple(replace(f, plot=plots.get(f.code)) for f in results if isinstance(f, Finding)),
         tuple(f for f in results if isinstance(f, SkippedCheck)),
+        readings(model, answer, evidence, sample, positives),
     )
 
 

@@ -19,6 +19,7 @@ from poscount.plotting.display import png, pyplot
 from poscount.plotting.page import picture_element, whole_page
 from poscount.results.prevalence import Prevalence
 from poscount.results.user_knowledge import knowledge_in_words
+from poscount.results.what_if import QUESTION, WhatIf
 
 if TYPE_CHECKING:
     from poscount.diagnostics.assumption_report import Diagnosis
@@ -63,6 +64,7 @@ def html_page(diagnosis: Diagnosis) -> str:
         f"<p>{html.escape(p.method)} has learned from {p.n_labeled:,} labelled positives. "
         f"Findings: {html.escape(diagnosis.summary)}.</p>\n",
         *(f"<p>{sentence}</p>\n" for sentence in knowledge_in_words(p.details)),
+        *([_what_if(diagnosis.what_if)] if diagnosis.what_if else []),
         *map(_article, diagnosis.by_severity),
     ]
     if diagnosis.skipped:
@@ -71,6 +73,14 @@ def html_page(diagnosis: Diagnosis) -> str:
         parts.append(f"<h2>Not checked</h2>\n<ul>\n{items}</ul>\n")
     parts.append(f'<p class="note">poscount {__version__}, seed {p.details.get("seed")}.</p>\n')
     return whole_page(TITLE, "".join(parts), _CSS)
+
+
+def _what_if(what_if: WhatIf) -> str:
+    items = "".join(f"<li>{html.escape(str(reading))}</li>\n" for reading in what_if)
+    return (
+        f'<article id="what-if">\n<h2>What if?</h2>\n<ul>\n{items}</ul>\n<p>{QUESTION}</p>\n'
+        "</article>\n"
+    )
 
 
 def _article(finding: Finding) -> str:

@@ -7,9 +7,11 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
+from poscount.errors import InputError
 from poscount.results import notebook
 from poscount.results.distribution import Distribution, Interval
 from poscount.results.verdict import AnswerWarning, Verdict, verdict
+from poscount.results.what_if import WhatIf
 
 
 def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: float) -> float:
@@ -197,6 +199,29 @@ class Prevalence(float):
     def joint_prior(self) -> float:
         """Share of positives in labelled and unlabeled rows together."""
         return joint_prior(float(self), self.n_labeled, self.total_weight)
+
+    def what_if(self) -> WhatIf:
+        """The answer under each assumption that the data cannot settle.
+
+        RCQ and its relatives tell what the share is if other rows may look like the positives, and
+        if none do; SubclassRCQ, also what it is if kinds of positives may have other shares in the
+        sample. It is what the same counts say, and changes nothing.
+
+        Examples
+        --------
+        >>> from poscount import RCQ
+        >>> from poscount.example import load_example
+        >>> positives, trap, _ = load_example()
+        >>> p = RCQ(random_state=0).fit(positives).quantify(trap)
+        >>> [reading.code for reading in p.what_if()]
+        ['typical', 'both']
+        """
+        if "what_if" not in self.details:
+            raise InputError(
+                f"{self.method} has no other readings of this sample: RCQ and SubclassRCQ have, "
+                "unless they use the null calibration or have too few positives for regions."
+            )
+        return self.details["what_if"]
 
     def replace(self, **changes: Any) -> Prevalence:
         """The same prevalence with other attributes.

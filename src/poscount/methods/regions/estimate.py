@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +22,11 @@ from poscount.results.distribution import (
     INTERVAL_LEVELS,
     LEVELS,
     LEVELS_ABOVE,
+    Distribution,
     quantiles_from_intervals,
 )
 from poscount.results.estimates import Estimates
+from poscount.results.what_if import Code, Reading, WhatIf
 
 
 def estimate_part(
@@ -62,6 +66,12 @@ def estimate_part(
     more: dict[str, Any] = {}
     if calibration is not None:
         more["broken"] = lambda i: dict(zip(BREAKS, broken[i].tolist(), strict=True))
+        more["what_if"] = what_if(
+            {
+                "typical": lambda: calibrated(view, calibration, level, None)[0],
+                "both": lambda: calibrated(view, calibration, level, True)[0],
+            }
+        )
     if view.tolerance > 0:
         more |= dict(zip(OF_TOLERANCE[1:], view.of_tolerance.T[1:], strict=True))
     if view.part.learned_score_ is not None:
@@ -94,6 +104,22 @@ def estimate_part(
         },
         warnings=batch_warnings(evidence, view.part.model_results(view.rule)),
     )
+
+
+def what_if(estimates: Mapping[Code, Callable[[], Estimates]]) -> Callable[[int], WhatIf]:
+    """From estimates under some assumptions, made when first asked for, to those of a sample."""
+    made = {code: functools.cache(make) for code, make in estimates.items()}
+
+    def read(i: int) -> list[Reading]:
+        found = []
+        for code, make in made.items():
+            said = make()
+            assert said.quantiles is not None  # by any calibration
+            distribution = Distribution(said.quantiles[i])
+            found.append(Reading(code, float(said.value[i]), distribution, said.level))
+        return found
+
+    return lambda i: WhatIf(functools.partial(read, i))
 
 
 def calibrated(

@@ -247,8 +247,10 @@ def _combined(alone: Estimates, joint: Estimates, negatives: Mapping[str, Estima
             )
         return shares
 
+    # What regions without the negatives say under other assumptions is no reading of this answer.
+    of_part = {name: column for name, column in alone.details.items() if name != "what_if"}
     details = {
-        **alone.details,
+        **of_part,
         **joint.details,
         "without_negatives": alone.value,
         "negatives": negatives_of,

@@ -80,7 +80,8 @@ class RCQ(ReferenceQuantifier):
     PAT's error was smaller by 1 to 4 points for 10 to 15 positives, equal for 20 to 25, and larger
     from 30 on (``research/tuning/rcq_ablation.py --variants RCQ --positives 10 15 20 30``).
 
-    `details` of a prevalence: `broken`, how likely each assumption is broken; the `region` with the
+    `details` of a prevalence: `broken`, how likely each assumption is broken; `what_if`, what
+    `Prevalence.what_if` gives; the `region` with the
     smallest bound, in words, with its `share` of the positives, its `ratio` and its bounds `low`
     and `high`; the weighted `ratio` before the calibration, and the `null_ratio` of samples of
     positives alone; `bound`, which at least 97.5 of 100 prevalences do not exceed, for any

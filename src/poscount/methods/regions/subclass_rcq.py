@@ -14,7 +14,7 @@ from poscount.calibration.files import chosen_calibrations
 from poscount.checks import Evidence, batch_warnings
 from poscount.counts.counts import Counts
 from poscount.errors import InputError
-from poscount.methods.regions.estimate import estimate_part, null_estimates
+from poscount.methods.regions.estimate import estimate_part, null_estimates, what_if
 from poscount.methods.regions.features import FEATURE_NAMES, feature_names
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.quantifier import ReferenceQuantifier
@@ -32,6 +32,7 @@ from poscount.methods.regions.subclasses import (
 from poscount.methods.regions.view import PartView
 from poscount.results.distribution import widened
 from poscount.results.estimates import Estimates
+from poscount.results.what_if import WhatIf
 from poscount.storage import container
 from poscount.storage.schema import (
     Field,
@@ -256,7 +257,7 @@ class SubclassRCQ(ReferenceQuantifier):
         if not self.subclass_parts_:
             return self._of_one_kind(as_one)
         features = self._sum_features(views)
-        total, unfamiliar = self._sum_estimates(features)
+        total, unfamiliar = self._sum_estimates(features, self.recognisable)
         of_kinds = [self._kind_estimates(view) for view in views[1:]]
         column = SUBCLASS_FEATURES.index
         low, high = total.ends
@@ -278,6 +279,10 @@ class SubclassRCQ(ReferenceQuantifier):
             "heterogeneity": np.expm1(features[:, column("log_heterogeneity")]),
             "kinds": lambda i: self._shares_of_kinds(of_kinds, i, float(total.value[i])),
         }
+        if self.sum_calibration_ is not None:
+            of_sum = what_if({"recognisable": lambda: self._sum_estimates(features, True)[0]})
+            of_one = details["what_if"]
+            details["what_if"] = lambda i: WhatIf(lambda: [*of_one(i), *of_sum(i)])
         kept = as_one.warnings.without(_REPLACED)  # type: ignore[union-attr]
         return replace(total, details=details, warnings=batch_warnings(evidence) + kept)
 
@@ -301,7 +306,9 @@ class SubclassRCQ(ReferenceQuantifier):
         """What the sum's calibration looks at, from the counts of samples."""
         return self._sum_features(self._views(*self._rows_of(*counts)))
 
-    def _sum_estimates(self, features: np.ndarray) -> tuple[Estimates, np.ndarray]:
+    def _sum_estimates(
+        self, features: np.ndarray, recognisable: bool | None
+    ) -> tuple[Estimates, np.ndarray]:
         """Estimates for all kinds together, and which samples are unlike all training.
 
         Whatever was trained, intervals reach up to the sum over kinds, which is right if kinds have
@@ -318,7 +325,7 @@ class SubclassRCQ(ReferenceQuantifier):
             )
         else:
             found, unfamiliar = self.sum_calibration_.estimate(
-                features, SUBCLASS_FEATURES, self.confidence, recognisable=self.recognisable
+                features, SUBCLASS_FEATURES, self.confidence, recognisable=recognisable
             )
         assert found.quantiles is not None  # by either calibration
         quantiles = widened(found.quantiles, total[:, np.newaxis], below=False)
