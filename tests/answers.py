@@ -16,6 +16,7 @@ import numpy as np
 from poscount import Counts, Distribution, Prevalence
 from poscount.counts.counts import GroupedCounts
 from poscount.results.distribution import LEVELS
+from poscount.results.what_if import WhatIf
 
 # Of one answer, what another way to the same counts may not change, and its name and sample aside.
 PARTS = (
@@ -44,6 +45,8 @@ def everything(answer: Any, *, without: Iterable[str] = ()) -> Any:
         return {name: everything(parts[name]) for name in PARTS if name not in without}
     if isinstance(answer, Counts | GroupedCounts | Distribution):
         return {name: everything(value) for name, value in vars(answer).items()}
+    if isinstance(answer, WhatIf):
+        return everything(list(answer))
     if isinstance(answer, Mapping):
         return {name: everything(value, without=without) for name, value in answer.items()}
     if isinstance(answer, list | tuple):

@@ -554,7 +554,8 @@ def _pool(task: Task, drawn: Drawn, rng: np.random.Generator) -> np.ndarray | No
 def _standardised(rows: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     points = rows[:, numbers]
     points = np.where(np.isnan(points), np.nanmean(points, axis=0), points)
-    return (points - points.mean(axis=0)) / _not_zero(points.std(axis=0))
+    # Nothing is known of a column without a value.
+    return np.nan_to_num((points - points.mean(axis=0)) / _not_zero(points.std(axis=0)))
 
 
 def _clusters(

@@ -427,7 +427,7 @@ def test_json_holds_everything_but_pictures(rcq, learned, clean):
     diagnosis = diagnose(rcq, clean, positives=learned)
     content = json.loads(diagnosis.to_json())
     assert content == diagnosis.to_dict()
-    assert set(content) == {"severity", "prevalence", "findings", "skipped"}
+    assert set(content) == {"severity", "prevalence", "what_if", "findings", "skipped"}
     assert content["prevalence"] == diagnosis.prevalence.to_dict()
     for record, finding in zip(content["findings"], diagnosis.findings, strict=True):
         assert Finding(**record) == finding

@@ -45,7 +45,8 @@ def test_quantiles_at_the_levels_are_those_that_are_kept(quantiles):
 @given(distributions, probabilities)
 def test_quantile_and_cdf_are_inverse(distribution, q):
     x = distribution.quantile(q)
-    assert distribution.cdf(x) >= q - 1e-9
+    # The quantile itself may lie between two numbers that a float can hold.
+    assert distribution.cdf(np.nextafter(x, 2.0)) >= q - 1e-9
     # Whatever is clearly below the quantile has a smaller probability.
     assert distribution.cdf(x - 1e-9) <= q + 1e-6 or distribution.cdf(x - 1e-9) <= LEVELS[0]
 

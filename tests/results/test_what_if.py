@@ -5,6 +5,7 @@ import json
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from poscount import PAT, RCQ, TRCQ, RCQWithNegatives, SubclassRCQ, diagnose
@@ -53,11 +54,12 @@ def test_readings_are_the_answers_that_one_gets_when_one_says_so(method, overlap
 
 def test_groups_have_readings_of_their_own(overlap):
     positives, sample = overlap
-    model = SubclassRCQ(2, random_state=0).fit(positives)
+    model = SubclassRCQ(2, random_state=0).fit(pd.DataFrame(positives).rename(columns=str))
     halves = sample[::2], sample[1::2]
-    groups = model.quantify_groups(sample, by=np.arange(len(sample)) % 2)
+    frame = pd.DataFrame(sample).rename(columns=str).assign(half=np.arange(len(sample)) % 2)
+    groups = model.quantify_groups(frame, "half")
     for half, answer in zip(halves, groups.values(), strict=True):
-        alone = model.quantify(half).what_if()
+        alone = model.quantify(pd.DataFrame(half).rename(columns=str)).what_if()
         assert [r.to_dict() for r in answer.what_if()] == [r.to_dict() for r in alone]
 
 
