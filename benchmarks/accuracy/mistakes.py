@@ -125,9 +125,7 @@ def main() -> None:
             counted = [str(of_mistake[column].sum()) for column in ("wrong", "quiet")]
             means = [f"{100 * of_mistake.doubted.mean():.0f}", f"{of_mistake.error.mean():.1f}"]
             rows.append([mistake, str(len(of_mistake)), *counted, *means])
-    print_rows(
-        rows, ["mistake", "answers", "wrong", "wrong and quiet", "doubted, %", "mean error"]
-    )
+    print_rows(rows, ["mistake", "answers", "wrong", "wrong and quiet", "doubted, %", "mean error"])
 
 
 if __name__ == "__main__":

@@ -5,15 +5,16 @@
     python -m benchmarks.accuracy.verdict bank-untouched --untouched
 
 An answer is *wrong* if it is off by more than 15 points and the truth is outside of its
-95 % interval, and *quiet* if there is no reason to doubt. The second command judges each answer by
-nothing but a doubt that was learned without its table and its kin; the third one makes new samples
-of the twelve tables that nobody looked at before
+95 % interval, and *quiet* if there is no reason to doubt. Strengths of breaks are drawn evenly from
+.15 to 1. The second command judges each answer by nothing but a doubt that was learned without its
+table and its kin; the third one makes new samples of the twelve tables that nobody looked at before
 (`research/tuning/next_rcq_split.md`), and judges by all that a verdict is made of.
 """
 
 from __future__ import annotations
 
 import argparse
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,8 @@ from research.verdict.bank import NAMES, WAYS, Answered, make_answers, read_answ
 from research.verdict.learning import left_out_probabilities, limits
 
 N_TASKS_UNTOUCHED = 8
+# Of breaks; those of a table in the wrong order, and the like, have none.
+STRENGTHS = (0.0, 0.43, 0.72, 1.0)
 TRUTHS = ((0, 0), (1e-9, 0.02), (0.02, 0.05), (0.05, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1))
 
 
@@ -46,8 +49,9 @@ def tables(
         f"{clean.sum():,} clean answers: {share(checked, clean)} % doubted, "
         f"{share(hopeless, clean)} % not to be used; mean error "
         f"{error[clean & checked].mean():.1f} where doubted, {error[clean & quiet].mean():.1f} "
-        f"elsewhere. {wrong.sum():,} wrong answers under broken assumptions: "
-        f"{share(quiet, wrong)} % of them quiet.\n"
+        f"elsewhere. {(~clean).sum():,} answers under broken assumptions: {wrong.sum():,} are "
+        f"wrong, {share(quiet, wrong)} % of these quiet, which is "
+        f"{share(quiet & wrong, ~clean)} % of all of them.\n"
     )
     rows = []
     for k, way in enumerate(WAYS):
@@ -59,9 +63,22 @@ def tables(
         here = answered.kind == kind
         if kind and here.any():
             counted = [f"{here.sum()}", f"{(here & wrong).sum()}"]
-            seen = [share(quiet, here & wrong), share(checked, here)]
+            seen = [share(quiet, here & wrong), share(quiet & wrong, here), share(checked, here)]
             rows.append([name, *counted, *seen, share(held, here)])
-    print_rows(rows, ["broken", "answers", "wrong", "wrong and quiet, %", "doubted, %", "held, %"])
+    of_wrong = ["of the wrong quiet, %", "of all wrong and quiet, %"]
+    print_rows(rows, ["broken", "answers", "wrong", *of_wrong, "doubted, %", "held, %"])
+    rows = []
+    for kind, name in enumerate(BREAKS):
+        strengths = [
+            (answered.kind == kind) & (answered.strength > low) & (answered.strength <= high)
+            for low, high in pairwise(STRENGTHS)
+        ]
+        if kind and any(here.any() for here in strengths):
+            shares = [share(quiet & wrong, here) for here in strengths]
+            rows.append([name, *shares, *(share(checked, here) for here in strengths)])
+    parts = ["weak", "middling", "strong"]
+    head = [f"{what}, {part}, %" for what in ("wrong and quiet", "doubted") for part in parts]
+    print_rows(rows, ["broken", *head])
     rows = []
     for k, name in enumerate(NAMES):
         here = answered.name == k

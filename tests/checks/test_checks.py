@@ -13,6 +13,7 @@ from poscount import PAT, RCQ, Mahalanobis
 from poscount.calibration.doubt import BREAKS, shipped_doubt
 from poscount.checks import (
     BROKEN_ASSUMPTION,
+    CARRIED,
     CORE_DIFFERS,
     FEW_POSITIVES,
     MODEL_CHECKS,
@@ -324,6 +325,12 @@ def test_every_check_says_what_to_do_and_why_there_is_doubt():
     for check in REPORT:
         said = (check.title, check.quantity, check.in_order, check.cannot_detect, check.advice)
         assert all(said), check.code
+    for check in CARRIED.values():
+        assert all((check.title, check.quantity, check.cannot_detect)), check.code
+    # Which rule was used is no finding.
+    assert {*CARRIED, *(check.code for check in REPORT)} >= {
+        check.code for check in warned if check.reason
+    }
 
 
 def test_codes_are_told_apart():

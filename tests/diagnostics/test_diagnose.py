@@ -555,3 +555,21 @@ def test_a_report_of_few_checks_says_so_first(learned, clean, rcq):
     _, verdict, summary, *_ = str(full).splitlines()
     assert (verdict, summary) == (str(full.prevalence.verdict), full.summary)
     assert verdict in full.to_html()
+
+
+def test_what_only_the_answer_can_tell_is_in_the_report():
+    rng = np.random.default_rng(0)
+    years = np.repeat([2007.0, 2008.0, 2009.0], 100)
+    positives = np.column_stack([rng.normal(size=(300, 3)), years])
+    sample = np.vstack([rng.normal(size=(60, 3)), rng.normal(size=(140, 3)) + 3])
+    of_a_year = np.column_stack([sample, np.full(200, 2008.0)])
+    positives[0, 1] = -9999.0
+    report = diagnose(RCQ(random_state=0).fit(positives), of_a_year)
+    found = {finding.code: finding for finding in report.findings}
+    for warning in report.prevalence.warnings:
+        assert found[warning.code].severity == warning.severity
+    assert "above 2007.5" in found["context-column"].sentence or "2008" in str(
+        found["context-column"]
+    )
+    assert found["code-among-positives"].severity == "do not use"
+    assert report.severity == report.prevalence.verdict.status == "do not use"

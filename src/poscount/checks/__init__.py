@@ -96,8 +96,15 @@ _REPORTED = (
     TIED_SCORES,
 )
 REPORT = tuple(check.in_report for check in _REPORTED)
+# What only an answer can tell is in the report if the answer carries it.
+CARRIED = {
+    check.code: check
+    for check in (*SAMPLE_CHECKS, *MODEL_CHECKS)
+    if check.title and check.code not in {reported.code for reported in REPORT}
+}
 
 __all__ = [
+    "CARRIED",
     "MODEL_CHECKS",
     "REPORT",
     "SAMPLE_CHECKS",

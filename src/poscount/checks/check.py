@@ -73,6 +73,21 @@ class Check:
         """The same check as the report makes it."""
         return replace(self, **self.reported)
 
+    def carried(self, warning: AnswerWarning) -> Finding:
+        """The entry in the report about a warning that only the answer itself can give."""
+        return Finding(
+            code=self.code,
+            severity=warning.severity,
+            title=self.title,
+            sentence=warning.sentence,
+            advice="",  # the sentence has it
+            quantity=self.quantity,
+            number=float("nan") if warning.value is None else warning.value,
+            threshold=None if callable(self.threshold) else self.threshold,
+            false_alarm_rate=self.false_alarm_rate,
+            cannot_detect=self.cannot_detect,
+        )
+
     def look(self, evidence: Evidence) -> CheckResult:
         """Look at all samples; raises `MissingEvidenceError` if there is nothing to look at."""
         statistic = np.atleast_1d(np.asarray(self.statistic(evidence), float))

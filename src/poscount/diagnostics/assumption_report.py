@@ -184,11 +184,19 @@ def diagnose(
         )
     answer, evidence = gather(model, sample, positives, reference)
     warned = {warning.code: warning.severity for warning in answer.warnings}
+    carried = [
+        checks.CARRIED[warning.code].carried(warning)
+        for warning in answer.warnings
+        if warning.code in checks.CARRIED
+    ]
     results = [_look(check, evidence, warned.get(check.code)) for check in checks.REPORT]
     plots = dict(drawings(answer, evidence))
     return Diagnosis(
         answer,
-        tuple(replace(f, plot=plots.get(f.code)) for f in results if isinstance(f, Finding)),
+        (
+            *carried,
+            *(replace(f, plot=plots.get(f.code)) for f in results if isinstance(f, Finding)),
+        ),
         tuple(f for f in results if isinstance(f, SkippedCheck)),
         readings(model, answer, evidence, sample, positives),
     )
