@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from answers import assert_same_answer
 from poscount import BBE, PAT, Mahalanobis, estimate_contamination, registry
+from poscount.results.what_if import WhatIf
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -57,6 +58,8 @@ def plain(value):
         return {name: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
+    if isinstance(value, WhatIf):
+        return plain(value.to_dict())
     if hasattr(value, "to_dict"):
         return plain(value.to_dict()), plain(value.details)
     return np.asarray(value).tolist()

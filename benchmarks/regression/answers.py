@@ -28,6 +28,7 @@ import sklearn
 
 from benchmarks.regression.answer_cases import PARTS, Answers, cases
 from poscount import Prevalence
+from poscount.results.what_if import WhatIf
 
 # Keys of `details`, codes and other single words that have changed since the file of answers was
 # written: old to new.
@@ -84,6 +85,8 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Mapping):  # the order of targets is part of the answer
         return [[name, plain(item)] for name, item in value.items()]
+    if isinstance(value, WhatIf):
+        return plain([reading.to_dict() for reading in value])
     if hasattr(value, "_asdict"):
         return plain(value._asdict())
     if is_dataclass(value) and not isinstance(value, type):

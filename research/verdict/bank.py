@@ -145,8 +145,9 @@ def answers_to_task(
             if answer is None:
                 continue
             line, p, codes = answer
+            assert p.interval is not None
             head = (NAMES.index(name), made.kind, way, strength, made.prevalence)
-            yield (line, *head, float(p), *p.interval), codes
+            yield (line, *head, float(p), p.interval.low, p.interval.high), codes
 
 
 def _other_rows(task: Task, made: Case | None, rng: np.random.Generator) -> np.ndarray | None:

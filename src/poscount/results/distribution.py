@@ -102,6 +102,14 @@ class Distribution:
                 f"{self.quantiles.shape}."
             )
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Distribution):
+            return NotImplemented
+        return np.array_equal(self.quantiles, other.quantiles)
+
+    # Arrays can change.
+    __hash__ = None  # type: ignore[assignment]
+
     def quantile(self, q: Any) -> Any:
         """The share that the true one is at most, with a probability of `q`.
 

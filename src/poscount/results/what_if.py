@@ -101,6 +101,11 @@ class WhatIf:
     def __iter__(self) -> Iterator[Reading]:
         return iter(self.readings)
 
+    def __eq__(self, other: object) -> bool:
+        return self.readings == other.readings if isinstance(other, WhatIf) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __getitem__(self, code: Code) -> Reading:
         return next(reading for reading in self.readings if reading.code == code)
 
