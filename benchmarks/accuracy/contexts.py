@@ -1,7 +1,8 @@
 """Samples from one context of the positives (a decade, a week, a sex), and clean random samples.
 
-Three answers to each sample: with all columns and all positives (what RCQ said before); with the
-positives of the sample's context, as RCQ does now; and fitted without the column. The first table
+Answers to each sample: with all columns and all positives (what RCQ said before); with the
+positives of the sample's context, as RCQ does now; fitted without the column; and by SubclassRCQ,
+for which the column names kinds of positives, so that it need not be in the sample. The first table
 is of groups by the column, the second of random samples, in which nothing should change.
 
     python benchmarks/accuracy/contexts.py            # needs POSCOUNT_DATA
@@ -21,11 +22,13 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from poscount import RCQ
+from poscount import RCQ, SubclassRCQ
+from poscount.errors import InputError
 from poscount.methods.regions.estimate import estimate_part
 
 PENGUINS = Path(__file__).parents[2] / "tests" / "penguins.csv"
 SHARES = (0.0, 0.05, 0.1, 0.3, 0.6, 0.9)
+FEWEST_OF_CONTEXT = 30
 CLEAN = (
     *("letter", "pendigits", "wine", "htru2", "japanese_vowels", "bank/anneal", "bank/nursery"),
     *("bank/adult", "bank/storms", "bank/leaf_flavia", "bank/occupancy_detection", "bank/soybean"),
@@ -100,6 +103,7 @@ def in_contexts(seeds):
             model = RCQ(random_state=seed).fit(columns.iloc[labelled], features=list(columns))
             others = [column for column in columns if column != by]
             less = RCQ(random_state=seed).fit(columns.iloc[labelled], features=others)
+            kinds = kinds_of_context(columns.iloc[labelled], by, seed)
             for value in columns[by].unique():
                 same = (columns[by] == value).to_numpy()
                 for share in SHARES:
@@ -107,8 +111,20 @@ def in_contexts(seeds):
                     if rows is None:
                         continue
                     now, plain = answers(model, columns.iloc[rows])
-                    refitted = less.quantify(columns.iloc[rows])
-                    yield _line(name, y[rows].mean(), now, plain, refitted)
+                    sample = columns.iloc[rows]
+                    refitted = less.quantify(sample)
+                    by_kinds = None if kinds is None else kinds.quantify(sample)
+                    yield _line(name, y[rows].mean(), now, plain, refitted, by_kinds)
+
+
+def kinds_of_context(positives, by, seed):
+    """SubclassRCQ with the contexts as kinds, or None if one of them has too few positives."""
+    sizes = positives[by].value_counts()
+    common = positives[positives[by].isin(sizes.index[sizes >= FEWEST_OF_CONTEXT])]
+    try:
+        return SubclassRCQ(by, random_state=seed).fit(common)
+    except InputError:
+        return None
 
 
 def clean(seeds):
@@ -134,10 +150,10 @@ def clean(seeds):
                     rows = drawn(rng, hidden, negatives, share, most)
                     if rows is not None:
                         now, plain = answers(model, columns.iloc[rows])
-                        yield _line(name, y[rows].mean(), now, plain, now)
+                        yield _line(name, y[rows].mean(), now, plain, now, None)
 
 
-def _line(name, truth, now, plain, refitted):
+def _line(name, truth, now, plain, refitted, by_kinds):
     codes = [w.severity for w in now.warnings if w.code == "context-column"]
     return {
         "task": name,
@@ -145,6 +161,8 @@ def _line(name, truth, now, plain, refitted):
         "before": abs(plain - truth),
         "now": abs(now - truth),
         "without the column": abs(refitted - truth),
+        "as kinds": np.nan if by_kinds is None else abs(by_kinds - truth),
+        "as kinds inside": np.nan if by_kinds is None else truth in by_kinds.interval,
         "inside": now.interval.low <= truth <= now.interval.high,
         "compared": "note" in codes,
         "doubted": "check" in codes,

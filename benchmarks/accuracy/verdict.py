@@ -7,10 +7,10 @@
 
 An answer is *wrong* if it is off by more than 15 points and the truth is outside of its
 95 % interval, and *quiet* if there is no reason to doubt. Strengths of breaks are drawn evenly from
-.15 to 1. The second command judges each answer by nothing but a doubt that was learned without its
-table and its kin; the others make new samples of tables that it was not learned from, and judge by
-all that a verdict is made of: the twelve of `research/tuning/next_rcq_split.md`, and the fourteen
-of `research/verdict/fresh_split.md`.
+.15 to 1. Answers are judged by all that a verdict is made of. The doubt is learned without the
+table and its kin in the second command; the others make new samples of tables that the shipped one
+was not learned from: the twelve of `research/tuning/next_rcq_split.md`, and the fourteen of
+`research/verdict/fresh_split.md`.
 """
 
 from __future__ import annotations
@@ -112,28 +112,23 @@ def main() -> None:
     others.add_argument("--fresh", action="store_true", help="in the folder of another bank")
     parser.add_argument("--n-jobs", type=int, default=2)
     arguments = parser.parse_args()
-    if not (arguments.untouched or arguments.fresh):
+    if arguments.untouched or arguments.fresh:
+        if arguments.fresh:
+            judged = [fresh.fresh_source(*table) for table in fresh.TABLES]
+        else:
+            judged = [bank_source(name) for name in UNTOUCHED]
+        tasks = [(source, N_TASKS_JUDGED) for source in judged]
+        answered = make_answers(arguments.bank, tasks, arguments.n_jobs)
+        judge = shipped_doubt()
+        shares = judge.probabilities(answered.lines, DOUBT_FEATURES)
+    else:
         everything = read_answers(arguments.bank)
         answered, shares = left_out_probabilities(everything, arguments.n_jobs)
-        doubt = 1 - shares[:, 0]
         judge = Doubt()
-        judge.check_, judge.do_not_use_ = limits(answered, doubt)
-        checked = judge.to_check(doubt, answered.value)
-        tables(answered, checked, doubt > judge.do_not_use_, 1 + shares[:, 1:].argmax(axis=1))
-        return
-    if arguments.fresh:
-        judged = [fresh.fresh_source(*table) for table in fresh.TABLES]
-    else:
-        judged = [bank_source(name) for name in UNTOUCHED]
-    tasks = [(source, N_TASKS_JUDGED) for source in judged]
-    answered = make_answers(arguments.bank, tasks, arguments.n_jobs)
-    shipped = shipped_doubt()
-    shares = shipped.probabilities(answered.lines, DOUBT_FEATURES)
+        judge.check_, judge.do_not_use_ = limits(answered, 1 - shares[:, 0])
     doubt = 1 - shares[:, 0]
-    by_checks = np.array([":check" in codes for codes in answered.codes])
-    useless = np.array([":do not use" in codes for codes in answered.codes])
-    hopeless = useless | (doubt > shipped.do_not_use_)
-    checked = hopeless | by_checks | shipped.to_check(doubt, answered.value)
+    hopeless = answered.useless | (doubt > judge.do_not_use_)
+    checked = hopeless | answered.checked | judge.to_check(doubt, answered.value)
     tables(answered, checked, hopeless, 1 + shares[:, 1:].argmax(axis=1))
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from poscount import RCQ, Prevalence
-from poscount.calibration.doubt import BREAKS
-from poscount.checks.broken_assumption import BROKEN_ASSUMPTION
+from poscount.calibration.doubt import ANSWERS, BREAKS, Doubt
+from poscount.checks import broken_assumption
 from poscount.methods.regions import estimate
 from poscount.methods.regions.doubt_features import DOUBT_FEATURES, doubt_features
 from poscount.seeds import stream
@@ -26,7 +26,7 @@ from poscount.storage import container
 from poscount.training.bank import FAMILIES, table_of
 from poscount.training.sources import Source
 from poscount.training.tasks import Limits, Task, draw_prevalence, draw_real, draw_reference
-from research.verdict.breaks import CHANGES, Case, case
+from research.verdict.breaks import CHANGES, Case, case, rescaled
 
 LIMITS = Limits(n_labeled=800, n_rows=1_500, n_samples=1)
 # Of each task; and the share of cases that are answered with unlabeled rows, too.
@@ -47,7 +47,7 @@ class Answered(NamedTuple):
     strength : ndarray
     truth, value, low, high : ndarray
     codes : ndarray of str
-        Codes of its warnings.
+        Codes and severities of its warnings, none of which is the doubt's.
     source, kin : ndarray of str
     """
 
@@ -69,6 +69,16 @@ class Answered(NamedTuple):
         """Answers that are off by more than 15 points, with the truth outside of the interval."""
         off = np.abs(self.value - self.truth) > 0.15
         return off & ((self.truth < self.low) | (self.truth > self.high))
+
+    @property
+    def checked(self) -> np.ndarray:
+        """Answers that some other check says are to be checked, or not to be used."""
+        return np.array([":check" in codes or ":do not use" in codes for codes in self.codes])
+
+    @property
+    def useless(self) -> np.ndarray:
+        """Answers that some other check says are not to be used."""
+        return np.array([":do not use" in codes for codes in self.codes])
 
     def part(self, kept: np.ndarray) -> Answered:
         """Some of the cases."""
@@ -129,6 +139,7 @@ def answers_to_task(
         task = FAMILIES[source](rng, LIMITS)
     else:
         task = draw_real(source, rng, LIMITS)
+    task = rescaled(task, rng)
     names = [*["clean"] * N_CLEAN, *rng.choice(list(CHANGES), N_BROKEN, replace=False).tolist()]
     for name in names:
         strength = float(rng.uniform(0.15, 1))
@@ -162,6 +173,13 @@ def _other_rows(task: Task, made: Case | None, rng: np.random.Generator) -> np.n
 _NO_OTHERS = (BREAKS.index("swapped"),)
 
 
+def _never() -> Doubt:
+    """Limits that nothing exceeds: the doubt is what will be learned."""
+    doubt = Doubt()
+    doubt.check_, doubt.do_not_use_ = np.ones(len(ANSWERS) + 1), 1.0
+    return doubt
+
+
 def _answer(
     made: Case, reference: np.ndarray | None, seed: int
 ) -> tuple[np.ndarray, Prevalence, str] | None:
@@ -178,7 +196,10 @@ def _answer(
 
     unlabeled = None if reference is None else given(reference)
     try:
-        with mock.patch.object(estimate, "doubt_features", recorded):
+        with (
+            mock.patch.object(estimate, "doubt_features", recorded),
+            mock.patch.object(broken_assumption, "shipped_doubt", _never),
+        ):
             model = RCQ(random_state=seed).fit(given(made.labeled), unlabeled=unlabeled)
             answer = model.quantify(given(made.sample))
     except ValueError:  # such as: no column varies
@@ -186,9 +207,5 @@ def _answer(
     if not seen:  # few positives: PAT's rule
         return None
     # Of a sample that is compared with its context, what was seen last is what counts.
-    codes = " ".join(
-        f"{warning.code}:{warning.severity}"
-        for warning in answer.warnings
-        if warning.code != BROKEN_ASSUMPTION.code
-    )
+    codes = " ".join(f"{warning.code}:{warning.severity}" for warning in answer.warnings)
     return seen[-1][0], answer, codes

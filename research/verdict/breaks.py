@@ -19,7 +19,7 @@ from poscount.training.tasks import Task
 
 FEWEST_POSITIVES, FEWEST_ROWS = 25, 60
 MOST_LABELED, MOST_ROWS = 800, 1_500
-# Of the clean cases.
+# Of the tasks, clean cases and broken ones alike.
 RESCALED = 0.3
 
 
@@ -70,6 +70,31 @@ Broken = tuple[np.ndarray, np.ndarray, np.ndarray]
 Change = Callable[[Task, Drawn, float, np.random.Generator], Broken | None]
 
 
+def rescaled(task: Task, rng: np.random.Generator) -> Task:
+    """A task as it is, or with all rows scaled by the labelled positives, as some people do."""
+    numbers = np.setdiff1d(np.arange(task.labeled.shape[1]), task.words)
+    known, kind = task.labeled[:, numbers], rng.random()
+    if kind > RESCALED or np.isnan(known).all(axis=0).any():
+        return task
+    if kind < RESCALED / 2:
+        start, unit = means_and_spreads(known)
+    else:
+        start = np.nanmin(known, axis=0)
+        unit = np.nanmax(known, axis=0) - start
+    unit = _not_zero(unit)
+
+    def scaled(rows: np.ndarray) -> np.ndarray:
+        rows = rows.copy()
+        rows[:, numbers] = (rows[:, numbers] - start) / unit
+        return rows
+
+    return task._replace(
+        labeled=scaled(task.labeled),
+        positives=lambda n, rng: scaled(task.positives(n, rng)),
+        negatives=lambda n, rng: scaled(task.negatives(n, rng)),
+    )
+
+
 def draw_clean(task: Task, prevalence: float, rng: np.random.Generator) -> Drawn:
     """A draw with nothing wrong."""
     n_most = min(
@@ -94,7 +119,7 @@ def case(
     """A case of one of `CHANGES`, or a clean one; None if the task does not have what it needs."""
     drawn = draw_clean(task, prevalence, rng)
     if name == "clean":
-        found: Broken | None = _rescaled(drawn, rng)
+        found: Broken | None = drawn.labeled, drawn.ours, drawn.theirs
         kind = 0
     else:
         kind_name, change = CHANGES[name]
@@ -106,23 +131,6 @@ def case(
     if len(labeled) < FEWEST_POSITIVES or len(sample) < FEWEST_ROWS // 2:
         return None
     return Case(name, kind, labeled, sample, len(ours) / len(sample), drawn.words)
-
-
-def _rescaled(drawn: Drawn, rng: np.random.Generator) -> Broken:
-    """A clean draw, as it is or with both tables scaled by the positives, which is no mistake."""
-    numbers, kind = drawn.numbers, rng.random()
-    known = drawn.labeled[:, numbers]
-    if kind > RESCALED or np.isnan(known).all(axis=0).any():
-        return drawn.labeled, drawn.ours, drawn.theirs
-    if kind < RESCALED / 2:
-        start, unit = means_and_spreads(known)
-    else:
-        start = np.nanmin(known, axis=0)
-        unit = np.nanmax(known, axis=0) - start
-    labeled, ours, theirs = drawn.labeled.copy(), drawn.ours.copy(), drawn.theirs.copy()
-    for rows in (labeled, ours, theirs):
-        rows[:, numbers] = (rows[:, numbers] - start) / _not_zero(unit)
-    return labeled, ours, theirs
 
 
 # Recorded differently: the columns mean the same, and their values are a little different.

@@ -15,19 +15,16 @@ from poscount.methods.regions.doubt_features import DOUBT_FEATURES
 from poscount.training.bank import FAMILIES
 from research.verdict.bank import Answered
 
-N_TREES, LEARNING_RATE, MOST_LEAVES, FEWEST_IN_LEAF = 80, 0.1, 12, 20
-SHARE_OF_COLUMNS = 0.3
-# Broken samples whose answers are off by less teach nothing: neither that all is well, nor that a
-# doubt was due.
-HARMLESS = 0.07
+N_TREES, LEARNING_RATE, MOST_LEAVES, FEWEST_IN_LEAF = 160, 0.06, 12, 40
+SHARE_OF_COLUMNS, PENALTY = 0.1, 5.0
 # Where there are hardly any positives, a clean sample looks most like a broken one.
 RARE, RARE_WEIGHT = 0.05, 3.0
 N_PARTS = 5
-# Of the clean samples of tables that were left out, by `ANSWERS`. With one limit for all, 40 % of
-# those with an answer of 0 and 25 % of those below 5 % were doubted.
-CHECKED, NOT_USED = (0.3, 0.12, 0.07, 0.055, 0.035), 0.001
-# Breaks that make any number meaningless, right by chance or not.
-ALWAYS = tuple(BREAKS.index(name) for name in ("swapped",))
+# Of the clean samples of tables that were left out, by `ANSWERS`: 7.8 % in all, so that as few
+# wrong answers as possible are quiet, and no more than 40 % of those near 0 are doubted.
+CHECKED, NOT_USED = (0.4, 0.25, 0.1, 0.085, 0.02), 0.001
+# Breaks that make any number meaningless, right by chance or not, and how much more they weigh.
+ALWAYS, ALWAYS_WEIGHT = tuple(BREAKS.index(name) for name in ("swapped",)), 3.0
 
 
 def learn(answered: Answered, made_by: dict[str, Any], n_jobs: int | None = None) -> Doubt:
@@ -46,10 +43,16 @@ def learn(answered: Answered, made_by: dict[str, Any], n_jobs: int | None = None
 
 
 def limits(answered: Answered, doubts: np.ndarray) -> tuple[np.ndarray, float]:
-    """Doubts that few clean samples exceed: to be checked, by `ANSWERS`, and not to be used."""
+    """Doubts that few clean samples exceed: to be checked, by `ANSWERS`, and not to be used.
+
+    Clean samples that other checks doubt are among these few.
+    """
     clean = answered.kind == 0
     size = np.searchsorted(ANSWERS, answered.value, side="right")
-    check = [np.quantile(doubts[clean & (size == k)], 1 - share) for k, share in enumerate(CHECKED)]
+    doubted = np.where(answered.checked, 1.0, doubts)
+    check = [
+        np.quantile(doubted[clean & (size == k)], 1 - share) for k, share in enumerate(CHECKED)
+    ]
     return np.array(check), float(np.quantile(doubts[clean], 1 - NOT_USED))
 
 
@@ -75,14 +78,13 @@ def fit_trees(answered: Answered) -> Trees:
     """Trees that tell which assumption is broken, from the samples that teach something."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    error = np.abs(answered.value - answered.truth)
-    outside = (answered.truth < answered.low) | (answered.truth > answered.high)
-    harmful = (error > HARMLESS) | outside | np.isin(answered.kind, ALWAYS)
-    kept = (answered.kind == 0) | harmful
-    chosen = answered.part(kept)
-    # Wrong answers matter most, and clean samples are as much as all others together.
-    weight = np.where(chosen.wrong, 2.0, 1.0)
+    # Broken samples whose answers are not wrong teach nothing: neither that all is well, nor that a
+    # doubt was due.
+    always = np.isin(answered.kind, ALWAYS)
+    chosen = answered.part((answered.kind == 0) | answered.wrong | always)
+    # Clean samples are as much as all others together, and tables count alike.
     clean = chosen.kind == 0
+    weight = np.where(np.isin(chosen.kind, ALWAYS), ALWAYS_WEIGHT, 1.0)
     weight[clean] = np.where(chosen.truth[clean] < RARE, RARE_WEIGHT, 1.0)
     _, table, sizes = np.unique(chosen.kin.astype(str), return_inverse=True, return_counts=True)
     weight = weight * (len(table) / len(sizes) / sizes[table])
@@ -93,7 +95,7 @@ def fit_trees(answered: Answered) -> Trees:
         max_depth=DEPTH,
         max_leaf_nodes=MOST_LEAVES,
         min_samples_leaf=FEWEST_IN_LEAF,
-        l2_regularization=1.0,
+        l2_regularization=PENALTY,
         max_features=SHARE_OF_COLUMNS,
         max_bins=64,
         early_stopping=False,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poscount.calibration.doubt import BREAKS, shipped_doubt
-from poscount.checks.check import DO_NOT_USE, TO_CHECK, Check
+from poscount.checks.check import DO_NOT_USE, NOTE, TO_CHECK, Check
 from poscount.checks.evidence import Evidence
 
 
@@ -74,6 +74,22 @@ def _severity(evidence: Evidence, doubt: np.ndarray) -> np.ndarray:
     limits = shipped_doubt()
     checked = limits.to_check(doubt, evidence.estimate)
     return np.where(doubt > limits.do_not_use_, DO_NOT_USE, np.where(checked, TO_CHECK, 0))
+
+
+def check_if_doubted(evidence: Evidence, fired: np.ndarray) -> np.ndarray:
+    """Severities of a check that fires for good answers, too, but names what is to be checked.
+
+    Where a doubt was learned, it decides, and the check is a note elsewhere.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    fired : ndarray of bool, shape (n_samples,)
+    """
+    if not evidence.has("broken"):
+        return np.where(fired, TO_CHECK, 0)
+    doubted = BROKEN_ASSUMPTION.severity(evidence, BROKEN_ASSUMPTION.statistic(evidence)) > 0
+    return np.where(fired, np.where(doubted, TO_CHECK, NOTE), 0)
 
 
 BROKEN_ASSUMPTION = Check(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import DO_NOT_USE, TO_CHECK, Check
+from poscount.checks.check import DO_NOT_USE, NOTE, Check
 from poscount.checks.evidence import Evidence
 
 # How far a value is from all others, as a multiple of their range.
@@ -75,7 +75,8 @@ def _severity(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
     if not statistic.any():
         return np.zeros(1, np.intp)
     value, _, ratio = evidence.far_values[_worst(evidence)]
-    return np.array([DO_NOT_USE if is_code(value) and ratio > VERY_FAR else TO_CHECK])
+    # Columns with long tails have values that are far from all others, too.
+    return np.array([DO_NOT_USE if is_code(value) and ratio > VERY_FAR else NOTE])
 
 
 def _sentence(evidence: Evidence, i: int) -> str:

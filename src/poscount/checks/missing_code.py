@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import NOTE, TO_CHECK, Check, above, largest_first
+from poscount.checks.broken_assumption import check_if_doubted
+from poscount.checks.check import NOTE, Check, above, largest_first
 from poscount.checks.columns import FAR, FILLED
 from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
@@ -18,7 +19,8 @@ def _severity(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
     # Very far away, where no rows are by themselves.
     filled = columns.by_itself[..., FAR:] & (columns.outside[..., FAR:] != 0)
     very_far = filled.any(axis=(-1, -2, -3))
-    return np.where(statistic == 0, 0, np.where(very_far, TO_CHECK, NOTE))
+    found = statistic != 0
+    return np.where(very_far, check_if_doubted(evidence, found), NOTE * found)
 
 
 def _strange(evidence: Evidence, i: int) -> tuple[np.ndarray, list[int]]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import TO_CHECK, Check, above
+from poscount.checks.broken_assumption import check_if_doubted
+from poscount.checks.check import Check
 from poscount.checks.evidence import Evidence
 
 # Of the sample: rows farther away than all positives, and outside of their range in some column.
@@ -49,7 +50,7 @@ def _sentence(evidence: Evidence, i: int) -> str:
 SWAPPED_TABLES = Check(
     code="swapped-tables",
     statistic=_swapped,
-    severity=above(0, TO_CHECK),
+    severity=lambda evidence, swapped: check_if_doubted(evidence, swapped > 0),
     sentence=_sentence,
     advice="If they are, give the labelled positives first, and then the rows to be counted.",
     reason="perhaps the positives and the sample are exchanged",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poscount.checks.check import DO_NOT_USE, NOTE, TO_CHECK, Check, largest_first
+from poscount.checks.check import NOTE, TO_CHECK, Check, largest_first
 from poscount.checks.evidence import Evidence, MissingEvidenceError, UnknownValues
 from poscount.errors import join_names
 
@@ -39,7 +39,7 @@ def _renamed(values: UnknownValues, strange_shares: np.ndarray) -> np.ndarray:
 
 def _severity(evidence: Evidence, largest: np.ndarray) -> np.ndarray:
     doubtful = _renamed(evidence.unknown_values, _strange_shares(evidence)).any(axis=1)
-    found = np.where(largest > HOPELESS, DO_NOT_USE, np.where(doubtful, TO_CHECK, NOTE))
+    found = np.where(doubtful | (largest > HOPELESS), TO_CHECK, NOTE)
     return np.where(largest > SMALLEST, found, 0)
 
 
