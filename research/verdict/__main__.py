@@ -15,7 +15,14 @@ from research.verdict.learning import learn
 
 N_TASKS = 16
 # Easy tasks among them, such as clusters far apart, of which no table has any.
-FAMILIES = {"gaps": 90, "mixture": 60, "margins": 30, "regression": 20, "parity": 10}
+FAMILIES = {
+    "gaps": 90,
+    "decisive": 90,
+    "mixture": 60,
+    "margins": 30,
+    "regression": 20,
+    "parity": 10,
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

@@ -23,10 +23,11 @@ from poscount.methods.regions import estimate
 from poscount.methods.regions.doubt_features import DOUBT_FEATURES, doubt_features
 from poscount.seeds import stream
 from poscount.storage import container
-from poscount.training.bank import FAMILIES, table_of
+from poscount.training.bank import table_of
 from poscount.training.sources import Source
 from poscount.training.tasks import Limits, Task, draw_prevalence, draw_real, draw_reference
 from research.verdict.breaks import CHANGES, Case, case, rescaled
+from research.verdict.families import FAMILIES
 
 LIMITS = Limits(n_labeled=800, n_rows=1_500, n_samples=1)
 # Of each task; and the share of cases that are answered with unlabeled rows, too.
