@@ -1,11 +1,11 @@
 """What tells whether the assumptions of an answer are broken, as a line for each sample.
 
-What the calibration looks at, the answer itself and how it would rise if columns were recorded
-differently, how the core of the sample differs from that of the positives, and how the columns,
-each by itself, differ: by how much more of the sample lies in one of a column's bins, by how
-differently it is spread over them, by how much more of it lies at the ends of the column or outside
-of its range. Of many columns, the largest and the smallest of such numbers, and what is between.
-And whether the positives look as if they had been scaled by themselves.
+What the calibration looks at, the answer itself, how the core of the sample differs from that of
+the positives, and how the columns, each by itself, differ: by how much more of the sample lies in
+one of a column's bins, by how differently it is spread over them, by how much more of it lies at
+the ends of the column or outside of its range. Of many columns, the largest and the smallest of
+such numbers, and what is between. And whether the positives look as if they had been scaled by
+themselves.
 """
 
 from __future__ import annotations
@@ -25,10 +25,6 @@ _OF_ANSWER = (
     *("answer", "answer_low", "answer_high", "answer_width"),
     *("p_recognisable", "pat_above", "tolerant_above"),
 )
-# Tolerances in standard deviations; a learned score knows how rows were recorded, so its regions
-# are left out.
-TOLERANCES = (0.1, 0.2)
-_OF_TOLERANCES = tuple(f"rise_{tolerance:g}" for tolerance in TOLERANCES)
 # The largest squared difference between the cores, in units of its variance, of all cuts and of
 # clusters; and the ratio of sample to positives in the emptiest and in the fullest cluster.
 _OF_CORE = ("core_most", "core_far", "core_clusters", "cluster_least", "cluster_most")
@@ -48,7 +44,6 @@ _OF_VALUES = ("missing_more", "missing_less", "unseen", "vanished", "different")
 DOUBT_FEATURES = [
     *feature_names(learned=True),
     *_OF_ANSWER,
-    *_OF_TOLERANCES,
     *_OF_CORE,
     *_OF_SCALING,
     *("core_excess", "disagreement", "core_share"),
@@ -79,7 +74,6 @@ def doubt_features(view: PartView, estimates: Estimates, evidence: Evidence) -> 
     columns = [
         *(value, low, high, high - low, recognisable),
         *(np.minimum(1.0, view.pat) - value, tolerant - value),
-        *(view.plain_tolerant(each).prevalence - value for each in TOLERANCES),
         *_of_core(view),
         *(np.full(n, share) for share in _of_scaling(view)),
         *(evidence.core_excess, evidence.disagreement, evidence.core_share),
