@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from poscount.errors import InputError, join_names
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
 from poscount.files.read_options import ReadOptions
-from poscount.files.remote import is_url
-from poscount.files.streams import opened
 
 _SHEETS_SHOWN = 20
 
@@ -68,11 +65,7 @@ def filled_sheets(path: str, sheet: str | None = None) -> dict[str, dict[int, li
     """The sheet of this name, or all that are visible and have data, as `filled_rows` has them."""
     module = calamine()
     try:
-        if is_url(path):
-            with opened(path) as file:
-                workbook = module.CalamineWorkbook.from_filelike(io.BytesIO(file.read()))
-        else:
-            workbook = module.CalamineWorkbook.from_path(path)
+        workbook = module.CalamineWorkbook.from_path(path)
         if sheet is not None:
             if sheet not in workbook.sheet_names:
                 raise InputError(

@@ -19,7 +19,6 @@ from poscount.files.guessing import (
 )
 from poscount.files.read_options import ReadOptions
 from poscount.files.reading import format_of, is_read_once
-from poscount.files.remote import is_url
 
 # Files of which the beginning is looked at, of those that are written alike.
 _MOST_FILES = 5
@@ -144,7 +143,7 @@ class GuessedOptions:
         self._told_files = dict(of_files)
 
     def _head(self, file: str) -> Head | None:
-        if is_read_once(file) or is_url(file):
+        if is_read_once(file):
             return None
         try:
             look = {"CSV": csv_head, "Excel": excel_head}.get(format_of(file))

@@ -7,19 +7,19 @@ from typing import Any
 
 from poscount.errors import InputError
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
-from poscount.files.remote import is_url, open_url, unreachable
 
 
 def parquet_batches(
     path: str, choose: ChooseColumns, batch_rows: int, progress: OnProgress | None
 ) -> Iterator[Any]:
     """Yield the chosen columns of a Parquet file."""
-    # Through a small buffer: the columns of a whole row group may be large. A server would be asked
-    # thousands of times, so that from there the chosen columns of a row group come at once.
-    remote = is_url(path)
-    source = open_url(path) if remote else path
-    buffered = {"buffer_size": 0 if remote else 2**16, "pre_buffer": remote}
-    with pyarrow().parquet.ParquetFile(source, page_checksum_verification=True, **buffered) as file:
+    with pyarrow().parquet.ParquetFile(
+        path,
+        page_checksum_verification=True,
+        # The columns of a whole row group may be large.
+        buffer_size=2**16,
+        pre_buffer=False,
+    ) as file:
         schema, total = file.schema_arrow, file.metadata.num_rows
         chosen = choose(schema.names)
         if total == 0:
@@ -37,7 +37,7 @@ def arrow_batches(path: str, choose: ChooseColumns, progress: OnProgress | None)
     """Yield the chosen columns of an Arrow file or stream."""
     pa = pyarrow()
     # Not mapped into memory: if the file is truncated meanwhile, the system kills the process.
-    with open_url(path) if is_url(path) else pa.OSFile(path) as file:
+    with pa.OSFile(path) as file:
         streamed = file.read(6) != b"ARROW1"
         connect = pa.ipc.open_stream if streamed else pa.ipc.open_file
         file.seek(0)
@@ -78,11 +78,8 @@ def undamaged(batches: Iterable[Any], path: str, kind: str) -> Iterator[Any]:
             yield batch
     except InputError:
         raise
-    except Exception as error:
-        known = unreachable(error, path) if is_url(path) else None
-        if known is None and not isinstance(error, signs):
-            raise
-        raise known or InputError(
+    except signs as error:
+        raise InputError(
             f"this is not {kind}, although its extension says so, or it is damaged; write or copy "
             "it again.",
             file=path,

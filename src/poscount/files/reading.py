@@ -23,7 +23,6 @@ from poscount.files.features import chosen_columns, is_text
 from poscount.files.json_lines import json_batches
 from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
 from poscount.files.read_options import DEFAULT_OPTIONS, SUFFIXES, ReadOptions
-from poscount.files.remote import check_url, is_url, matching_urls, without_query
 from poscount.files.streams import archive_member, source_name
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import infer, numbers, without_signs, words
@@ -39,7 +38,7 @@ _TOLD_SUFFIXES = ", ".join(suffix for suffix in _ALL_SUFFIXES if suffix.count(".
 
 
 def expand(paths: Sequence[str]) -> list[str]:
-    """Turn files, URLs, globs, directories and ``-`` into a list of files without repetition.
+    """Turn files, globs, directories and ``-`` into a list of files without repetition.
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ def expand(paths: Sequence[str]) -> list[str]:
     found: dict[str, str] = {}
     for path in paths:
         for file in _matches(path):
-            same = file if file == "-" or is_url(file) else os.path.realpath(file)
+            same = file if file == "-" else os.path.realpath(file)
             found.setdefault(same, file)
     return list(found.values())
 
@@ -172,7 +171,7 @@ def read_parts(
     pyarrow()
     path = os.fspath(path)
     file_format = format_of(path)
-    in_path = partition_values(without_query(path))
+    in_path = partition_values(path)
     # A feature is never taken from a path.
     partitions: dict[str, str | None] = {}
     chosen: list[str] | None = None if columns is None else [*columns]
@@ -212,7 +211,7 @@ def read_parts(
         return [batch.slice(start, batch_rows) for start in starts]
 
     source = source_name(path)
-    read_options = read_options.checked(without_query(path))
+    read_options = read_options.checked(path)
     in_file = {new: old for old, new in read_options.rename}
     numbers_in_file = [in_file.get(name, name) for name in numeric or ()]
     if file_format == "CSV":
@@ -387,11 +386,6 @@ def is_read_once(path: str) -> bool:
 
 
 def _matches(path: str) -> list[str]:
-    if is_url(path):
-        files = matching_urls(path, _is_supported)
-        if not files:
-            raise InputError(f"no file there matches, or ends in {_TOLD_SUFFIXES}.", file=path)
-        return files
     if os.path.isdir(path):
         return _supported_below(path)
     if path == "-" or os.path.exists(path):
@@ -404,17 +398,15 @@ def _matches(path: str) -> list[str]:
     return list(chain.from_iterable(found))
 
 
-def _is_supported(below: str) -> bool:
-    """Tell by its path below a directory whether a file is to be read with all others there."""
-    hidden = any(part.startswith((".", "_")) for part in below.split("/"))
-    return below.lower().endswith(_ALL_SUFFIXES) and not hidden
-
-
 def _supported_below(directory: str) -> list[str]:
     files = []
     for folder, subfolders, names in os.walk(directory):
         subfolders[:] = [name for name in subfolders if not name.startswith((".", "_"))]
-        files += [os.path.join(folder, name) for name in names if _is_supported(name)]
+        files += [
+            os.path.join(folder, name)
+            for name in names
+            if name.lower().endswith(_ALL_SUFFIXES) and not name.startswith((".", "_"))
+        ]
     if not files:
         raise InputError(f"no file in this directory ends in {_TOLD_SUFFIXES}.", file=directory)
     return sorted(files)
@@ -425,7 +417,7 @@ def format_of(path: str) -> str:
     if path == "-":
         return "CSV"
     _check_file(path)
-    name = without_query(path).lower()
+    name = path.lower()
     for file_format, suffixes in SUFFIXES.items():
         if name.endswith(suffixes):
             if _is_pipe(path) and file_format != "CSV":
@@ -450,9 +442,6 @@ def format_of(path: str) -> str:
 
 
 def _check_file(path: str) -> None:
-    if is_url(path):
-        check_url(path)
-        return
     if os.path.isdir(path):
         raise InputError("this is a directory, not a file.", file=path)
     if not os.path.exists(path):
@@ -466,4 +455,4 @@ def _check_file(path: str) -> None:
 
 
 def _is_pipe(path: str) -> bool:
-    return not is_url(path) and stat.S_ISFIFO(os.stat(path).st_mode)
+    return stat.S_ISFIFO(os.stat(path).st_mode)
