@@ -16,6 +16,7 @@ from unittest import mock
 import numpy as np
 from joblib import Parallel, delayed
 
+import research.calibrations  # noqa: F401 (it adds families)
 from poscount import RCQ, Prevalence
 from poscount.calibration.doubt import BREAKS
 from poscount.checks.broken_assumption import BROKEN_ASSUMPTION
@@ -126,7 +127,7 @@ def answers_to_task(
     name = source if isinstance(source, str) else source.name
     rng = stream(seed, f"{name} {number} verdict")
     if isinstance(source, str):
-        task = FAMILIES[source](rng, LIMITS)
+        task = FAMILIES[source].draw(rng, LIMITS)
     else:
         task = draw_real(source, rng, LIMITS)
     names = [*["clean"] * N_CLEAN, *rng.choice(list(CHANGES), N_BROKEN, replace=False).tolist()]

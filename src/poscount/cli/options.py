@@ -58,9 +58,6 @@ class Calibrated(StrEnum):
 
     rcq = "RCQ"
     rcq_reference = "RCQ-reference"
-    rcq_kinds = "RCQ-kinds"
-    rcq_groups = "RCQ-groups"
-    rcq_other = "RCQ-other"
 
 
 ModelFile = Annotated[str, typer.Argument(help="Model file written by `poscount fit`.")]

@@ -23,8 +23,8 @@ from poscount.methods.regions.target_features import OTHER_FEATURES, TARGET_FEAT
 from poscount.results.target_shares import TargetShares, exact_shares
 from poscount.training import bank
 from poscount.training.sources import Source
-from poscount.training.target_tasks import draw_shares, draw_target_samples, draw_target_task
 from poscount.training.tasks import Limits
+from research.calibrations.target_tasks import draw_shares, draw_target_samples, draw_target_task
 
 SPECIES = {
     "aegypti": "Aedes aegypti female",

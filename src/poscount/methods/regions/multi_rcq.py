@@ -46,8 +46,7 @@ class MultiRCQ(RegionQuantifier):
         Level of the intervals.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
         How shares and intervals follow from the counts: as learned from tasks with several targets
-        whose truth is known, or by chance alone. The path of a file that ``poscount calibrate``
-        has made for "rcq-groups" or "rcq-other" is possible, too.
+        whose truth is known, or by chance alone.
     recognisable : bool or None, default=None
         As in `RCQ`.
     n_jobs : int, optional

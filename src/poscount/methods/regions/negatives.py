@@ -49,8 +49,7 @@ class RCQWithNegatives(PositivesQuantifier):
     confidence : float, default=0.95
         Level of the interval.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
-        As in `RCQ`; the path of a file that ``poscount calibrate`` has made for "rcq-groups" or
-        "rcq-other" is possible, too.
+        As in `RCQ`.
     recognisable : bool or None, default=None
         As in `RCQ`.
     n_jobs : int, optional
