@@ -12,12 +12,19 @@ from poscount.calibration.calibration import RECOGNISABLE
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES
 from poscount.methods.regions.subclass_rcq import SubclassRCQ
-from poscount.methods.regions.target_features import OTHER_FEATURES, TARGET_FEATURES
+from poscount.methods.regions.target_estimates import OTHER_FEATURES, TARGET_FEATURES
 from poscount.seeds import stream
 from poscount.training.bank import Family, Labelled, lines_of_task, table_of
-from poscount.training.recognisable import LEAST_AREA, MOST_ROWS, areas
 from poscount.training.sources import Source
-from poscount.training.tasks import Limits, Sample, Task, draw_reference
+from poscount.training.tasks import (
+    LEAST_AREA,
+    MOST_ROWS,
+    Limits,
+    Sample,
+    Task,
+    areas,
+    draw_reference,
+)
 from research.calibrations.drift_tasks import draw_drift_task
 from research.calibrations.target_tasks import (
     TargetTask,

@@ -17,7 +17,7 @@ import pandas as pd
 
 from poscount import RCQ
 from poscount.change.shared_regions import shared_regions
-from poscount.methods.regions.k_means import k_means
+from poscount.methods.regions.partition import k_means
 from poscount.training.sources import Source, read_table
 from research.calibrations import as_numbers
 from research.datasets import data_directory

@@ -19,10 +19,17 @@ from poscount.storage import container
 from poscount.training import bank as banks
 from poscount.training import learning
 from poscount.training.bank import Bank, make_bank, read_bank
-from poscount.training.recognisable import recognisable
-from poscount.training.recorded import record_differently
 from poscount.training.sources import Source, read_table
-from poscount.training.tasks import Limits, Task, draw_mixture, draw_real, draw_samples, some_of
+from poscount.training.tasks import (
+    Limits,
+    Task,
+    draw_mixture,
+    draw_real,
+    draw_samples,
+    recognisable,
+    record_differently,
+    some_of,
+)
 from research.calibrations import as_numbers
 
 SMALL = Limits(n_labeled=200, n_rows=300, n_samples=3)

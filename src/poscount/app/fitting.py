@@ -28,7 +28,7 @@ from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.negatives import RCQWithNegatives
 from poscount.methods.regions.quantifier import ReferenceQuantifier
 from poscount.methods.regions.subclass_rcq import SubclassRCQ
-from poscount.scorers.out_of_fold import N_FOLDS
+from poscount.scorers.detector import N_FOLDS
 from poscount.seeds import seed_of
 
 # Methods that are not reusable but score the positives fold by fold, as reusable ones do.

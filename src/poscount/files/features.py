@@ -113,7 +113,9 @@ def describe_column(
         return found._replace(kind="other", why_not_used=f"holds {column.type}")
     if found.problem:
         return found
-    if _is_free_text(column):
+    n_values = len(column) - column.null_count
+    n_distinct = pyarrow().compute.count_distinct(column).as_py()
+    if n_values >= FEW_ROWS and n_distinct >= MOSTLY_DIFFERENT * n_values:
         why_not = f"holds text that differs in nearly every row, such as {looks.shown}"
         return found._replace(kind="free text", why_not_used=why_not)
     if named_as_comments(name):
@@ -185,13 +187,6 @@ def share_missing(column: Any) -> float:
     if pyarrow().types.is_floating(column.type):
         n_missing = pyarrow().compute.sum(column.is_null(nan_is_null=True)).as_py() or 0
     return n_missing / max(len(column), 1)
-
-
-def _is_free_text(column: Any) -> bool:
-    n_values = len(column) - column.null_count
-    if n_values < FEW_ROWS:
-        return False
-    return pyarrow().compute.count_distinct(column).as_py() >= MOSTLY_DIFFERENT * n_values
 
 
 def is_text(kind: Any) -> bool:

@@ -86,7 +86,10 @@ def csv_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | N
         while len(data) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(data))):
             data += more
         whole = len(data) < _HEAD_BYTES
-        tail = data if whole else _end_of(raw) if stream is raw else b""
+        tail = data if whole else b""
+        if not whole and stream is raw and raw.seekable():
+            raw.seek(-min(_TAIL_BYTES, raw.seek(0, io.SEEK_END)), io.SEEK_END)
+            tail = raw.read()
     encoding = options.encoding
     if "encoding" not in said:
         encoding = guess_encoding(data, whole)
@@ -136,13 +139,6 @@ def excel_head(path: str, options: ReadOptions, said: Collection[str]) -> Head |
 
 def _some(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value}
-
-
-def _end_of(raw: Any) -> bytes:
-    if not raw.seekable():
-        return b""
-    raw.seek(-min(_TAIL_BYTES, raw.seek(0, io.SEEK_END)), io.SEEK_END)
-    return raw.read()
 
 
 def _decoded(data: bytes, source: str, encoding: str | None) -> str:

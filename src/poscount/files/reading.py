@@ -15,13 +15,12 @@ import numpy as np
 
 from poscount.data.grouping import group_columns
 from poscount.errors import InputError
-from poscount.files.arrow import OnProgress, pyarrow
+from poscount.files.arrow import OnProgress, arrow_batches, parquet_batches, pyarrow, undamaged
 from poscount.files.csv import csv_parts
 from poscount.files.derived_columns import partition_values, with_partitions, with_periods
 from poscount.files.excel import excel_batches
 from poscount.files.features import chosen_columns, is_text
 from poscount.files.json_lines import json_batches
-from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
 from poscount.files.read_options import DEFAULT_OPTIONS, SUFFIXES, ReadOptions
 from poscount.files.streams import archive_member, source_name
 from poscount.files.text_cells import look_at_text

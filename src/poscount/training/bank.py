@@ -23,8 +23,6 @@ from poscount.methods.regions.features import feature_names
 from poscount.methods.regions.rcq import RCQ
 from poscount.seeds import stream
 from poscount.storage import container
-from poscount.training.recognisable import recognisable
-from poscount.training.recorded import draw_tolerance, record_differently
 from poscount.training.sources import Source
 from poscount.training.tasks import (
     Limits,
@@ -34,6 +32,9 @@ from poscount.training.tasks import (
     draw_real,
     draw_reference,
     draw_samples,
+    draw_tolerance,
+    recognisable,
+    record_differently,
 )
 
 PART = 12

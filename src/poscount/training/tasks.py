@@ -1,4 +1,8 @@
-"""Tasks whose truth is known: positives to learn from, and samples of a known prevalence."""
+"""Tasks whose truth is known: positives to learn from, and samples of a known prevalence.
+
+Some samples were recorded a little differently than the positives; and trees that know both sides
+tell whether the positives of a task are recognisable.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poscount.methods.regions.recording import means_and_spreads
 from poscount.training.sources import FEWEST_NEGATIVES, FEWEST_POSITIVES, Source
 
 FEWEST_LABELED, USUAL_LABELED, FEWEST_ROWS = 20, 100, 30
@@ -280,3 +285,94 @@ def endless(positives: Draw, negatives: Draw, rng: np.random.Generator, limits: 
     """A task from two distributions."""
     labeled = positives(draw_n_labeled(rng, limits.n_labeled), rng)
     return Task(labeled, positives, negatives, limits.n_rows, limits.n_rows)
+
+
+# What users may allow for, in standard deviations of the positives, and the share of such samples
+# that do differ.
+SMALLEST_TOLERANCE, LARGEST_TOLERANCE = 0.02, 0.25
+SHARE_DIFFERENT = 0.6
+# A single column may differ by more than all of them, and so may noise, which is independent.
+ONE_COLUMN, NOISE = 4.0, 2.0
+
+
+def draw_tolerance(rng: np.random.Generator) -> float:
+    """A tolerance that a user might choose."""
+    return float(rng.uniform(SMALLEST_TOLERANCE, LARGEST_TOLERANCE))
+
+
+def record_differently(
+    task: Task, rows: np.ndarray, tolerance: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Rows of a sample as they are, in two of five samples, or changed by up to the tolerance.
+
+    In two of seven ways all columns are shifted by the same number of standard deviations, up or
+    down; in two, by normal numbers; in the others, they are stretched around the positives' mean, a
+    single one is shifted by more, or noise is added. Words stay.
+    """
+    amount = tolerance * rng.random()
+    if rng.random() >= SHARE_DIFFERENT:
+        return rows
+    numbers = np.setdiff1d(np.arange(rows.shape[1]), task.words)
+    labeled, changed = task.labeled[:, numbers], rows[:, numbers]
+    if not len(numbers):
+        return rows
+    location, scale = means_and_spreads(labeled)
+    kind, n_columns = rng.integers(7), len(numbers)
+    if kind < 2:
+        changed = changed + amount * scale * rng.choice([-1, 1], n_columns)
+    elif kind < 4:
+        changed = changed + amount * scale * rng.normal(size=n_columns)
+    elif kind == 4:
+        changed = location + (changed - location) * (1 + amount * rng.choice([-1, 1]))
+    elif kind == 5:
+        one = np.arange(n_columns) == rng.integers(n_columns)
+        changed = changed + ONE_COLUMN * amount * scale * one
+    else:
+        changed = changed + NOISE * amount * scale * rng.normal(size=changed.shape)
+    found = rows.copy()
+    found[:, numbers] = changed
+    return found
+
+
+# Rows of each side that trees learn from, and the area under their ROC curve from which on a task
+# is recognisable.
+MOST_ROWS, LEAST_AREA = 300, 0.95
+N_TREES = 25
+
+
+def recognisable(task: Task, rng: np.random.Generator) -> bool:
+    """Whether extra trees, which have labels of both sides, tell positives from negatives."""
+    sides = [
+        draw(min(MOST_ROWS, most), rng)
+        for draw, most in (
+            (task.positives, task.most_positives),
+            (task.negatives, task.most_negatives),
+        )
+    ]
+    classes = np.repeat([1, 0], [len(side) for side in sides])
+    return areas(np.concatenate(sides), classes, rng)[-1] >= LEAST_AREA
+
+
+def areas(rows: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Area under the ROC curve of each class against all others, for rows that trees did not see.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> classes = np.repeat([0, 1, 2], 50)
+    >>> rows = rng.normal(size=(150, 2)) + 9 * (classes == 2)[:, np.newaxis]
+    >>> areas(rows, classes, rng).round(1).tolist()[2]
+    1.0
+    """
+    from sklearn.ensemble import ExtraTreesClassifier
+    from sklearn.metrics import roc_auc_score
+
+    # Trees can tell missing values from others, if these are below all others.
+    lowest = np.nanmin(np.where(np.isnan(rows), np.inf, rows), axis=0)
+    rows = np.where(np.isnan(rows), np.where(np.isfinite(lowest), lowest, 0) - 1, rows)
+    seen = rng.permutation(len(rows)) < len(rows) / 2
+    trees = ExtraTreesClassifier(N_TREES, min_samples_leaf=2, random_state=rng.integers(2**31))
+    votes = trees.fit(rows[seen], classes[seen]).predict_proba(rows[~seen])
+    return np.array(
+        [roc_auc_score(classes[~seen] == k, votes[:, i]) for i, k in enumerate(trees.classes_)]
+    )

@@ -18,9 +18,8 @@ import poscount
 from plain import region_counting
 from poscount import PAT, RCQ, Mahalanobis
 from poscount.diagnostics.two_samples import compare_samples
-from poscount.methods.regions.k_means import k_means
 from poscount.methods.regions.layout import CutNames, region_layout
-from poscount.methods.regions.partition import place_cuts
+from poscount.methods.regions.partition import k_means, place_cuts
 from poscount.methods.regions.rule import (
     RegionEstimates,
     bounds,

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from poscount import compiling
 from poscount.counts.missing_counts import add_to, count_different
 from poscount.methods.regions import counting_kernel
-from poscount.methods.regions.counting_numpy import NumpyCounting, add_joint, bins_of
-from poscount.methods.regions.counting_plan import CountingPlan, CountingTarget
+from poscount.methods.regions.counting_numpy import (
+    CountingPlan,
+    CountingTarget,
+    NumpyCounting,
+    add_joint,
+    bins_of,
+)
 from poscount.methods.regions.learned_score import LearnedScore
 from poscount.scorers import Mahalanobis
 from poscount.scorers.products import STACK_NUMBERS, Multiplier, along_rows, put_rows, stacks
 
 # How much longer numpy takes for rows that have groups or weights.
 COST_OF_GROUPS = 4
-
-
-class _Counting(Protocol):
-    """A way of counting."""
-
-    def add(
-        self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray
-    ) -> None: ...
-
-    def finish(self) -> None: ...
 
 
 class RegionCounting:
@@ -86,7 +79,7 @@ class RegionCounting:
         # Only numbers without gaps are scored as they are.
         complete = design is block
         target = CountingTarget(starts, weights, out, between, complete)
-        counting: _Counting = way(self.plan, target)
+        counting = way(self.plan, target)
         score_stack = self.scorer.stack_scorer()
         multiply = Multiplier(self.directions)
         different = self.plan.columns.constants_.differ(block)

@@ -77,19 +77,10 @@ def estimate_part(
     if view.part.learned_score_ is not None:
         more |= dict(zip(OF_LEARNED_SCORE, view.of_learned_score.T, strict=True))
 
-    def region_of(i: int) -> dict[str, Any]:
-        return {
-            "where": view.rule.describe(int(found.region[i])),
-            "share": float(found.region_share[i]),
-            "ratio": float(found.region_ratio[i]),
-            "low": float(found.region_low[i]),
-            "high": float(found.region_high[i]),
-        }
-
     return replace(
         estimates,
         details={
-            "region": region_of,
+            "region": lambda i: view.bounds_of(i, int(found.region[i]))._asdict(),
             "ratio": found.ratio,
             "null_ratio": found.null_ratio,
             "gap": found.gap,

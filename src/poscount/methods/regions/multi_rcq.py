@@ -18,11 +18,15 @@ from poscount.methods.regions.labeled_groups import (
     refuse_same_rows,
     require_enough,
     stack,
+    take_column,
 )
 from poscount.methods.regions.quantifier import RegionQuantifier
-from poscount.methods.regions.subclasses import take_column
-from poscount.methods.regions.target_estimates import check_calibrations, target_estimates
-from poscount.methods.regions.target_features import TargetFeatures, target_features
+from poscount.methods.regions.target_estimates import (
+    TargetFeatures,
+    check_calibrations,
+    target_estimates,
+    target_features,
+)
 from poscount.methods.regions.targets import TargetRegions
 from poscount.results.estimates import Estimates
 from poscount.results.groups import GroupAnswers
@@ -106,10 +110,6 @@ class MultiRCQ(RegionQuantifier):
         "group_calibration_": OrNone(Part("Calibration")),
         "other_calibration_": OrNone(Part("Calibration")),
     }
-
-    groups_: TargetRegions
-    group_calibration_: Calibration | None
-    other_calibration_: Calibration | None
 
     def check_learned(self) -> None:
         """Raise ValueError unless the targets are of the model's own columns."""
@@ -278,8 +278,7 @@ def _labeled(
                 )
         return stack(positives, features, "target"), features
     if target_column is not None:
-        taken = take_column(positives, features, target_column, "target", "target_column")
-        return LabeledGroups(taken.positives, *taken.subclasses), taken.features
+        return take_column(positives, features, target_column, "target", "target_column")
     if y is None:
         raise InputError(
             "The positives are one table: give a table for each target instead, by its name, or "

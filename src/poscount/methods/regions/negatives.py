@@ -135,8 +135,6 @@ class RCQWithNegatives(PositivesQuantifier):
         features : sequence of str, optional
             Columns to use, if the tables are frames with others as well.
         """
-        if negatives is None:
-            raise InputError("There are no negatives: use RCQ.", option="negatives")
         self._groups = _stack_with_negatives(positives, negatives, features)
         return super().fit(self._groups.rows, features=features)
 
@@ -180,11 +178,8 @@ class RCQWithNegatives(PositivesQuantifier):
             self.confidence,
             self.recognisable,
         )
-        return _combined(alone, joint, dict(zip(self._negative_names, negatives, strict=True)))
-
-    @property
-    def _negative_names(self) -> list[str]:
-        return [*self.groups_.names_[1:], OTHER]
+        names = [*self.groups_.names_[1:], OTHER]
+        return _combined(alone, joint, dict(zip(names, negatives, strict=True)))
 
 
 def _stack_with_negatives(
@@ -192,12 +187,12 @@ def _stack_with_negatives(
 ) -> LabeledGroups:
     """Positives, and the kinds of negatives behind them, in one table."""
     kinds = negatives if isinstance(negatives, Mapping) else {NEGATIVES: negatives}
+    if negatives is None or not kinds:
+        raise InputError("There are no negatives: use RCQ.", option="negatives")
     if POSITIVES in kinds:
         raise InputError(
             f"No kind of negatives can be named {POSITIVES!r}: rename it.", option="negatives"
         )
-    if not kinds:
-        raise InputError("There are no negatives: use RCQ.", option="negatives")
     groups = stack({POSITIVES: positives, **kinds}, features, "group")
     require_enough(groups.names, groups.codes, "group", "negatives")
     return groups
@@ -228,6 +223,9 @@ def _combined(alone: Estimates, joint: Estimates, negatives: Mapping[str, Estima
         return known * one + (1 - known) * other
 
     value = mixed(joint.value, alone.value)
+    kept = alone.warnings.without(_REPLACED)  # type: ignore[union-attr]
+    results = joint.warnings.results  # type: ignore[union-attr]
+    new = [result.masked(~kept.fires(result.check.code)) for result in results]
     # What is left for the negatives.
     factor = np.where(some, (1 - value) / np.where(some, negative, 1.0), 1.0)
 
@@ -259,12 +257,6 @@ def _combined(alone: Estimates, joint: Estimates, negatives: Mapping[str, Estima
         value=value,
         quantiles=mixed(joint.quantiles.T, alone.quantiles.T).T,
         details=details,
-        warnings=_combined_warnings(alone.warnings, joint.warnings),  # type: ignore[arg-type]
+        # Those of all groups together, unless the positives by themselves have them, and these.
+        warnings=BatchWarnings(len(alone), new) + kept,
     )
-
-
-def _combined_warnings(alone: BatchWarnings, joint: BatchWarnings) -> BatchWarnings:
-    """Those of all groups together, unless the positives by themselves have them, and these."""
-    kept = alone.without(_REPLACED)
-    new = [result.masked(~kept.fires(result.check.code)) for result in joint.results]
-    return BatchWarnings(len(alone), new) + kept

@@ -20,7 +20,7 @@ from poscount.counts.missing_counts import MissingCounts, n_missing_cells
 from poscount.data.columns import Columns
 from poscount.data.rows import InputSupport, Rows
 from poscount.methods.regions.counting import RegionCounting
-from poscount.methods.regions.counting_plan import N_EDGES, CountingPlan, counted_together
+from poscount.methods.regions.counting_numpy import N_EDGES, CountingPlan, counted_together
 from poscount.methods.regions.layout import (
     BANDS,
     CLUSTERINGS,
@@ -276,7 +276,10 @@ class RegionPart(BaseEstimator):
             self.directions_,
             self.offsets_,
         ) = in_table_order(found, order)
-        _put_columns_back(self.scorer_, order)
+        # The scorer of columns in this order becomes one of columns as they stand in the table.
+        back, learned = np.argsort(order), self.scorer_
+        learned.location_, learned.whitening_ = learned.location_[back], learned.whitening_[back]
+        learned.constant_ = np.sort(order[learned.constant_])
         if not columns.all_numbers:
             training_scores = own_if_tied(self.scorer_, design, training_scores)
         alone = columns.constants_.exceptions_of(block)
@@ -329,15 +332,11 @@ class RegionPart(BaseEstimator):
             PAT_SHARES * (of_cells / np.maximum(of_all, 1 / len(self.binned_)))[_CELL[_N_BELOW:]]
         )
         shares[0] = of_cells[: _CELL[_N_BELOW] + 1].sum()
-        part._pat_shares = shares / shares.sum()
+        part.pat_shares = shares / shares.sum()
         return part
 
-    _pat_shares = PAT_SHARES
-
-    @property
-    def pat_shares(self) -> np.ndarray:
-        """Share of the labelled rows in each of PAT's cells."""
-        return self._pat_shares
+    # Share of the labelled rows in each of PAT's cells.
+    pat_shares = PAT_SHARES
 
     def _in_canonical_order(self, codes: np.ndarray) -> tuple[np.ndarray, Rows, np.ndarray]:
         """Codes in the order of what they hold; their design matrix; the order of its columns."""
@@ -570,13 +569,6 @@ class RegionPart(BaseEstimator):
                 )
             )
         return self._of_model[by_pat]
-
-
-def _put_columns_back(scorer: Mahalanobis, order: np.ndarray) -> None:
-    """Turn a scorer of columns in this order into one of columns as they stand in the table."""
-    back = np.argsort(order)
-    scorer.location_, scorer.whitening_ = scorer.location_[back], scorer.whitening_[back]
-    scorer.constant_ = np.sort(order[scorer.constant_])
 
 
 def distinct_rows(codes: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from poscount.counts.counts import Counts
 from poscount.errors import InputError
 from poscount.methods.regions.estimate import estimate_part, null_estimates, what_if
 from poscount.methods.regions.features import FEATURE_NAMES, feature_names
+from poscount.methods.regions.labeled_groups import LabeledGroups, take_column
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.quantifier import ReferenceQuantifier
 from poscount.methods.regions.subclass_features import (
@@ -23,12 +24,7 @@ from poscount.methods.regions.subclass_features import (
     reference_features,
     subclass_features,
 )
-from poscount.methods.regions.subclasses import (
-    Subclasses,
-    clustered_subclasses,
-    separation,
-    take_column,
-)
+from poscount.methods.regions.subclasses import clustered_subclasses, separation
 from poscount.methods.regions.view import PartView
 from poscount.results.distribution import widened
 from poscount.results.estimates import Estimates
@@ -140,9 +136,6 @@ class SubclassRCQ(ReferenceQuantifier):
         "sum_calibration_": OrNone(Part("Calibration")),
     }
 
-    calibration_: Calibration | None
-    sum_calibration_: Calibration | None
-
     def __init__(
         self,
         subclasses: int | str = "auto",
@@ -192,11 +185,12 @@ class SubclassRCQ(ReferenceQuantifier):
     def _split_labels(
         self, positives: Any, features: Sequence[str] | None
     ) -> tuple[Any, Sequence[str] | None]:
-        self._named_by_user: Subclasses | None = None
-        if self._column is not None:
-            taken = take_column(positives, features, self._column, "kind", "subclasses")
-            positives, features, self._named_by_user = taken
-        return positives, features
+        self._named_by_user: LabeledGroups | None = None
+        if self._column is None:
+            return positives, features
+        taken, features = take_column(positives, features, self._column, "kind", "subclasses")
+        self._named_by_user = taken._replace(rows=None)
+        return taken.rows, features
 
     def _learn_codes(self, codes: np.ndarray, reference: np.ndarray | None) -> None:
         codes = np.asarray(codes, np.float64)
@@ -211,7 +205,7 @@ class SubclassRCQ(ReferenceQuantifier):
         self,
         codes: np.ndarray,
         design: np.ndarray,
-        found: Subclasses,
+        found: LabeledGroups,
         reference: np.ndarray | None,
     ) -> None:
         self.__dict__.pop("separation_", None)
@@ -222,8 +216,16 @@ class SubclassRCQ(ReferenceQuantifier):
         for k, name in enumerate(found.names):
             chosen = found.codes == k
             varies = np.ptp(design[chosen], axis=0).any()
-            part = self._part_of(codes[chosen], reference) if varies else None
-            if part is not None and part.rule.enough_positives:
+            if varies:
+                part = RegionPart().fit_codes(
+                    codes[chosen],
+                    self.model_columns,
+                    self.seed_,
+                    projected=hasattr(self, "projection_"),
+                    reference=reference,
+                    n_trees=N_TREES,
+                )
+            if varies and part.rule.enough_positives:
                 parts.append(part)
             elif self.subclasses == "auto":
                 self.subclass_names_ = ["all"]
@@ -236,16 +238,6 @@ class SubclassRCQ(ReferenceQuantifier):
                 )
         self.subclass_parts_ = parts
         self.separation_ = separation(design, found.codes, self.seed_)
-
-    def _part_of(self, codes: np.ndarray, reference: np.ndarray | None) -> RegionPart:
-        return RegionPart().fit_codes(
-            codes,
-            self.model_columns,
-            self.seed_,
-            projected=hasattr(self, "projection_"),
-            reference=reference,
-            n_trees=N_TREES,
-        )
 
     @property
     def _counters(self) -> Sequence[RegionPart]:
