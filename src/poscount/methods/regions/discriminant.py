@@ -61,6 +61,8 @@ class Discriminant(BaseEstimator):
         "offsets_": Array("float64", ("groups",)),
     }
 
+    directions_: np.ndarray
+
     def learn(self, rows: np.ndarray, groups: np.ndarray, n_groups: int, seed: int) -> np.ndarray:
         """Learn from rows of known groups, and return their own log odds, out of fold.
 

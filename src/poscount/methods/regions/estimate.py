@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -171,6 +171,19 @@ def _raised(estimates: Estimates, view: PartView) -> Estimates:
     constants, n_labeled = view.part.columns_.constants_, view.part.n_labeled_
     quantiles = constants.raised(estimates.quantiles, n_labeled, LEVELS_ABOVE)
     return replace(estimates, quantiles=quantiles)
+
+
+def by_calibration(
+    calibration: Calibration | None,
+    lines: np.ndarray,
+    names: Sequence[str],
+    null: Estimates,
+    recognisable: bool | None,
+) -> tuple[Estimates, np.ndarray]:
+    """Estimates by a calibration, or the null ones; and which samples are unlike all training."""
+    if calibration is None:
+        return null, np.zeros(len(null), bool)
+    return calibration.estimate(lines, names, null.level, recognisable=recognisable)
 
 
 def null_estimates(p: np.ndarray, ratio: np.ndarray, gap: np.ndarray, level: float) -> Estimates:

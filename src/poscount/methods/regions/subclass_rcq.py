@@ -14,7 +14,12 @@ from poscount.calibration.files import chosen_calibrations
 from poscount.checks import Evidence, batch_warnings
 from poscount.counts.counts import Counts
 from poscount.errors import InputError
-from poscount.methods.regions.estimate import estimate_part, null_estimates, what_if
+from poscount.methods.regions.estimate import (
+    by_calibration,
+    estimate_part,
+    null_estimates,
+    what_if,
+)
 from poscount.methods.regions.features import FEATURE_NAMES, feature_names
 from poscount.methods.regions.labeled_groups import LabeledGroups, take_column
 from poscount.methods.regions.part import RegionPart
@@ -310,15 +315,10 @@ class SubclassRCQ(ReferenceQuantifier):
             features[:, SUBCLASS_FEATURES.index(name)]
             for name in ("prevalence", "kinds", "kinds_ratio", "kinds_gap")
         )
-        if self.sum_calibration_ is None:
-            found, unfamiliar = (
-                null_estimates(p, ratio, gap, self.confidence),
-                np.zeros(len(p), bool),
-            )
-        else:
-            found, unfamiliar = self.sum_calibration_.estimate(
-                features, SUBCLASS_FEATURES, self.confidence, recognisable=recognisable
-            )
+        null = null_estimates(p, ratio, gap, self.confidence)
+        found, unfamiliar = by_calibration(
+            self.sum_calibration_, features, SUBCLASS_FEATURES, null, recognisable
+        )
         assert found.quantiles is not None  # by either calibration
         quantiles = widened(found.quantiles, total[:, np.newaxis], below=False)
         return replace(found, quantiles=quantiles), unfamiliar
@@ -329,26 +329,15 @@ class SubclassRCQ(ReferenceQuantifier):
             view.of_regions[:, FEATURE_NAMES.index(name)] for name in ("prevalence", "ratio", "gap")
         )
         null = null_estimates(p, ratio, gap, self.confidence)
-        if self.calibration_ is None:
-            return null
-        trained, unfamiliar = self.calibration_.estimate(
-            view.features, view.feature_names, self.confidence, recognisable=self.recognisable
+        trained, unfamiliar = by_calibration(
+            self.calibration_, view.features, view.feature_names, null, self.recognisable
         )
         return trained.widened_by(null, below=unfamiliar)
 
     def _of_one_kind(self, estimates: Estimates) -> Estimates:
         def kinds_of(i: int) -> list[dict[str, Any]]:
-            interval = estimates.interval(i)
-            assert interval is not None  # RCQ always has one
-            return [
-                {
-                    "name": self.subclass_names_[0],
-                    "positives": self.n_labeled_,
-                    "prevalence": float(estimates.value[i]),
-                    "low": interval.low,
-                    "high": interval.high,
-                }
-            ]
+            share, (name,) = float(estimates.value[i]), self.subclass_names_
+            return [estimates.part(i, name, share, positives=self.n_labeled_)]
 
         return replace(estimates, details={**estimates.details, "kinds": kinds_of})
 
@@ -369,16 +358,8 @@ class SubclassRCQ(ReferenceQuantifier):
         if not values.any():
             values = np.array(sizes, float)
         values = np.minimum(values * (total / values.sum()), total)
+        each = zip(of_kinds, self.subclass_names_, values, sizes, strict=True)
         return [
-            {
-                "name": name,
-                "positives": int(size),
-                "prevalence": float(value),
-                "low": min(end.low, float(value)),
-                "high": max(end.high, float(value)),
-            }
-            for name, size, value, end in zip(
-                self.subclass_names_, sizes, values, ends, strict=True
-            )
-            if end is not None  # which it never is
+            kind.part(i, name, float(value), positives=int(size))
+            for kind, name, value, size in each
         ]

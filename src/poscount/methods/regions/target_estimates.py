@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from poscount.calibration.calibration import Calibration
+from poscount.calibration.files import chosen_calibrations
 from poscount.checks import BatchWarnings, Evidence, batch_warnings
-from poscount.methods.regions.estimate import null_estimates
+from poscount.methods.regions.estimate import by_calibration, null_estimates
 from poscount.methods.regions.features import DECIMALS, FEATURE_NAMES
+from poscount.methods.regions.labeled_groups import refuse_same_rows
+from poscount.methods.regions.quantifier import RegionQuantifier
 from poscount.methods.regions.targets import TargetRegions, TargetViews
 from poscount.results.distribution import around
 from poscount.results.estimates import Estimates
 from poscount.results.target_shares import exact_shares
+from poscount.storage.schema import Field, OrNone, Part, require, same_learned
 
 QUANTILES = (0.0, 0.5, 1.0)
 
@@ -122,12 +126,61 @@ ABOUT_COLUMNS = (
 )
 
 
-def check_calibrations(of_group: Calibration | None, of_other: Calibration | None) -> None:
-    """Raise ValueError unless calibrations are those of a group and of what belongs to none."""
-    if of_group is not None:
-        of_group.check_for("RCQ-groups", TARGET_FEATURES)
-    if of_other is not None:
-        of_other.check_for("RCQ-other", OTHER_FEATURES)
+class TargetsQuantifier(RegionQuantifier):
+    """A region quantifier with the regions of several groups, and the calibrations of their shares.
+
+    Attributes
+    ----------
+    groups_ : TargetRegions
+        What was learned about the groups.
+    group_calibration_, other_calibration_ : Calibration or None
+        Of the share of a group, and of what belongs to none; None for "null".
+    """
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "groups_": Part("TargetRegions"),
+        "group_calibration_": OrNone(Part("Calibration")),
+        "other_calibration_": OrNone(Part("Calibration")),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless the groups are of the model's own columns."""
+        super().check_learned()
+        same = same_learned(self.groups_.columns_, self.model_columns)
+        require(same, "its groups are of other columns.")
+        if self.group_calibration_ is not None:
+            self.group_calibration_.check_for("RCQ-groups", TARGET_FEATURES)
+        if self.other_calibration_ is not None:
+            self.other_calibration_.check_for("RCQ-other", OTHER_FEATURES)
+
+    def _learn_groups(
+        self, block: np.ndarray, codes: np.ndarray, names: Sequence[str], noun: str, option: str
+    ) -> None:
+        """Learn from codes of rows and of groups, in an order that is not the caller's."""
+        self.group_calibration_, self.other_calibration_ = chosen_calibrations(
+            self.calibration, *self._calibrations
+        )[-2:]
+        design = self.model_columns.design(block)
+        refuse_same_rows(design, codes, names, noun, self.seed_)
+        self.groups_ = TargetRegions().fit_codes(
+            block,
+            codes,
+            names,
+            self.model_columns,
+            self.seed_,
+            option,
+            projected=hasattr(self, "projection_"),
+        )
+        self.hash_ = self._content_hash()
+
+    # Methods that a calibration of the caller's own may be for.
+    _calibrations: tuple[str, ...] = ("RCQ-groups", "RCQ-other")
+
+    def _target_estimates(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimates]:
+        """Estimates of each group, and last of what belongs to none."""
+        calibrations = self.group_calibration_, self.other_calibration_
+        level, recognisable = self.confidence, self.recognisable
+        return target_estimates(self.groups_, cells, n_rows, *calibrations, level, recognisable)
 
 
 def target_estimates(
@@ -205,11 +258,10 @@ def _calibrated(
     recognisable: bool | None,
 ) -> tuple[Estimates, np.ndarray]:
     """Estimates, and which samples are unlike all training."""
-    if calibration is not None:
-        return calibration.estimate(features, names, level, recognisable=recognisable)
     p, gap = features[:, names.index("prevalence")], features[:, names.index(_gap_of(names))]
     ratio = features[:, names.index("ratio")] if "ratio" in names else p
-    return null_estimates(p, ratio, gap, level), np.zeros(len(p), bool)
+    null = null_estimates(p, ratio, gap, level)
+    return by_calibration(calibration, features, names, null, recognisable)
 
 
 def _gap_of(names: Sequence[str]) -> str:
