@@ -38,7 +38,7 @@ from poscount.methods.regions.layout import (
     CutNames,
     RegionLayout,
 )
-from poscount.methods.regions.rule_kernels import kernel
+from poscount.methods.regions.rule_kernel import compiled_bound
 from poscount.seeds import stream
 
 BANDWIDTH = 0.7
@@ -132,7 +132,7 @@ def bounds(
     curvature = 1 - spread / n_labeled
     usable = curvature > SMALLEST_CURVATURE
     of_noise = np.atleast_2d(search * noise / share**2)
-    compiled = kernel("bound", *in_sample.shape) if share.ndim == 1 else None
+    compiled = compiled_bound(*in_sample.shape) if share.ndim == 1 else None
     if compiled is not None:
         ratio, low, high = np.empty((3, *in_sample.shape))
         n_rows = np.array(n_unlabeled[:, 0], np.float64)
@@ -170,34 +170,10 @@ def decide(
     sd = np.sqrt(variance + of_noise)
     # A single region without rows has no spread.
     width = np.maximum(BANDWIDTH * sd, np.finfo(float).tiny)
-    weights, of_sample, of_positives = _weigh(
-        in_sample, n_unlabeled, in_positives / n_labeled, upper, high, width
-    )
+    weights = np.exp((high[:, np.newaxis] - upper) / width[:, np.newaxis])
+    of_sample, of_positives = weights * in_sample / n_unlabeled, weights * shares
     together = np.maximum(of_sample.sum(axis=1) / of_positives.sum(axis=1), 0)
     return RegionEstimates(together, region, share, ratio, low, high, weights, of_regions)
-
-
-def _weigh(
-    in_sample: np.ndarray,
-    n_unlabeled: np.ndarray,
-    share: np.ndarray,
-    upper: np.ndarray,
-    high: np.ndarray,
-    width: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights of regions, and weighted shares of samples and positives in them."""
-    fall_off = kernel("fall_off", *upper.shape) if share.ndim == 1 else None
-    weigh = kernel("weigh", *upper.shape) if share.ndim == 1 else None
-    if fall_off is None or weigh is None:
-        weights = np.exp((high[:, np.newaxis] - upper) / width[:, np.newaxis])
-        return weights, weights * in_sample / n_unlabeled, weights * share
-    weights, of_sample, of_positives = np.empty((3, *upper.shape))
-    fall_off(np.ascontiguousarray(upper), high, width, weights)
-    # By numpy, because its exponential function may have other bits than another one.
-    np.exp(weights, out=weights)
-    rows = np.require(in_sample, np.float64, ("C", "W"))
-    weigh(weights, rows, np.array(n_unlabeled[:, 0], np.float64), share, of_sample, of_positives)
-    return weights, of_sample, of_positives
 
 
 class RegionCounts(NamedTuple):
