@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +11,6 @@ from poscount.data.columns import Columns
 from poscount.methods.regions.layout import NO_BIN
 from poscount.methods.regions.ranges import count_outside
 
-# Cells of partitions that are counted together. More would be slower to clear than to count.
-MOST_JOINT_CELLS = 1024
 # The compiled search among edges has six steps.
 N_EDGES = 63
 
@@ -58,12 +55,10 @@ class CountingPlan(NamedTuple):
         Where the cells of regions end, and those of PAT, of far rows and of ranges.
     columns : Columns
         Of the table.
-    widths : tuple of int
-        Number of bins of each partition.
+    n_plain : int
+        Columns of the table, without those of a learned score.
     different_cell : int
         Where rows are counted that have another value than all positives, if any can.
-    together : tuple of (tuple of int, int)
-        Partitions that numpy counts together, and the number of cells that they have together.
     """
 
     edges: np.ndarray
@@ -85,9 +80,8 @@ class CountingPlan(NamedTuple):
     unseen: np.ndarray
     ends: np.ndarray
     columns: Columns
-    widths: tuple[int, ...]
+    n_plain: int
     different_cell: int
-    together: tuple[tuple[tuple[int, ...], int], ...]
 
 
 class CountingTarget(NamedTuple):
@@ -114,31 +108,8 @@ class CountingTarget(NamedTuple):
     complete: bool
 
 
-def counted_together(
-    widths: tuple[int, ...], n_score_cells: int
-) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """Neighbouring partitions whose joint cells are few enough, and the number of these cells.
-
-    Examples
-    --------
-    >>> counted_together((5, 5, 5, 5, 2), 8)
-    (((0, 1, 2), 1000), ((3, 4), 80))
-    """
-    found: list[tuple[tuple[int, ...], int]] = []
-    for j, width in enumerate(widths):
-        if found and found[-1][1] * width <= MOST_JOINT_CELLS:
-            partitions, n_cells = found[-1]
-            found[-1] = ((*partitions, j), n_cells * width)
-        else:
-            found.append(((j,), n_score_cells * width))
-    return tuple(found)
-
-
 class NumpyCounting:
     """Adds rows to counts, chunk by chunk.
-
-    Where every row is in a bin of every partition, and counts 1, several partitions are counted
-    together: one count of rows by score cell, bin, bin and bin takes a third of the time of three.
 
     Parameters
     ----------
@@ -151,9 +122,6 @@ class NumpyCounting:
         self.starts, self.weights, self.out, self.row_edges, self.complete = target
         if self.starts is None and self.weights is not None:
             self.starts = np.zeros(len(self.weights), np.int64)
-        self.joint = (
-            [np.zeros(cells, np.int64) for _, cells in plan.together] if self.starts is None else []
-        )
 
     def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:
         """Count the rows of a stack: see `poscount.methods.regions.counting_kernel.count_stack`."""
@@ -184,7 +152,10 @@ class NumpyCounting:
             count_outside(numbers, plan.limits, None, out[far_end:])
             if not self.complete:
                 count_missing(codes.T, plan.columns, None, out[range_end:])
-            self._add_bins(plan.score_cells[between], bins, holes)
+            first = plan.score_cells[between].astype(np.uint16) * np.uint16(plan.n_columns)
+            entries = first + (plan.offsets.astype(np.uint16)[:, np.newaxis] + bins)
+            entries = entries[bins != NO_BIN] if holes else entries.ravel()
+            out[:in_regions] += np.bincount(entries, minlength=in_regions)
             return
         starts = self.starts[rows]
         weights = None if self.weights is None else self.weights[rows]
@@ -197,48 +168,6 @@ class NumpyCounting:
         column = plan.offsets[:, np.newaxis]
         entries = starts + plan.score_cells[between] * plan.n_columns + (column + bins)
         add_to(out, entries, weights, bins != NO_BIN if holes else None)
-
-    def _add_bins(self, cells: np.ndarray, bins: np.ndarray, holes: bool) -> None:
-        plan = self.plan
-        if holes:
-            first = cells.astype(np.uint16) * np.uint16(plan.n_columns)
-            entries = first + (plan.offsets.astype(np.uint16)[:, np.newaxis] + bins)
-            in_regions = int(plan.ends[0])
-            counted = np.bincount(entries[bins != NO_BIN], minlength=in_regions)
-            self.out[:in_regions] += counted
-            return
-        start = cells.astype(np.uint16)
-        for (partitions, n_cells), joint in zip(plan.together, self.joint, strict=True):
-            entry = start
-            for j in partitions:
-                entry = entry * plan.widths[j]
-                entry += bins[j]
-            joint += np.bincount(entry, minlength=n_cells)
-
-    def finish(self) -> None:
-        """Add what was counted together to the counts of each partition."""
-        if self.starts is None:
-            add_joint(self.plan, self.joint, self.out)
-
-
-def add_joint(plan: CountingPlan, joint: Sequence[np.ndarray], out: np.ndarray) -> None:
-    """Add rows that were counted in several partitions together to the counts of each.
-
-    Parameters
-    ----------
-    plan : CountingPlan
-    joint : sequence of ndarray
-        Counts of the partitions of `plan.together`.
-    out : ndarray of int64
-        Counts, which are added to.
-    """
-    table = out[: int(plan.ends[0])].reshape(-1, plan.n_columns)
-    for (partitions, _), together in zip(plan.together, joint, strict=True):
-        counted = together.reshape(len(table), *(plan.widths[j] for j in partitions))
-        for axis, j in enumerate(partitions):
-            others = tuple(i + 1 for i in range(len(partitions)) if i != axis)
-            columns = slice(plan.offsets[j], plan.offsets[j] + plan.widths[j])
-            table[:, columns] += counted.sum(axis=others)
 
 
 def bins_of(plan: CountingPlan, codes: np.ndarray, nearness: np.ndarray, gaps: bool) -> np.ndarray:

@@ -20,7 +20,7 @@ from poscount.counts.missing_counts import MissingCounts, n_missing_cells
 from poscount.data.columns import Columns
 from poscount.data.rows import InputSupport, Rows
 from poscount.methods.regions.counting import RegionCounting
-from poscount.methods.regions.counting_numpy import N_EDGES, CountingPlan, counted_together
+from poscount.methods.regions.counting_numpy import N_EDGES, CountingPlan
 from poscount.methods.regions.layout import (
     BANDS,
     CLUSTERINGS,
@@ -469,7 +469,6 @@ class RegionPart(BaseEstimator):
         between = np.minimum(np.arange(N_EDGES + 1), len(self.edges_))
         # The learned score is counted by itself.
         n_plain = len(layout.widths) - layout.learned
-        widths = tuple(layout.widths[:n_plain].tolist())
         plan = CountingPlan(
             edges=np.pad(self.edges_, (0, N_EDGES - len(self.edges_)), constant_values=np.inf),
             score_cells=_CELL[between].astype(np.int64),
@@ -490,9 +489,8 @@ class RegionPart(BaseEstimator):
             unseen=np.array([float(known.unseen(j)) for j in known.categorical.tolist()]),
             ends=np.array(self._ends),
             columns=known,
-            widths=widths,
+            n_plain=int(layout.widths[:n_plain].sum()),
             different_cell=self.n_cells - 1,
-            together=counted_together(widths, N_SCORE_CELLS),
         )
         return RegionCounting(plan, self.scorer_, self.directions_, self.learned_score_)
 
