@@ -15,8 +15,8 @@ from poscount.base.counting import CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.calibration.files import read_calibration
 from poscount.data.categories import DATES
-from poscount.data.give_aways import give_aways
 from poscount.data.grouping import group_columns
+from poscount.data.no_features import give_aways
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
 from poscount.files.features import choose_features, chosen_columns

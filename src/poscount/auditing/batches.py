@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.batch_counter import BatchCounter
+from poscount.base.counting import CountingQuantifier
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError, require_rows
 

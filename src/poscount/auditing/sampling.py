@@ -12,7 +12,8 @@ import narwhals as nw
 import numpy as np
 
 from poscount.auditing.batches import BestRows, Source, count_batches, require_counting
-from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.batch_counter import BatchCounter
+from poscount.base.counting import CountingQuantifier
 from poscount.counts.posterior import CellPosterior
 from poscount.counts.weights import UNITS, row_weights
 from poscount.data.grouping import group_codes, group_keys

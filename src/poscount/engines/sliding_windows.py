@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, cast
 import narwhals as nw
 import numpy as np
 
-from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.batch_counter import BatchCounter
+from poscount.base.counting import CountingQuantifier
 from poscount.counts.counts import Counts
 from poscount.data.validation import as_frame
 from poscount.errors import InputError

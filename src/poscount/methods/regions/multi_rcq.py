@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from poscount.base.counting import Counted
+from poscount.base.batch_counter import Counted
 from poscount.counts.counts import Counts, GroupedCounts
 from poscount.data.validation import learn_rows
 from poscount.errors import InputError
