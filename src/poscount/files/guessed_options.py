@@ -6,12 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
-from poscount.files.guessing import (
-    Head,
+from poscount.files.guessing import Head, csv_head, excel_head
+from poscount.files.guessing_cells import (
     Sign,
     ambiguous_points,
-    csv_head,
-    excel_head,
     guess_day_first,
     guess_decimal,
     guess_thousands,
