@@ -287,7 +287,11 @@ def settle_sample(
         ]
     )
     at = places[given]
-    labels, higher = (_labels_of(drawn, at, each) for each in (first & second, first | second))
+    strata, of_rows = drawn.strata, (drawn.chance[at], drawn.stratum[at], drawn.weight[at])
+    labels, higher = (
+        Labels(strata.totals, strata.expected, *of_rows, positive)
+        for positive in (first & second, first | second)
+    )
     settled = _answer(drawn.prevalence, labels, higher, rater_errors)
     word = agreement(settled, drawn.prevalence)
     found: tuple[AnswerWarning, ...] = ()
@@ -317,11 +321,6 @@ def settle_sample(
         groups,
         labels,
     )
-
-
-def _labels_of(drawn: LabelSample, at: np.ndarray, positive: np.ndarray) -> Labels:
-    of_strata = drawn.strata.totals, drawn.strata.expected
-    return Labels(*of_strata, drawn.chance[at], drawn.stratum[at], drawn.weight[at], positive)
 
 
 def _by_stratum(drawn: LabelSample, labels: Labels) -> tuple[StratumLabels, ...]:

@@ -190,13 +190,11 @@ class Table(NamedTuple):
     n_notes: int
 
     @property
-    def has_columns(self) -> bool:
-        """Whether it has several columns; two words with a space in them are none."""
-        return len(self.names) > 1 + (self.delimiter == " ")
-
-    @property
     def values(self) -> float:
-        """Share of the cells that are numbers or dates."""
+        """Share of the cells that are numbers or dates; 0 unless it has several columns."""
+        # Two words with a space in them are no columns.
+        if len(self.names) <= 1 + (self.delimiter == " "):
+            return 0.0
         cells = [cell for row in self.rows[:100] for cell in row]
         return sum(map(is_value, cells)) / max(len(cells), 1)
 
@@ -216,7 +214,7 @@ def guess_table(
     if options.delimiter or (own and own.header_row is None and len(own.names) > 1):
         return own
     tables = [_table_with(mark, text, whole, options, said) for mark in _DELIMITERS]
-    shares = [table.values if table and table.has_columns else 0.0 for table in tables]
+    shares = [table.values if table else 0.0 for table in tables]
     best = max(shares)
     return tables[shares.index(best)] if best > 0 and shares.count(best) == 1 else own
 
