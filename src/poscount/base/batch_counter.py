@@ -77,11 +77,6 @@ class BatchCounter:
         """The column of the weights, if there is one."""
         return [] if self.weights is None else [self.weights]
 
-    @property
-    def numeric_columns(self) -> list[str]:
-        """Columns to be read as numbers from a file without types."""
-        return [*self.model.numeric_features_, *self.weight_columns]
-
     def count(self, batch: Any) -> Counts | GroupedCounts:
         """Count the rows of a batch, of each group if there are grouping columns."""
         if self.by:

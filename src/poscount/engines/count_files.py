@@ -78,7 +78,7 @@ def count_files(
         found = read_parts(
             file,
             columns=columns,
-            numeric=counter.numeric_columns,
+            numeric=[*counter.model.numeric_features_, *counter.weight_columns],
             by=counter.by,
             batch_rows=batch_rows,
             progress=read_so_far.progress_of(file),

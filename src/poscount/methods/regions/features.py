@@ -201,7 +201,7 @@ def _distance(view: PartView, n_labeled: int) -> Iterator[np.ndarray]:
     """
     n_rows = view.counts.n_rows
     shares = view.counts.marginal_counts / n_rows[:, np.newaxis]
-    of_positives = view.rule.marginal_positives / n_labeled
+    of_positives = view.rule.positives_in_cuts[0, 1:] / n_labeled
     squares = (shares - of_positives) ** 2
     noise = 1 / n_labeled + 1 / n_rows[:, np.newaxis]
     variance = np.maximum(of_positives * (1 - of_positives), 0.02) * noise

@@ -119,7 +119,7 @@ class RegionLayout:
     @functools.cached_property
     def without_learned_score(self) -> RegionLayout:
         """The layout of the other partitions."""
-        return region_layout(self.n_features, False, self.gapped, self.categories)
+        return RegionLayout(self.n_features, False, self.gapped, self.categories)
 
     def _members(self) -> Iterator[tuple[int, np.ndarray]]:
         """The feature of each cut, and its columns."""
@@ -243,17 +243,6 @@ class RegionLayout:
             return cells[cut]
         q = LEARNED_QUANTILES[cut - len(cells)]
         return f"learned score above its {q:g} quantile"
-
-
-@functools.lru_cache(maxsize=64)
-def region_layout(
-    n_features: int,
-    learned: bool = False,
-    gapped: tuple[int, ...] = (),
-    categories: tuple[int, ...] = (),
-) -> RegionLayout:
-    """Layout for features; models with the same ones share it."""
-    return RegionLayout(n_features, learned, gapped, categories)
 
 
 def _describe_band(band: int) -> str:

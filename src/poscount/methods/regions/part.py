@@ -34,7 +34,6 @@ from poscount.methods.regions.layout import (
     SCORE_QUANTILES,
     CutNames,
     RegionLayout,
-    region_layout,
 )
 from poscount.methods.regions.learned_score import N_TREES, LearnedScore, classifier_design
 from poscount.methods.regions.order import CanonicalOrder
@@ -402,7 +401,7 @@ class RegionPart(BaseEstimator):
         gapped = tuple(np.flatnonzero(self.columns_.missing_[places] > 0).tolist())
         categories = tuple(self.columns_.n_bins(j) for j in self.categories_.tolist())
         learned = self.learned_score_ is not None
-        return region_layout(len(self.features_), learned, gapped, categories)
+        return RegionLayout(len(self.features_), learned, gapped, categories)
 
     @property
     def layout(self) -> RegionLayout:

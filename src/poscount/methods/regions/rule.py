@@ -281,11 +281,6 @@ class RegionRule:
         """Whether there are enough positives, and regions, for the rule."""
         return len(self.binned) >= FEWEST_POSITIVES and len(self.indices) >= 2
 
-    def count_rows(self, binned: np.ndarray) -> RegionCounts:
-        """Rows in the regions, from the score cell and the bins of every row of one sample."""
-        table = self.layout.tabulate(binned[:, 0], binned[:, 1:])
-        return RegionCounts(self.layout.in_cuts(table[np.newaxis]), np.array([len(binned)]))
-
     def estimate(self, counts: RegionCounts) -> RegionEstimates:
         """What the regions say about samples, from their counts."""
         n_rows = counts.n_rows[:, np.newaxis]
@@ -300,12 +295,6 @@ class RegionRule:
         """Weighted ratio of each sample, with weights given by the caller."""
         of_positives = self.in_positives @ weights / len(self.binned)
         return self._used(counts.in_cuts) @ weights / counts.n_rows / of_positives
-
-    def bounds(self, counts: RegionCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ratio, lower and upper bound of every region for each sample, as in `bounds`."""
-        n_rows = counts.n_rows[:, np.newaxis]
-        used = self._used(counts.in_cuts)
-        return bounds(used, n_rows, self.in_positives, len(self.binned), self._used_noise(counts))
 
     def spread(self, weights: np.ndarray) -> float:
         """Variance of the weight that a positive carries, over the square of its mean.
@@ -392,11 +381,6 @@ class RegionRule:
         for j in range(found.shape[1]):
             found[:, j] = np.where(gone, shares, 0.0)[:, column == j].max(axis=1, initial=0.0)
         return found
-
-    @property
-    def marginal_positives(self) -> np.ndarray:
-        """Positives in every cut at any score, as `RegionCounts.marginal_counts` of samples."""
-        return self.positives_in_cuts[0, 1:]
 
     def _used(self, of_cuts: np.ndarray) -> np.ndarray:
         return of_cuts.reshape(len(of_cuts), -1)[:, self.indices]
