@@ -69,7 +69,45 @@ def expand(paths: Sequence[str]) -> list[str]:
     return list(found.values())
 
 
-def read_batches(
+def read_batches(path: str | os.PathLike[str], **how: Any) -> Iterator[Any]:
+    """Read a file batch by batch, in memory that does not grow with the file.
+
+    Parameters
+    ----------
+    path, **how
+        As in `read_parts`.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        At least one: a file without rows gives an empty batch that has the columns.
+
+    Raises
+    ------
+    InputError
+        The file cannot be used. Raised when the batch concerned is asked for.
+
+    Examples
+    --------
+    >>> from poscount.example import example_path
+    >>> path = example_path("trap.csv.gz")
+    >>> batches = read_batches(path, columns=["night", "wingbeat_hz"], numeric=["wingbeat_hz"])
+    >>> next(batches).schema
+    night: string
+    wingbeat_hz: double
+    """
+    row = 0
+    for part in read_parts(path, **how):
+        try:
+            batches = part()
+        except InputError as error:
+            raise error.at(first_row=row) from error
+        for batch in batches:
+            yield batch
+            row += batch.num_rows
+
+
+def read_parts(
     path: str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
@@ -78,8 +116,13 @@ def read_batches(
     read_options: ReadOptions = DEFAULT_OPTIONS,
     batch_rows: int = 65536,
     progress: OnProgress | None = None,
-) -> Iterator[Any]:
-    """Read a file batch by batch, in memory that does not grow with the file.
+) -> Iterator[Part]:
+    """Read a file for several threads: yield functions that do the work which needs no order.
+
+    One thread at a time asks for the next function, for which a piece of the file is read, and any
+    thread may call it, once: it parses the piece and returns its batches. If it raises an
+    `InputError`, the row in it counts from the beginning of the piece; an error in reading a piece
+    has the row in the file.
 
     Parameters
     ----------
@@ -104,61 +147,6 @@ def read_batches(
     progress : callable, optional
         Called as ``progress(done, total)`` each time a part of the file has been used. The unit
         is bytes, rows or batches, depending on the format. Not called for standard input.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        At least one: a file without rows gives an empty batch that has the columns.
-
-    Raises
-    ------
-    InputError
-        The file cannot be used. Raised when the batch concerned is asked for.
-
-    Examples
-    --------
-    >>> from poscount.example import example_path
-    >>> path = example_path("trap.csv.gz")
-    >>> batches = read_batches(path, columns=["night", "wingbeat_hz"], numeric=["wingbeat_hz"])
-    >>> next(batches).schema
-    night: string
-    wingbeat_hz: double
-    """
-    row = 0
-    for part in read_parts(
-        path,
-        columns=columns,
-        numeric=numeric,
-        by=by,
-        read_options=read_options,
-        batch_rows=batch_rows,
-        progress=progress,
-    ):
-        try:
-            batches = part()
-        except InputError as error:
-            raise error.at(first_row=row) from error
-        for batch in batches:
-            yield batch
-            row += batch.num_rows
-
-
-def read_parts(
-    path: str | os.PathLike[str],
-    *,
-    columns: Sequence[str] | None = None,
-    numeric: Sequence[str] | None = None,
-    by: Sequence[str] = (),
-    read_options: ReadOptions = DEFAULT_OPTIONS,
-    batch_rows: int = 65536,
-    progress: OnProgress | None = None,
-) -> Iterator[Part]:
-    """Read a file for several threads: yield functions that do the work which needs no order.
-
-    The parameters are those of `read_batches`. One thread at a time asks for the next function, for
-    which a piece of the file is read, and any thread may call it, once: it parses the piece and
-    returns its batches. If it raises an `InputError`, the row in it counts from the beginning of
-    the piece; an error in reading a piece has the row in the file.
 
     Examples
     --------
@@ -251,19 +239,18 @@ def interpreted(
 def read_table(
     path: str | os.PathLike[str],
     *,
-    columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
-    by: Sequence[str] = (),
     read_options: ReadOptions = DEFAULT_OPTIONS,
+    **how: Any,
 ) -> Any:
     """Read a whole file that fits in memory.
 
     Parameters
     ----------
-    path, columns, by, read_options
-        As in `read_batches`.
+    path, read_options, **how
+        As in `read_parts`.
     numeric : sequence of str, optional
-        As in `read_batches`. By default, a column of text in a file of CSV, JSON lines or Excel
+        As in `read_parts`. By default, a column of text in a file of CSV, JSON lines or Excel
         becomes integers or floats if all of its cells are numbers, and stays text otherwise.
 
     Returns
@@ -279,7 +266,7 @@ def read_table(
     rows: int64
     """
     pa = pyarrow()
-    batches = read_batches(path, columns=columns, numeric=numeric, by=by, read_options=read_options)
+    batches = read_batches(path, numeric=numeric, read_options=read_options, **how)
     table = pa.Table.from_batches(list(batches))
     if numeric is None and format_of(os.fspath(path)) in _UNTYPED:
         inferred = [
@@ -334,18 +321,10 @@ class FileRows(NamedTuple):
 
 
 def read_files(
-    files: Sequence[str],
-    *,
-    columns: Sequence[str] | None = None,
-    numeric: Sequence[str] | None = None,
-    by: Sequence[str] = (),
-    read_options: ReadOptions = DEFAULT_OPTIONS,
+    files: Sequence[str], *, read_options: ReadOptions = DEFAULT_OPTIONS, **how: Any
 ) -> FileRows:
     """Read whole files into one table; the other parameters are those of `read_table`."""
-    tables = [
-        read_table(file, columns=columns, numeric=numeric, by=by, read_options=read_options)
-        for file in files
-    ]
+    tables = [read_table(file, read_options=read_options, **how) for file in files]
     return join_tables(files, tables, read_options)
 
 
