@@ -113,9 +113,8 @@ def describe_column(
         return found._replace(kind="other", why_not_used=f"holds {column.type}")
     if found.problem:
         return found
-    n_values = len(column) - column.null_count
-    n_distinct = pyarrow().compute.count_distinct(column).as_py()
-    if n_values >= FEW_ROWS and n_distinct >= MOSTLY_DIFFERENT * n_values:
+    n_values, count_distinct = len(column) - column.null_count, pyarrow().compute.count_distinct
+    if n_values >= FEW_ROWS and count_distinct(column).as_py() >= MOSTLY_DIFFERENT * n_values:
         why_not = f"holds text that differs in nearly every row, such as {looks.shown}"
         return found._replace(kind="free text", why_not_used=why_not)
     if named_as_comments(name):
