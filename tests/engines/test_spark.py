@@ -16,7 +16,7 @@ import pytest
 import poscount
 from hospital import FEATURES, register
 from poscount import PAT, RCQ, InputError
-from poscount.base.batch_counter import BatchCounter
+from poscount.base.counting import BatchCounter
 from poscount.engines import count
 from poscount.engines import spark as spark_engine
 

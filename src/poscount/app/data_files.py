@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from poscount.auditing.batches import Batch, Source
-from poscount.base.batch_counter import BatchCounter
-from poscount.base.counting import CountingQuantifier
+from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts
 from poscount.data.known_rows import KnownRows

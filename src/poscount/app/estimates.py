@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from poscount.app.data_files import DataFiles, add_counts
 from poscount.app.fitting import learned_score
 from poscount.app.results import RESERVED, TARGET, Result, limit_column
-from poscount.base.batch_counter import BatchCounter
-from poscount.base.counting import CountingQuantifier
+from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts
 from poscount.data.known_rows import KnownRows

@@ -15,8 +15,8 @@ from poscount.base.counting import CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.calibration.files import read_calibration
 from poscount.data.categories import DATES
+from poscount.data.give_aways import give_aways
 from poscount.data.grouping import group_columns
-from poscount.data.no_features import give_aways
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
 from poscount.files.features import choose_features, chosen_columns
@@ -28,7 +28,7 @@ from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.negatives import RCQWithNegatives
 from poscount.methods.regions.quantifier import ReferenceQuantifier
 from poscount.methods.regions.subclass_rcq import SubclassRCQ
-from poscount.scorers.detector import N_FOLDS
+from poscount.scorers.out_of_fold import N_FOLDS
 from poscount.seeds import seed_of
 
 # Methods that are not reusable but score the positives fold by fold, as reusable ones do.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poscount.app.data_files import DataFiles
-from poscount.base.batch_counter import BatchCounter
+from poscount.base.counting import BatchCounter
 from poscount.base.quantifier import Quantifier
 from poscount.data.grouping import group_columns
 from poscount.data.known_rows import KnownRows

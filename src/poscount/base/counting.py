@@ -12,7 +12,8 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
-from poscount.base.batch_counter import BatchCounter, Counted
+from poscount.base.batch_counter import BatchCounter as BatchCounter
+from poscount.base.batch_counter import Counted as Counted
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts, GroupedCounts
 from poscount.counts.posterior import CellPosterior, cell_posterior

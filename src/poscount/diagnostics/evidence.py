@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from poscount.base.batch_counter import Counted
-from poscount.base.counting import CountingQuantifier
+from poscount.base.counting import Counted, CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.checks import Evidence, MissingEvidenceError, UnknownValues
 from poscount.checks.dedpul_disagrees import FEWEST_POSITIVES as FEWEST_FOR_DEDPUL

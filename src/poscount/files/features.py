@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poscount.base.quantifier import Quantifier
-from poscount.data.grouping import group_columns
-from poscount.data.no_features import (
+from poscount.data.give_aways import (
     FEW_ROWS,
     MOSTLY_DIFFERENT,
     is_numbering,
     named_as_comments,
     named_as_identifier,
 )
+from poscount.data.grouping import group_columns
 from poscount.errors import InputError, ask_about_similar, similar_name
 from poscount.files.arrow import pyarrow
 from poscount.files.read_options import DEFAULT_OPTIONS, ColumnDescription, ReadOptions

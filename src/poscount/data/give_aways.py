@@ -1,4 +1,4 @@
-"""Columns that are no features unless they are asked for: they tell the row, or its group."""
+"""Columns that give away which row it is, or its group: no features unless they are asked for."""
 
 from __future__ import annotations
 
