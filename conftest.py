@@ -28,7 +28,6 @@ BEYOND_CORE = (
     "tests/test_project.py",
     "tests/test_prose.py",
     "tests/interop/test_quapy_and_mlquantify.py",
-    "tests/files/test_remote.py",
     "tests/engines/test_spark.py",
     "tests/web",
     "tests/web_server.py",

@@ -6,13 +6,13 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from poscount.cli.options import Calibrated
 from poscount.cli.output import progress_bar
 from poscount.cli.tables import print_table
 
@@ -33,6 +33,16 @@ app.add_typer(datasets_app)
 
 _Jobs = Annotated[int, typer.Option(help="Processes; -1 for all cores.")]
 _RandomState = Annotated[int, typer.Option(help="Seed.")]
+
+
+class Calibrated(StrEnum):
+    """What has a calibration, as it is called in calibration files."""
+
+    rcq = "RCQ"
+    rcq_reference = "RCQ-reference"
+    rcq_kinds = "RCQ-kinds"
+    rcq_groups = "RCQ-groups"
+    rcq_other = "RCQ-other"
 
 
 class MultiValueOption(TyperCommand):

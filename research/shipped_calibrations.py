@@ -7,7 +7,8 @@ from pathlib import Path
 
 from poscount.errors import InputError
 from poscount.files.features import describe_column
-from poscount.training.sources import BUNDLED, Source, bundled, read_table
+from poscount.training.sources import Source, read_table
+from research.calibrations import BUNDLED, as_numbers, bundled, corrupted
 from research.datasets import data_directory, sample_vowels_network
 
 TABLES = (
@@ -130,15 +131,15 @@ def shipped_plan(method: str) -> Iterator[tuple[Source | str, int]]:
     if method in ("RCQ-groups", "RCQ-other"):
         for source in sources():
             if source.name in N_TASKS_WITH_GROUPS:
-                yield source.as_numbers(), N_TASKS_WITH_GROUPS[source.name]
+                yield as_numbers(source), N_TASKS_WITH_GROUPS[source.name]
         yield "mixture", CLUSTERS_WITH_GROUPS
         return
     if method == "RCQ-kinds":
         for source in sources():
-            yield source.as_numbers(), FEWER_WITH_KINDS.get(source.name, N_TASKS_WITH_KINDS)
+            yield as_numbers(source), FEWER_WITH_KINDS.get(source.name, N_TASKS_WITH_KINDS)
         tables = _bank_tables(N_TASKS_OF_BANK_WITH_KINDS, FEWER_OF_BANK_WITH_KINDS)
         # With hundreds of words as columns, a task would take minutes.
-        yield from ((source.as_numbers(), n) for source, n in tables if not source.words)
+        yield from ((as_numbers(source), n) for source, n in tables if not source.words)
         return
     if method == "RCQ-reference":
         yield from ((source, N_TASKS_WITH_REFERENCE) for source in sources())
@@ -149,7 +150,7 @@ def shipped_plan(method: str) -> Iterator[tuple[Source | str, int]]:
         n_tasks = FEWER.get(source.name, N_TASKS)
         yield source, n_tasks
         if not source.words:
-            spoilt = source._replace(name=f"{source.name}_as_table", as_table=True)
+            spoilt = source._replace(name=f"{source.name}_as_table", change=corrupted)
             yield spoilt, min(n_tasks, N_TASKS_AS_TABLE)
     yield from FAMILIES.items()
     yield from _bank_tables(N_TASKS_OF_BANK, FEWER_OF_BANK)

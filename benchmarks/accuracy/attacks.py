@@ -41,9 +41,9 @@ from poscount.calibration.calibration import Calibration
 from poscount.results.prevalence import Prevalence
 from poscount.seeds import stream
 from poscount.training.bank import LIMITS, as_given, draw_task, read_bank
-from poscount.training.recognisable import recognisable
-from poscount.training.sources import Source, bundled, read_table
-from poscount.training.tasks import Task
+from poscount.training.sources import Source, read_table
+from poscount.training.tasks import Task, recognisable
+from research.calibrations import bundled
 from research.datasets import data_directory
 from research.shipped_calibrations import OTHER_LABELS, sources
 

@@ -38,8 +38,7 @@ from poscount.results.distribution import ends_at
 from poscount.seeds import stream
 from poscount.training import learning
 from poscount.training.bank import LIMITS, Bank, as_given, draw_task, read_bank
-from poscount.training.recognisable import recognisable
-from poscount.training.tasks import draw_samples
+from poscount.training.tasks import draw_samples, recognisable
 from research.datasets import load, overlaps
 from research.experiments import protocols
 from research.shipped_calibrations import sources

@@ -22,6 +22,7 @@ from poscount.seeds import stream
 from poscount.training.bank import as_given, draw_task
 from poscount.training.sources import Source
 from poscount.training.tasks import Limits, Task, draw_reference
+from research.calibrations import as_numbers
 from research.datasets import sample_vowels_network
 from research.shipped_calibrations import sources
 
@@ -114,7 +115,7 @@ def references(task: Task, stranger: Source, rng: np.random.Generator) -> list[n
 
 def unlike() -> None:
     """Print the table of references."""
-    tables = [source.as_numbers() for source in sources()][:12]
+    tables = [as_numbers(source) for source in sources()][:12]
     errors, held = [], []
     for i, table in enumerate(tables):
         for number in NUMBERS:

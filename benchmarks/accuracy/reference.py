@@ -40,9 +40,8 @@ from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import shipped
 from poscount.seeds import stream
 from poscount.training.bank import LIMITS, as_given, draw_task, read_bank
-from poscount.training.recognisable import recognisable
 from poscount.training.sources import Source
-from poscount.training.tasks import draw_reference
+from poscount.training.tasks import draw_reference, recognisable
 from research.shipped_calibrations import BANK_TABLES, UNTOUCHED, bank_source, sources
 
 RIVALS = {

@@ -217,11 +217,11 @@ def training_lines(name: str, families: Mapping[str, int], n_of_table: int) -> A
     Tasks are drawn from synthetic families, so many of each, and from a table.
     """
     from poscount.training.bank import make_bank, read_bank
-    from poscount.training.sources import bundled
+    from research.calibrations import bundled, corrupted
 
     table = bundled("wine")
     if name == "RCQ":
-        table = table._replace(as_table=True)
+        table = table._replace(change=corrupted)
     plan = [*families.items(), *([(table, n_of_table)] if n_of_table else [])]
     with tempfile.TemporaryDirectory() as folder:
         found = read_bank(make_bank(Path(folder), name, plan))

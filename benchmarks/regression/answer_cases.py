@@ -77,7 +77,7 @@ from benchmarks.regression.answer_tables import (
     weeks,
     with_something_wrong,
 )
-from poscount import theory
+from poscount import Prevalence, theory
 from poscount.example import load_example
 
 Answers = Iterator[tuple[str, Any]]
@@ -632,16 +632,14 @@ def formulas() -> Answers:
             f"plan of {error}, {options}",
             or_error(lambda error=error, options=options: theory.plan(error, **options)),
         )
-    for name in (
-        "label_frequency",
-        "joint_prior",
-        "prevalence_from_label_frequency",
-        "prevalence_from_joint_prior",
-    ):
-        yield (
-            name,
-            [getattr(poscount.results.prevalence, name)(x, 100, 700) for x in (0.05, 0.3, 1.0)],
-        )
+    for name in ("label_frequency", "joint_prior"):
+        answers = [
+            Prevalence(x, n_labeled=100, n_unlabeled=700, method="any") for x in (0.05, 0.3, 1.0)
+        ]
+        yield name, [getattr(answer, name) for answer in answers]
+    for name in ("prevalence_from_label_frequency", "prevalence_from_joint_prior"):
+        convert = getattr(poscount.results.prevalence, name)
+        yield name, [convert(x, 100, 700) for x in (0.05, 0.3, 1.0)]
 
 
 def the_example() -> Answers:

@@ -17,7 +17,6 @@ PARTS = {
         "plot_diagnosis": "Half of the space is too full: negatives look like positives there.",
         "plot_shares": "One feature has far fewer rows on one side than the positives have: drift.",
         "plot_overlap": "PAT answers near 100 % whatever the truth; RCQ follows it.",
-        "plot_sample_size": "Each line levels off: from there on only more positives help.",
     },
     "How the methods work": {
         "plot_thresholds": "Mistakes cancel at one share only; few are made at a high threshold.",

@@ -13,7 +13,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from poscount import EN
-from poscount.results.prevalence import label_frequency
 
 rng = np.random.default_rng(0)
 positives = rng.normal(size=(300, 2))
@@ -25,7 +24,7 @@ def draw(ax, distance):
     ours = p.details["scores"]
     ax.scatter(*sample.T, s=8, color="#bbbbbb", label="unlabeled")
     ax.scatter(*positives.T, s=60 * ours**2, color="#0072B2", label="labelled")
-    true = label_frequency(0.5, n_labeled=len(positives), n_unlabeled=len(sample))
+    true = len(positives) / (len(positives) + 0.5 * len(sample))
     ax.set_title(
         f"negatives {distance:g} away: c = {p.details['label_frequency']:.2f} "
         f"(true {true:.2f}),\nprevalence {p:.0%} (true 50 %)",

@@ -17,8 +17,9 @@ import pandas as pd
 
 from poscount import RCQ
 from poscount.change.shared_regions import shared_regions
-from poscount.methods.regions.k_means import k_means
+from poscount.methods.regions.partition import k_means
 from poscount.training.sources import Source, read_table
+from research.calibrations import as_numbers
 from research.datasets import data_directory
 from research.shipped_calibrations import BANK_TABLES, OTHER_LABELS, TABLES, bank_source
 
@@ -62,7 +63,7 @@ def table(name: str) -> Source | None:
         source = read_table(data_directory() / f"{name}.csv.gz", "class", OTHER_LABELS)
     else:
         source = bank_source(name)
-    source = source.as_numbers()
+    source = as_numbers(source)
     sizes = np.bincount(source.classes)
     large = ((sizes >= FEWEST) & (len(source.classes) - sizes >= FEWEST)).any()
     return source if source.features.shape[1] <= MOST_COLUMNS and large else None

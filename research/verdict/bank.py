@@ -16,6 +16,7 @@ from unittest import mock
 import numpy as np
 from joblib import Parallel, delayed
 
+import research.calibrations  # noqa: F401 (it adds families)
 from poscount import RCQ, Prevalence
 from poscount.calibration.doubt import ANSWERS, BREAKS, Doubt
 from poscount.checks import broken_assumption
@@ -137,7 +138,7 @@ def answers_to_task(
     name = source if isinstance(source, str) else source.name
     rng = stream(seed, f"{name} {number} verdict")
     if isinstance(source, str):
-        task = FAMILIES[source](rng, LIMITS)
+        task = FAMILIES[source].draw(rng, LIMITS)
     else:
         task = draw_real(source, rng, LIMITS)
     task = rescaled(task, rng)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poscount.calibration.doubt import BREAKS
-from poscount.methods.regions.k_means import k_means
+from poscount.methods.regions.partition import k_means
 from poscount.methods.regions.recording import means_and_spreads
 from poscount.training.tasks import Task
 

@@ -7,6 +7,7 @@ command line and of the page are in `cli` and `web`.
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -78,7 +79,7 @@ class InputError(ValueError):
         self.otherwise, self.besides = otherwise, besides
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), self.message, self._data)
+        return functools.partial(type(self), **self._data), (self.message,)
 
     @property
     def _data(self) -> dict[str, Any]:
@@ -136,10 +137,6 @@ class InputError(ValueError):
 
     def __str__(self) -> str:
         return self.rendered(self.remedy)
-
-
-def _rebuilt(kind: type[InputError], message: str, data: dict[str, Any]) -> InputError:
-    return kind(message, **data)
 
 
 class FileError(InputError):

@@ -7,7 +7,7 @@ import pytest
 from poscount import PAT, RCQ, InputError, compiling
 from poscount.base import counting
 from poscount.calibration import trees
-from poscount.methods.regions import rule_kernels
+from poscount.methods.regions import rule_kernel
 from poscount.results.prevalence import as_columns
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
@@ -85,7 +85,7 @@ def test_groups_get_the_bits_that_they_get_alone(odd_groups, monkeypatch, machin
     monkeypatch.setattr(compiling, "can_compile", lambda: machine_code)
     monkeypatch.setattr(RCQ, "_groups_at_once", 37)
     # So that the last part, and none of a single group, is compiled, too.
-    monkeypatch.setattr(rule_kernels, "FEWEST_SAMPLES", 2)
+    monkeypatch.setattr(rule_kernel, "FEWEST_SAMPLES", 2)
     monkeypatch.setattr(trees, "FEWEST_LINES", 2)
     found = model.quantify_by(odd_groups, "group")
     alone = [model.quantify(rows) for _, rows in odd_groups.groupby("group")]

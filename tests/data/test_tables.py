@@ -20,7 +20,7 @@ from poscount.data.categories import Categorical, categorical_of_values
 from poscount.data.columns import Columns
 from poscount.data.imputation import learn_imputation
 from poscount.engines import count
-from poscount.training.corrupt import corrupt
+from research.calibrations.corrupt import corrupt
 
 N_LABELED, N_ROWS = 300, 800
 PREVALENCE = 0.4

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from answers import assert_same_answer
 from poscount import PAT, RCQ, ExTIcE, InputError, SubclassRCQ
-from poscount.base.counting import BatchCounter
+from poscount.base.batch_counter import BatchCounter
 from poscount.counts.counts import GroupedCounts
 from poscount.engines import count
 from poscount.results.verdict import NO_DOUBT

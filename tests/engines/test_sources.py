@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from poscount import PAT, InputError
-from poscount.base.counting import BatchCounter
+from poscount.base.batch_counter import BatchCounter
 from poscount.engines import count
 from poscount.engines.batches import BatchSource, count_sources
 from poscount.files import csv as csv_module

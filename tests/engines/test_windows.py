@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from answers import assert_same_answer
 from poscount import InputError
-from poscount.base.counting import BatchCounter
+from poscount.base.batch_counter import BatchCounter
 from poscount.engines import sliding_windows, windows
 
 

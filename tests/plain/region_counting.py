@@ -6,8 +6,8 @@ import numpy as np
 
 from poscount import Mahalanobis
 from poscount.data.rows import InputSupport, Rows
-from poscount.methods.regions.k_means import k_means
 from poscount.methods.regions.order import CanonicalOrder
+from poscount.methods.regions.partition import k_means
 from poscount.methods.regions.rule import _redraw
 from poscount.scorers import fit_scorer
 from poscount.seeds import stream

@@ -14,7 +14,6 @@ import poscount
 from answers import distribution_of
 from poscount import BBE, PAT, ODIn, Prevalence
 from poscount.methods.intervals import curve_half_width
-from poscount.theory import plan
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -25,7 +24,6 @@ from matplotlib.dates import num2date  # noqa: E402
 from poscount.plotting import (  # noqa: E402
     PATCurveDisplay,
     PrevalenceDisplay,
-    SampleSizeDisplay,
     ScoreDistributionDisplay,
 )
 
@@ -69,7 +67,6 @@ DRAW = {
     "curve": lambda model, positives, sample, ax: PATCurveDisplay.from_estimator(
         model, sample, ax=ax
     ),
-    "sizes": lambda model, positives, sample, ax: SampleSizeDisplay.from_plan(plan(0.02), ax=ax),
 }
 
 
@@ -339,36 +336,6 @@ def test_a_row_at_minus_infinity_is_left_of_the_axis():
     assert np.isfinite(ax.get_xlim()).all()
 
 
-# Sample sizes
-
-
-def test_expected_errors_are_those_of_the_theory():
-    ax = SampleSizeDisplay.from_plan(plan(0.02, prevalence=0.3, n_labeled=200)).ax_
-    for positives in (50, 200, 800):
-        sizes, errors = lines(ax)[f"{positives} labelled positives"]
-        # The formula, written out once more.
-        expected = np.sqrt(2 / np.pi * 0.8 * (0.3**2 / positives + 0.3 / sizes))
-        assert errors == pytest.approx(100 * expected)
-
-
-def test_a_plan_lies_on_its_line():
-    wanted = plan(0.02, prevalence=0.25, n_labeled=200)
-    ax = SampleSizeDisplay.from_plan(wanted).ax_
-    (name,) = [name for name in lines(ax) if name.startswith("plan")]
-    assert name == "plan: 200 positives, 529 rows, 2 points"
-    ((rows, error),) = lines(ax)[name].T
-    assert (rows, error) == (wanted.n_unlabeled, 100 * wanted.expected_error)
-    x, y = lines(ax)["200 labelled positives"]
-    assert np.exp(np.interp(np.log(rows), np.log(x), np.log(y))) == pytest.approx(error, rel=1e-3)
-    assert {f"{n} labelled positives" for n in (50, 200, 800)} <= set(lines(ax))
-
-
-def test_the_smallest_plan_can_be_drawn():
-    ax = SampleSizeDisplay.from_plan(plan(0.9)).ax_
-    ax.figure.canvas.draw()
-    assert all(np.all(x >= 1) for x, _ in lines(ax).values())
-
-
 # Without matplotlib
 
 
@@ -376,10 +343,10 @@ def test_without_matplotlib_a_sentence_names_the_extra():
     script = """
         import sys
         sys.modules["matplotlib"] = None
-        from poscount.plotting import SampleSizeDisplay
-        from poscount.theory import plan
+        from poscount import Prevalence
+        p = Prevalence(0.5, n_labeled=10, n_unlabeled=10, method="PAT")
         try:
-            SampleSizeDisplay.from_plan(plan(0.1))
+            p.plot()
         except ImportError as error:
             print(error)
     """

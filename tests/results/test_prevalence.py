@@ -16,8 +16,6 @@ from answers import assert_same_answer, distribution_of
 from poscount import Interval, Prevalence
 from poscount.results.prevalence import (
     as_columns,
-    joint_prior,
-    label_frequency,
     prevalence_from_joint_prior,
     prevalence_from_label_frequency,
 )
@@ -48,17 +46,17 @@ def test_conversions_are_each_other_s_inverse(p, n_labeled, n_unlabeled):
     sizes = (n_labeled, n_unlabeled)
     # Dividing by the sample magnifies the rounding of what is divided.
     close = pytest.approx(p, rel=1e-9, abs=1e-14 * (n_labeled + n_unlabeled) / n_unlabeled)
-    assert prevalence_from_label_frequency(label_frequency(p, *sizes), *sizes) == close
-    assert prevalence_from_joint_prior(joint_prior(p, *sizes), *sizes) == close
+    answer = Prevalence(p, n_labeled=n_labeled, n_unlabeled=n_unlabeled, method="any")
+    assert prevalence_from_label_frequency(answer.label_frequency, *sizes) == close
+    assert prevalence_from_joint_prior(answer.joint_prior, *sizes) == close
 
 
 @given(shares, sizes, sizes)
 def test_conversions_by_counting_people(p, n_labeled, n_unlabeled):
     positives = n_labeled + p * n_unlabeled
-    assert label_frequency(p, n_labeled, n_unlabeled) == pytest.approx(n_labeled / positives)
-    assert joint_prior(p, n_labeled, n_unlabeled) == pytest.approx(
-        positives / (n_labeled + n_unlabeled)
-    )
+    answer = Prevalence(p, n_labeled=n_labeled, n_unlabeled=n_unlabeled, method="any")
+    assert answer.label_frequency == pytest.approx(n_labeled / positives)
+    assert answer.joint_prior == pytest.approx(positives / (n_labeled + n_unlabeled))
 
 
 @given(st.floats(1e-6, 2), st.floats(-1, 2), sizes, sizes)

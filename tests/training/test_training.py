@@ -19,10 +19,18 @@ from poscount.storage import container
 from poscount.training import bank as banks
 from poscount.training import learning
 from poscount.training.bank import Bank, make_bank, read_bank
-from poscount.training.recognisable import recognisable
-from poscount.training.recorded import record_differently
 from poscount.training.sources import Source, read_table
-from poscount.training.tasks import Limits, Task, draw_mixture, draw_real, draw_samples, some_of
+from poscount.training.tasks import (
+    Limits,
+    Task,
+    draw_mixture,
+    draw_real,
+    draw_samples,
+    recognisable,
+    record_differently,
+    some_of,
+)
+from research.calibrations import as_numbers
 
 SMALL = Limits(n_labeled=200, n_rows=300, n_samples=3)
 
@@ -125,7 +133,7 @@ def test_words_and_gaps_in_tables(tmp_path):
     assert np.array_equal(source.features[:3], expected, equal_nan=True)
     assert source.words == (1,)
     # For methods of numbers: the mean instead of the gap, and a column for each word.
-    numbers = source.as_numbers()
+    numbers = as_numbers(source)
     assert numbers.features[:3].tolist() == [[1, 1, 0], [2, 0, 1], [3, 1, 0]]
     assert numbers.words == ()
     assert source.classes[:3].tolist() == [1, 0, 1]

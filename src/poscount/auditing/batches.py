@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
-from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.batch_counter import BatchCounter
+from poscount.base.counting import CountingQuantifier
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError, require_rows
 
@@ -22,11 +23,6 @@ class Batch(NamedTuple):
     frame: nw.DataFrame
     file: str | None = None
     first_row: int = 0
-
-    @property
-    def row_numbers(self) -> np.ndarray:
-        """Number of each row as people count: from 1 in a file, from 0 in a frame."""
-        return self.first_row + np.arange(len(self.frame)) + (self.file is not None)
 
 
 # All rows, each time that it is called.
@@ -85,7 +81,8 @@ class BestRows:
     def add(self, batch: Batch, keys: np.ndarray) -> None:
         """Take the next batch, with a key for each of its rows."""
         keys["place"] = self._n_rows + np.arange(len(keys))
-        keys["row"] = batch.row_numbers
+        # As people count: from 1 in a file, from 0 in a frame.
+        keys["row"] = batch.first_row + np.arange(len(keys)) + (batch.file is not None)
         self._n_rows += len(keys)
         chosen = self._first_of(keys)
         self._keys.append(keys[chosen])

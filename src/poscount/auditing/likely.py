@@ -16,7 +16,8 @@ from poscount.auditing.batches import (
     require_counting,
     with_columns,
 )
-from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.batch_counter import BatchCounter
+from poscount.base.counting import CountingQuantifier
 from poscount.data.grouping import column_names, group_codes, group_keys
 from poscount.errors import InputError
 

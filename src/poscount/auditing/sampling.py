@@ -12,7 +12,8 @@ import narwhals as nw
 import numpy as np
 
 from poscount.auditing.batches import BestRows, Source, count_batches, require_counting
-from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.batch_counter import BatchCounter
+from poscount.base.counting import CountingQuantifier
 from poscount.counts.posterior import CellPosterior
 from poscount.counts.weights import UNITS, row_weights
 from poscount.data.grouping import group_codes, group_keys
@@ -140,11 +141,11 @@ def draw(model: CountingQuantifier, source: Source, design: Design) -> LabelSamp
     counts = count_batches(BatchCounter(model, design.by, design.weights), source)
     samples = dict(counts.in_order().items()) if design.by else {(): counts}
     cells = [model._cell_posterior(sample) for sample in samples.values()]
-    rows = [each.rows for each in cells]
+    sizes = [each.rows for each in cells]
     if design.weights is not None:
         cells = [each._replace(rows=each.rows / UNITS) for each in cells]
-        rows = _rows_with_weight(model, source, design, list(samples))
-    strata = make_strata(list(samples), cells, rows, design.n)
+        sizes = _rows_with_weight(model, source, design, list(samples))
+    strata = make_strata(list(samples), cells, sizes, design.n)
     order, chance = _order(strata, design)
     best = BestRows(np.bincount(order, minlength=len(strata.rows)), _KEY)
     groups = {key: i for i, key in enumerate(samples)}
@@ -167,9 +168,11 @@ def draw(model: CountingQuantifier, source: Source, design: Design) -> LabelSamp
     place = np.empty(len(order), np.intp)
     place[np.argsort(order, kind="stable")] = np.arange(len(order))
     frame, keys = nw.maybe_reset_index(frame[place.tolist()]), keys[place]
+    # In one order, because that of the columns does not matter.
+    rows = group_keys(frame.select(sorted(frame.columns)))
     return LabelSample(
         frame,
-        _ids(keys["place"], frame),
+        [f"r{place}-{_hash(row)}" for place, row in zip(keys["place"], rows, strict=True)],
         [files[i] for i in place.tolist()],
         keys["row"],
         order,
@@ -223,12 +226,6 @@ def _order(strata: Strata, design: Design) -> tuple[np.ndarray, np.ndarray]:
         order[i] = min(np.searchsorted(ends, number * ends[-1], "right"), np.flatnonzero(left)[-1])
         left[order[i]] -= 1
     return order, chance
-
-
-def _ids(places: np.ndarray, frame: nw.DataFrame) -> list[str]:
-    # In one order, because that of the columns does not matter.
-    rows = group_keys(frame.select(sorted(frame.columns)))
-    return [f"r{place}-{_hash(row)}" for place, row in zip(places, rows, strict=True)]
 
 
 def _hash(row: tuple[Any, ...]) -> str:

@@ -269,7 +269,12 @@ def settle_sample(
     rater_errors: tuple[float, float] | None = None,
 ) -> Settlement:
     """Do as `settle`, for rows that have been drawn again."""
-    _check_errors(rater_errors)
+    if rater_errors is not None and not (min(rater_errors) >= 0 and sum(rater_errors) < 1):
+        raise InputError(
+            f"The rates of wrong labels are {rater_errors[0]:g} and {rater_errors[1]:g}: neither "
+            "may be below 0, and both together must be below 1.",
+            option="rater_errors",
+        )
     places = places_in(drawn, table)
     # In the order of the draws, whatever that of the table.
     given = np.argsort(places, kind="stable")
@@ -282,7 +287,11 @@ def settle_sample(
         ]
     )
     at = places[given]
-    labels, higher = (_labels_of(drawn, at, each) for each in (first & second, first | second))
+    strata, of_rows = drawn.strata, (drawn.chance[at], drawn.stratum[at], drawn.weight[at])
+    labels, higher = (
+        Labels(strata.totals, strata.expected, *of_rows, positive)
+        for positive in (first & second, first | second)
+    )
     settled = _answer(drawn.prevalence, labels, higher, rater_errors)
     word = agreement(settled, drawn.prevalence)
     found: tuple[AnswerWarning, ...] = ()
@@ -312,20 +321,6 @@ def settle_sample(
         groups,
         labels,
     )
-
-
-def _check_errors(errors: tuple[float, float] | None) -> None:
-    if errors is not None and not (min(errors) >= 0 and sum(errors) < 1):
-        raise InputError(
-            f"The rates of wrong labels are {errors[0]:g} and {errors[1]:g}: neither may be below "
-            "0, and both together must be below 1.",
-            option="rater_errors",
-        )
-
-
-def _labels_of(drawn: LabelSample, at: np.ndarray, positive: np.ndarray) -> Labels:
-    of_strata = drawn.strata.totals, drawn.strata.expected
-    return Labels(*of_strata, drawn.chance[at], drawn.stratum[at], drawn.weight[at], positive)
 
 
 def _by_stratum(drawn: LabelSample, labels: Labels) -> tuple[StratumLabels, ...]:

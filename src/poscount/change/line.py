@@ -74,7 +74,9 @@ def fit_line(x: np.ndarray, y: np.ndarray, noise: np.ndarray, level: float) -> L
     True
     """
     design = np.column_stack([np.ones(len(x)), x - x.mean()])
-    taus, widths = _grid(y, noise)
+    # Values of tau, denser near 0, and the widths that they stand for.
+    taus = _WIDEST * np.sqrt(y.var() + noise.mean()) * np.linspace(0.0, 1.0, _N_GRID) ** 2
+    widths = np.gradient(taus)
     variance = noise + taus[:, np.newaxis] ** 2
     weighted = design / variance[..., np.newaxis]
     information = np.einsum("kti,tj->kij", weighted, design)
@@ -103,13 +105,6 @@ def fit_line(x: np.ndarray, y: np.ndarray, noise: np.ndarray, level: float) -> L
         excess / freedom,
         float(gammaincc(freedom / 2, excess / 2)),
     )
-
-
-def _grid(y: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values of tau, denser near 0, and the widths that they stand for."""
-    root = np.linspace(0.0, 1.0, _N_GRID)
-    taus = _WIDEST * np.sqrt(y.var() + noise.mean()) * root**2
-    return taus, np.gradient(taus)
 
 
 def _summary(grid: _OnGrid, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

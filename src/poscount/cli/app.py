@@ -334,10 +334,7 @@ def serve(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Name of a server with a login that passes requests on to this one.",
-            show_default=False,
-        ),
+        opt.option("Name of a server with a login that passes requests on to this one."),
     ] = None,
     max_upload: Annotated[int, typer.Option(help="Largest file, in megabytes.")] = 200,
     max_rows: Annotated[int, typer.Option(help="Most rows in a file.")] = 5_000_000,
@@ -379,13 +376,8 @@ def plan(
     prevalence: Annotated[
         float, typer.Option(help="Share of positives to plan for; 1 is the worst case.")
     ] = 1.0,
-    positives: Annotated[
-        int | None, typer.Option(help="Number of positives, if it is fixed.", show_default=False)
-    ] = None,
-    rows: Annotated[
-        int | None,
-        typer.Option(help="Number of unlabeled rows, if it is fixed.", show_default=False),
-    ] = None,
+    positives: Annotated[int | None, opt.option("Number of positives, if it is fixed.")] = None,
+    rows: Annotated[int | None, opt.option("Number of unlabeled rows, if it is fixed.")] = None,
     confidence: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
     output_format: opt.OutputFormat = opt.Format.table,
     output: opt.Output = None,
@@ -409,27 +401,19 @@ def plan(
 def diagnose(
     model: opt.ModelFile,
     data: opt.Data,
-    positives: Annotated[
-        str | None,
-        typer.Option(help="The file that the model was fitted on.", show_default=False),
-    ] = None,
+    positives: Annotated[str | None, opt.option("The file that the model was fitted on.")] = None,
     reference: Annotated[
-        str | None,
-        typer.Option(
-            help="A second sample with another prevalence: tells overlap from drift.",
-            show_default=False,
-        ),
+        str | None, opt.option("A second sample with another prevalence: tells overlap from drift.")
     ] = None,
     output_format: Annotated[
         opt.TextFormat, typer.Option("--format", help="How to print the findings.")
     ] = opt.TextFormat.text,
     output: Annotated[
         str | None,
-        typer.Option(
+        opt.option(
+            "Write the findings to this file, too: .html (with pictures), .json or .txt.",
             "-o",
             "--output",
-            help="Write the findings to this file, too: .html (with pictures), .json or .txt.",
-            show_default=False,
         ),
     ] = None,
     trust: opt.Trust = None,

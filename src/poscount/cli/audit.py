@@ -31,10 +31,7 @@ def audit(
     output: Annotated[str, typer.Option("-o", "--output", help="CSV file to write.")],
     n: Annotated[int, typer.Option("-n", "--n", help="Number of rows to label.")] = 100,
     labelled: Annotated[
-        str | None,
-        typer.Option(
-            help="An earlier file of this command, whose labels are filled in.", show_default=False
-        ),
+        str | None, opt.option("An earlier file of this command, whose labels are filled in.")
     ] = None,
     by: opt.By = None,
     weights: opt.Weights = None,
@@ -75,25 +72,17 @@ def settle(
     ],
     width: Annotated[
         float | None,
-        typer.Option(
-            help="Say how many labels an interval of this width needs, such as 0.05.",
-            show_default=False,
-        ),
+        opt.option("Say how many labels an interval of this width needs, such as 0.05."),
     ] = None,
     rater_errors: Annotated[
         str | None,
-        typer.Option(
-            help="How often negatives are labelled yes, and positives no, such as 0.02,0.1.",
-            show_default=False,
-        ),
+        opt.option("How often negatives are labelled yes, and positives no, such as 0.02,0.1."),
     ] = None,
     positives_out: Annotated[
-        str | None,
-        typer.Option(help="Write rows labelled as positive to this CSV file.", show_default=False),
+        str | None, opt.option("Write rows labelled as positive to this CSV file.")
     ] = None,
     negatives_out: Annotated[
-        str | None,
-        typer.Option(help="Write rows labelled as negative to this CSV file.", show_default=False),
+        str | None, opt.option("Write rows labelled as negative to this CSV file.")
     ] = None,
     output_format: opt.OutputFormat = opt.Format.table,
     output: opt.Output = None,

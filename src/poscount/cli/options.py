@@ -58,9 +58,11 @@ class Calibrated(StrEnum):
 
     rcq = "RCQ"
     rcq_reference = "RCQ-reference"
-    rcq_kinds = "RCQ-kinds"
-    rcq_groups = "RCQ-groups"
-    rcq_other = "RCQ-other"
+
+
+def option(text: str, *flags: str, **more: Any) -> Any:
+    """An option whose default is not shown."""
+    return typer.Option(*flags, help=text, show_default=False, **more)
 
 
 ModelFile = Annotated[str, typer.Argument(help="Model file written by `poscount fit`.")]
@@ -86,99 +88,69 @@ DataOrNone = Annotated[
 ]
 Label = Annotated[
     str | None,
-    typer.Option(
-        help="The column that says which rows are positives; those in which it is empty or unknown "
-        "are counted. All files have it.",
-        show_default=False,
+    option(
+        "The column that says which rows are positives; those in which it is empty or unknown "
+        "are counted. All files have it."
     ),
 ]
 Positive = Annotated[
-    str | None,
-    typer.Option(
-        help="With --label: what positives have there; several targets with commas.",
-        show_default=False,
-    ),
+    str | None, option("With --label: what positives have there; several targets with commas.")
 ]
 Negative = Annotated[
-    str | None,
-    typer.Option(
-        help="With --label: what known negatives have there; several kinds with commas.",
-        show_default=False,
-    ),
+    str | None, option("With --label: what known negatives have there; several kinds with commas.")
 ]
 Method = Annotated[str, typer.Option("--method", help=f"One of {', '.join(registry.METHODS)}.")]
-Scorer = Annotated[
-    str | None,
-    typer.Option("--scorer", help=f"One of {', '.join(registry.SCORERS)}.", show_default=False),
-]
-Features = Annotated[
-    str | None, typer.Option(help="Columns to use, separated by commas.", show_default=False)
-]
-Exclude = Annotated[
-    str | None, typer.Option(help="Columns to leave out, separated by commas.", show_default=False)
-]
-Confidence = Annotated[
-    float | None, typer.Option(help="Level of the interval; 0.95 by default.", show_default=False)
-]
+Scorer = Annotated[str | None, option(f"One of {', '.join(registry.SCORERS)}.", "--scorer")]
+Features = Annotated[str | None, option("Columns to use, separated by commas.")]
+Exclude = Annotated[str | None, option("Columns to leave out, separated by commas.")]
+Confidence = Annotated[float | None, option("Level of the interval; 0.95 by default.")]
 Calibration = Annotated[
     str | None,
-    typer.Option(
-        help="For rcq and trcq: experience (the default), null, or a file written by `poscount "
-        "calibrate`.",
-        show_default=False,
+    option(
+        "For rcq and trcq: experience (the default), null, or a file written by `poscount "
+        "calibrate`."
     ),
 ]
 Recognisable = Annotated[
     YesNo | None,
-    typer.Option(
-        help="For rcq and trcq: whether somebody who knows the field could nearly always tell a "
-        "positive from these columns; leave it out if that is not known.",
-        show_default=False,
+    option(
+        "For rcq and trcq: whether somebody who knows the field could nearly always tell a "
+        "positive from these columns; leave it out if that is not known."
     ),
 ]
 Tolerance = Annotated[
     float | None,
-    typer.Option(
-        help="For rcq and trcq: by how many standard deviations of the positives columns may have "
-        "been recorded differently in the sample (another sensor, night or laboratory).",
-        show_default=False,
+    option(
+        "For rcq and trcq: by how many standard deviations of the positives columns may have "
+        "been recorded differently in the sample (another sensor, night or laboratory)."
     ),
 ]
 Subclasses = Annotated[
     str | None,
-    typer.Option(
-        help="For rcq: count kinds of positives apart, because their shares may change: auto, a "
-        "number of kinds, or the column of the positives that names the kind.",
-        show_default=False,
+    option(
+        "For rcq: count kinds of positives apart, because their shares may change: auto, a "
+        "number of kinds, or the column of the positives that names the kind."
     ),
 ]
 Targets = Annotated[
     str | None,
-    typer.Option(
-        help="Names of several targets, separated by commas: one for each file of positives, in "
-        "the same order.",
-        show_default=False,
+    option(
+        "Names of several targets, separated by commas: one for each file of positives, in "
+        "the same order."
     ),
 ]
 TargetColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="The column of the positives that names the target of each row.", show_default=False
-    ),
+    str | None, option("The column of the positives that names the target of each row.")
 ]
 Negatives = Annotated[
     list[str] | None,
-    typer.Option(
-        help="For rcq: a file of labelled negatives; again for each further kind of them.",
-        show_default=False,
-    ),
+    option("For rcq: a file of labelled negatives; again for each further kind of them."),
 ]
 Unlabeled = Annotated[
     list[str] | None,
-    typer.Option(
-        help="For rcq: unlabeled rows to learn from, too: a file, a glob in quotes or a directory; "
-        "again for each further one.",
-        show_default=False,
+    option(
+        "For rcq: unlabeled rows to learn from, too: a file, a glob in quotes or a directory; "
+        "again for each further one."
     ),
 ]
 PositivesOnly = Annotated[
@@ -190,10 +162,7 @@ PositivesOnly = Annotated[
 ]
 Bootstrap = Annotated[
     int | None,
-    typer.Option(
-        help="Replicates for the interval of a method that has none of its own, such as 200.",
-        show_default=False,
-    ),
+    option("Replicates for the interval of a method that has none of its own, such as 200."),
 ]
 RandomState = Annotated[
     int, typer.Option("--random-state", help="Seed; the same seed gives the same answer.")
@@ -207,52 +176,36 @@ DropPositives = Annotated[
 ]
 By = Annotated[
     list[str] | None,
-    typer.Option(
-        "--by",
-        help="One answer for each value of these columns (commas, or --by again); also year(date), "
+    option(
+        "One answer for each value of these columns (commas, or --by again); also year(date), "
         "month(date), week(date), day(date), hour(date).",
-        show_default=False,
+        "--by",
     ),
 ]
 Limit = Annotated[
     list[str] | None,
-    typer.Option(
-        "--limit",
-        help="Also say how likely the share is above this one, such as 5% or 0.05; again for each "
+    option(
+        "Also say how likely the share is above this one, such as 5% or 0.05; again for each "
         "further one.",
-        show_default=False,
+        "--limit",
     ),
 ]
 ByFile = Annotated[bool, typer.Option("--by-file", help="One answer for each file.")]
 Weights = Annotated[
     str | None,
-    typer.Option(
-        "--weights",
-        help="Column with the weight of each row: how often it counts, or a survey weight.",
-        show_default=False,
+    option(
+        "Column with the weight of each row: how often it counts, or a survey weight.", "--weights"
     ),
 ]
 EngineOption = Annotated[Engine, typer.Option("--engine", help="What reads and counts the files.")]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Output = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        help="Write the result to this file, too: .csv or .json.",
-        show_default=False,
-    ),
+    str | None, option("Write the result to this file, too: .csv or .json.", "-o", "--output")
 ]
-Plot = Annotated[
-    str | None, typer.Option("--plot", help="Draw the result into this file.", show_default=False)
-]
+Plot = Annotated[str | None, option("Draw the result into this file.", "--plot")]
 Trust = Annotated[
     str | None,
-    typer.Option(
-        "--trust",
-        help="Types that a model file with a scorer of another library may build.",
-        show_default=False,
-    ),
+    option("Types that a model file with a scorer of another library may build.", "--trust"),
 ]
 
 
@@ -374,38 +327,39 @@ _PANEL = "How files are written (guessed, and said, where it is not given)"
 _NONE = "none"
 
 
-def _option(text: str, *flags: str) -> Any:
-    return typer.Option(*flags, help=text, show_default=False, rich_help_panel=_PANEL)
-
-
+reading_option = functools.partial(option, rich_help_panel=_PANEL)
 _OPTIONS: dict[str, Any] = {
-    "delimiter": Annotated[str | None, _option("Delimiter of CSV files.")],
-    "decimal": Annotated[str | None, _option("Decimal mark: a point or a comma.")],
-    "thousands": Annotated[str | None, _option("Thousands mark, as , in 12,000; or none.")],
+    "delimiter": Annotated[str | None, reading_option("Delimiter of CSV files.")],
+    "decimal": Annotated[str | None, reading_option("Decimal mark: a point or a comma.")],
+    "thousands": Annotated[str | None, reading_option("Thousands mark, as , in 12,000; or none.")],
     "units": Annotated[
         str | None,
-        _option("Units of columns: with weight=g, '40.25 g' is 40.25 (commas); or none."),
+        reading_option("Units of columns: with weight=g, '40.25 g' is 40.25 (commas); or none."),
     ],
     "na": Annotated[
         str | None,
-        _option("More signs of missing values than NA, null, ... (commas), as in -,.,-999."),
+        reading_option("More signs of missing values than NA, null, ... (commas), as in -,.,-999."),
     ],
     "encoding": Annotated[
-        str | None, _option("Encoding of text files, such as utf-8, cp1252 or utf-16.")
+        str | None, reading_option("Encoding of text files, such as utf-8, cp1252 or utf-16.")
     ],
-    "sheet": Annotated[str | None, _option("Sheet of Excel workbooks.")],
+    "sheet": Annotated[str | None, reading_option("Sheet of Excel workbooks.")],
     "day_first": Annotated[
         bool | None,
-        _option("Whether 03/04/2026 is in April or in March.", "--day-first/--month-first"),
+        reading_option("Whether 03/04/2026 is in April or in March.", "--day-first/--month-first"),
     ],
-    "header_row": Annotated[int | None, _option("Row of the column names, if not the first.")],
+    "header_row": Annotated[
+        int | None, reading_option("Row of the column names, if not the first.")
+    ],
     "no_header": Annotated[
-        bool | None, _option("Files have no header; columns are 1, 2, ...", "--no-header")
+        bool | None, reading_option("Files have no header; columns are 1, 2, ...", "--no-header")
     ],
-    "footer": Annotated[int | None, _option("Rows at the end that are notes or totals.")],
+    "footer": Annotated[int | None, reading_option("Rows at the end that are notes or totals.")],
     "rename": Annotated[
         list[str] | None,
-        _option("Another name for a column, as in 'bill length=bill_length_mm'; again for others."),
+        reading_option(
+            "Another name for a column, as in 'bill length=bill_length_mm'; again for others."
+        ),
     ],
 }
 

@@ -141,7 +141,9 @@ def print_findings(diagnosis: Any, form: str, output: str | None) -> None:
     """
     texts = {
         "json": diagnosis.to_json,
-        "txt": lambda: diagnosis.rendered(_add_option),
+        "txt": lambda: diagnosis.rendered(
+            lambda missing: f"Add --{missing.option}." if missing.option else ""
+        ),
         "html": diagnosis.to_html,
     }
     if output is not None:
@@ -150,10 +152,6 @@ def print_findings(diagnosis: Any, form: str, output: str | None) -> None:
         write_whole(output, f"{text.rstrip()}\n".encode())
     for line in texts["json" if form == "json" else "txt"]().split("\n"):
         tell_written(output or "", line)
-
-
-def _add_option(missing: Any) -> str:
-    return f"Add --{missing.option}." if missing.option else ""
 
 
 def rows_in_words(counts: Any) -> str:

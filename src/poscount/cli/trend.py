@@ -29,10 +29,9 @@ def trend(
     ],
     baseline: Annotated[
         str | None,
-        typer.Option(
-            help="Groups to compare all others with: the first so many, or FIRST..LAST, as in "
-            "2026-W01..2026-W08.",
-            show_default=False,
+        opt.option(
+            "Groups to compare all others with: the first so many, or FIRST..LAST, as in "
+            "2026-W01..2026-W08."
         ),
     ] = None,
     smooth: Annotated[

@@ -19,8 +19,6 @@ from poscount.storage.schema import (
     Field,
     ListOf,
     Number,
-    OrNone,
-    Record,
     Text,
     Whole,
     check_fields,
@@ -33,17 +31,13 @@ _FILE: dict[str, Field] = {
     "cells": Array("int64", (None,), least=0),
     "n": Whole(most=MOST_ROWS),
     "model": Text(),
-    "weights": OrNone(
-        Record(
-            {
-                "total": Whole(most=2**62),
-                "fractional": Whole(),
-                "squares": Number(),
-                "core_excess": Number(),
-            }
-        )
-    ),
     "parts": ListOf(Digest(), distinct=True),
+}
+_WEIGHTS: dict[str, Field] = {
+    "total": Whole(most=2**62),
+    "fractional": Whole(),
+    "squares": Number(),
+    "core_excess": Number(),
 }
 
 
@@ -182,11 +176,13 @@ class Counts:
         meta, arrays = container.read(path, "counts")
         found = {**meta, **arrays}
         try:
+            weights = found.pop("weights", {})
             check_fields("counts", _FILE, found)
-            if found["weights"] is not None:
-                found["weights"] = WeightSums(**found["weights"])
-            found["parts"] = tuple(found["parts"])
-            counts = cls(**found)
+            if weights is not None:
+                require(type(weights) is dict, "its weights are no record.")
+                check_fields("weights", _WEIGHTS, weights)
+                weights = WeightSums(**weights)
+            counts = cls(**{**found, "parts": tuple(found["parts"])}, weights=weights)
             counts._check()
         except ValueError as error:
             raise FileError(f"this file does not hold counts: {error}", file=str(path)) from None
@@ -291,7 +287,11 @@ class GroupedCounts:
         weights = None
         if any(part.weights is not None for part in parts):
             parts = [part._in_units() for part in parts]
-            weights = _total_sums(parts, keys)
+            total = dict.fromkeys(keys, WeightSums())
+            for part in parts:
+                for key, sums in zip(part.keys, part.weights or [], strict=True):
+                    total[key] += sums
+            weights = list(total.values())
         for part, at in zip(parts, rows, strict=True):
             cells[at] += part.cells
             n[at] += part.n
@@ -324,11 +324,3 @@ class GroupedCounts:
             return self
         sums = [WeightSums.of_rows(n) for n in self.n.tolist()]
         return replace(self, cells=self.cells * UNITS, weights=sums)
-
-
-def _total_sums(parts: Iterable[GroupedCounts], keys: list[tuple]) -> list[WeightSums]:
-    total = dict.fromkeys(keys, WeightSums())
-    for part in parts:
-        for key, sums in zip(part.keys, part.weights or [], strict=True):
-            total[key] += sums
-    return list(total.values())

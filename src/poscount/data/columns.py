@@ -8,7 +8,6 @@ matrix. Both are learned from the positives alone and are part of the model.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,16 +26,6 @@ FEWEST = 5
 MOST_CATEGORIES = 30
 # What becomes of a column in which the positives never vary.
 NOT_COUNTED = "rows with another value are not counted as positives"
-_IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|uuid|guid|rowid)$", re.IGNORECASE)
-# Measurements may be called an index, too, but they have fractions.
-_NUMBERING = re.compile(
-    r"(^|[\W_])(index|idx|key)$|^(#|row)$"
-    r"|^(row|record|sample|specimen|case|line|serial|running)[\W_]*(no|nr|num|number|#)\.?$",
-    re.IGNORECASE,
-)
-_COMMENTS = re.compile(r"(^|[\W_])(comment|note|remark)s?$", re.IGNORECASE)
-# Fewer rows do not tell, and text is taken for identifiers if this share of it is different.
-FEW_ROWS, MOSTLY_DIFFERENT = 20, 0.9
 
 
 class Column(NamedTuple):
@@ -486,69 +475,3 @@ class Columns(BaseEstimator):
     @property
     def _imputation(self) -> Imputation:
         return Imputation(self.centres_, self.scales_, self.precision_)
-
-
-# Columns that say which row it is, and nothing about it
-
-
-def named_as_identifier(name: str, *, fractions: bool) -> bool:
-    """Tell whether a name is one of identifiers or running numbers, or of an index without a name.
-
-    Parameters
-    ----------
-    name : str
-    fractions : bool
-        Whether the column has numbers that are not whole, as no running number has.
-
-    Examples
-    --------
-    >>> names = ("patient_id", "sampleID", "Unnamed: 0", "__index_level_0__", "Sample No.", "width")
-    >>> [named_as_identifier(name, fractions=False) for name in names]
-    [True, True, True, True, True, False]
-    >>> named_as_identifier("body_mass_index", fractions=True)
-    False
-    """
-    if not fractions and _NUMBERING.search(name):
-        return True
-    # What pandas writes for its index: into Arrow and Parquet, and into CSV.
-    if name == "" or name.startswith(("__index_level_", "Unnamed:")):
-        return True
-    return bool(_IDENTIFIER.search(name) or re.search("[a-z]I[dD]$", name))
-
-
-def named_as_comments(name: str) -> bool:
-    """Tell whether a column of text with this name holds what somebody remarked about each row.
-
-    Examples
-    --------
-    >>> [named_as_comments(name) for name in ("Comments", "color_notes", "notebook")]
-    [True, True, False]
-    """
-    return bool(_COMMENTS.search(name))
-
-
-def looks_like_identifier(name: str, column: np.ndarray | Categorical) -> bool:
-    """Tell whether a column says which row it is, or what somebody remarked about it.
-
-    By its name; or because its numbers are consecutive, or nearly all of its words are different.
-    """
-    if isinstance(column, Categorical):
-        n = int(np.count_nonzero(column.places >= 0))
-        different = n >= FEW_ROWS and len(column.distinct) >= MOSTLY_DIFFERENT * n
-        return different or named_as_comments(name) or named_as_identifier(name, fractions=False)
-    known = column[np.isfinite(column)]
-    return named_as_identifier(name, fractions=bool((known % 1 != 0).any())) or is_numbering(known)
-
-
-def is_numbering(numbers: np.ndarray) -> bool:
-    """Tell whether numbers are consecutive whole ones, in any order, and not just a few.
-
-    Examples
-    --------
-    >>> is_numbering(np.arange(30)[::-1]), is_numbering(np.arange(19)), is_numbering(np.zeros(30))
-    (True, False, False)
-    """
-    n = len(numbers)
-    if n < FEW_ROWS or np.ptp(numbers) + 1 != n:
-        return False
-    return len(np.unique(numbers)) == n and not (numbers % 1).any()

@@ -95,13 +95,6 @@ def group_columns(by: Iterable[str], names: Collection[str]) -> list[str]:
     return list(dict.fromkeys(group_column(label, names).column for label in by))
 
 
-def require_group_column(group: GroupColumn, names: Sequence[str]) -> None:
-    """Raise an error that names the columns if a grouping column is missing."""
-    if group.column not in names:
-        rest = ask_about_similar(group.column, names, f"the columns are {', '.join(names)}.")
-        raise InputError(f"there is no such grouping column; {rest}", column=group.column)
-
-
 def group_codes(frame: nw.DataFrame, by: tuple[str, ...]) -> tuple[nw.DataFrame, np.ndarray]:
     """Return the sorted distinct groups, and for every row the index of its group.
 
@@ -143,8 +136,10 @@ def refuse_missing(column: nw.Series, what: str) -> None:
 
 def _group_key(frame: nw.DataFrame, label: str) -> nw.Series:
     """Return the values that make the groups: a column, or the periods of its times."""
-    group = group_column(label, frame.columns)
-    require_group_column(group, frame.columns)
+    group, names = group_column(label, frame.columns), frame.columns
+    if group.column not in names:
+        rest = ask_about_similar(group.column, names, f"the columns are {', '.join(names)}.")
+        raise InputError(f"there is no such grouping column; {rest}", column=group.column)
     column = frame[group.column]
     if group.period is None:
         return _one_zero(column) if column.dtype.is_float() and len(column) else column

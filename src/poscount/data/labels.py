@@ -156,7 +156,8 @@ def find_labels(
 ) -> Labels:
     """Find out what the labels of a frame mean; the parameters are those of `split`."""
     if label not in frame.columns:
-        rest = ask_about_similar(label, frame.columns, f"the columns are {_names(frame.columns)}.")
+        names = join_names(map(repr, frame.columns), 20)
+        rest = ask_about_similar(label, frame.columns, f"the columns are {names}.")
         raise InputError(f"there is no such column; {rest}", column=label, option="label")
     cells = _spelled_alike([_text(value) for value in frame[label].to_list()])
     sizes = Counter(cell for cell in cells if cell.casefold() not in _NOT_KNOWN)
@@ -260,7 +261,3 @@ def _text(value: Any) -> str:
 def _listed(sizes: Mapping[str, int]) -> str:
     shown = sorted(sizes, key=lambda value: (-sizes[value], value))
     return join_names((f"{value!r} ({sizes[value]:,} rows)" for value in shown), _SHOWN) or "none"
-
-
-def _names(columns: Sequence[str]) -> str:
-    return join_names(map(repr, columns), 20)

@@ -92,7 +92,7 @@ class Rows:
         if self.projection is None:
             return self._block(start, stop)
         parts = [
-            self._projected(i, min(i + self._rows_at_once, stop))
+            self.projection.apply(self._design(i, min(i + self._rows_at_once, stop)))
             for i in range(start, stop, self._rows_at_once)
         ]
         return np.concatenate([np.empty((0, self.projection.n_dimensions)), *parts])
@@ -105,10 +105,6 @@ class Rows:
     def _rows_at_once(self) -> int:
         """Of wide rows, so many that they fit into memory."""
         return max(64, _WIDE_VALUES // max(self.data.shape[1], 1))
-
-    def _projected(self, start: int, stop: int) -> np.ndarray:
-        assert self.projection is not None
-        return self.projection.apply(self._design(start, stop))
 
     def _design(self, start: int, stop: int) -> Any:
         block = self._block(start, stop)

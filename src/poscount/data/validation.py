@@ -23,8 +23,9 @@ from poscount.data.categories import (
     kind_of,
     kind_of_values,
 )
-from poscount.data.columns import Columns, looks_like_identifier
+from poscount.data.columns import Columns
 from poscount.data.constants import Constants
+from poscount.data.give_aways import looks_like_identifier
 from poscount.data.projection import MOST_COLUMNS, learn_projection
 from poscount.data.rows import InputSupport, Rows, holds_numbers
 from poscount.errors import InputError, ask_about_similar, join_names

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from joblib import effective_n_jobs
 
 from poscount import __version__
-from poscount.base.counting import BatchCounter
+from poscount.base.batch_counter import BatchCounter
 from poscount.counts.counts import Counts, GroupedCounts
 from poscount.errors import InputError
 from poscount.threads import run_in_threads

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args
 
-from poscount.base.counting import BatchCounter
+from poscount.base.batch_counter import BatchCounter
 from poscount.data.rows import BLOCK_ROWS
 from poscount.engines.batches import AnyCounts, BatchSource, count_sources
 from poscount.errors import InputError
@@ -78,7 +78,7 @@ def count_files(
         found = read_parts(
             file,
             columns=columns,
-            numeric=counter.numeric_columns,
+            numeric=[*counter.model.numeric_features_, *counter.weight_columns],
             by=counter.by,
             batch_rows=batch_rows,
             progress=read_so_far.progress_of(file),

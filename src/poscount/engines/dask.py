@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from poscount import __version__
-from poscount.base.counting import BatchCounter
+from poscount.base.batch_counter import BatchCounter
 from poscount.engines.batches import AnyCounts, add_up, check_version, count_partition, in_order
 from poscount.engines.count_files import count_file
 from poscount.files.features import chosen_columns, wanted_columns

@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.batch_counter import BatchCounter
+from poscount.base.counting import CountingQuantifier
 from poscount.data.validation import as_frame
 from poscount.engines.batches import AnyCounts, BatchSource, count_sources
 from poscount.engines.count_files import Engine, count_files

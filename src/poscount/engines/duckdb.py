@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from poscount.base.counting import BatchCounter
+from poscount.base.batch_counter import BatchCounter
 from poscount.data.rows import BLOCK_ROWS
 from poscount.engines.batches import AnyCounts, BatchSource, count_sources
 from poscount.files.features import chosen_columns, wanted_columns

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from poscount.base.counting import BatchCounter
+from poscount.base.batch_counter import BatchCounter
 from poscount.engines.batches import AnyCounts, BatchSource, count_sources
 from poscount.files.features import chosen_columns, wanted_columns
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, cast
 import narwhals as nw
 import numpy as np
 
-from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.batch_counter import BatchCounter
+from poscount.base.counting import CountingQuantifier
 from poscount.counts.counts import Counts
 from poscount.data.validation import as_frame
 from poscount.errors import InputError
@@ -106,7 +107,9 @@ def windows(
     for pane in _panes(BatchCounter(model, (), weights), batches, clock):
         yield from inside.move_to(pane.number)
         inside.add(pane)
-        if pane.over and inside.has_begun():
+        # One of 100 rows needs 100 rows before.
+        long_enough = inside.last - inside.first + 1 >= clock.panes
+        if pane.over and (clock.partial_at_first or long_enough):
             yield from inside.window(whole=True)
     if inside.unseen:
         yield from inside.window(whole=False)
@@ -150,10 +153,6 @@ class _Inside:
         self.last = number
         while self.panes and self.panes[0].number <= number - self.clock.panes:
             self.total = cast(Counts, self.total) - self.panes.popleft().counts
-
-    def has_begun(self) -> bool:
-        """Whether a window may end here; one of 100 rows needs 100 rows before."""
-        return self.clock.partial_at_first or self.last - self.first + 1 >= self.clock.panes
 
     def window(self, whole: bool) -> Iterator[Window]:
         """The window that ends here; none if its rows count nothing."""

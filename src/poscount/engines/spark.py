@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from poscount import __version__
-from poscount.base.counting import BatchCounter
+from poscount.base.batch_counter import BatchCounter
 from poscount.engines import batches as counting
 from poscount.engines.batches import AnyCounts, RunningSum, add_up, in_order
 from poscount.engines.count_files import count_file

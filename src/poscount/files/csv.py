@@ -153,13 +153,6 @@ def _last_record_end(text: bytes, ending: bytes) -> int:
     return end
 
 
-def _first_record_end(text: bytes, ending: bytes) -> int:
-    end = text.find(ending) + 1
-    while text.count(b'"', 0, end) % 2:
-        end = text.find(ending, end) + 1
-    return end
-
-
 def _require_utf8(block: _Block, source: str) -> None:
     if block.text.isascii():
         return
@@ -179,7 +172,10 @@ def _first_line(
     if block is None or not text:
         raise InputError("the file is empty.", file=source)
     _require_utf8(block, source)
-    end = _first_record_end(text, block.ending)
+    end = text.find(block.ending) + 1
+    # After an odd number of quotation marks, a line end is inside a cell.
+    while text.count(b'"', 0, end) % 2:
+        end = text.find(block.ending, end) + 1
     record = text[:end]
     delimiter = read_options.delimiter or delimiter_of(
         record.decode(), read_options.decimal, source

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from poscount.data.grouping import GroupColumn, group_column, periods, times_in_text
+from poscount.data.grouping import group_column, periods, times_in_text
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.features import is_text
@@ -58,19 +58,14 @@ def with_periods(
         if group.period is None or not is_text(batch.schema.field(group.column).type):
             continue  # a column with times says by itself what they are
         try:
-            labels = _periods_in_text(batch[group.column], group, day_first)
+            encoded = distinct_cells(batch[group.column])
+            times = distinct_times(encoded, group.column, group.period, day_first)
         except InputError as error:
             raise error.at(file=source) from error
-        batch = batch.append_column(group.label, labels)
+        labels = pyarrow().array(periods(times, group.period), pyarrow().string())
+        batch = batch.append_column(group.label, labels.take(encoded.indices))
         wanted.append(group.label)
     return batch.select(wanted)
-
-
-def _periods_in_text(column: Any, group: GroupColumn, day_first: bool | None) -> Any:
-    pa = pyarrow()
-    encoded = distinct_cells(column)
-    times = distinct_times(encoded, group.column, str(group.period), day_first)
-    return pa.array(periods(times, str(group.period)), pa.string()).take(encoded.indices)
 
 
 def distinct_cells(column: Any) -> Any:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from poscount.errors import InputError, join_names
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
 from poscount.files.read_options import ReadOptions
-from poscount.files.remote import is_url
-from poscount.files.streams import opened
 
 _SHEETS_SHOWN = 20
 
@@ -28,8 +25,15 @@ def excel_batches(
     rows = list(filled_rows(path, read_options.sheet).items())
     if not rows:
         raise InputError("the sheet is empty.", file=path)
-    if read_options.header_row is not None:
-        rows = _below(rows, read_options.header_row, path)
+    header_row = read_options.header_row
+    if header_row is not None:
+        if header_row not in dict(rows):
+            raise InputError(
+                f"row {header_row} has no column names, because it is empty.",
+                file=path,
+                option="header_row",
+            )
+        rows = [(number, row) for number, row in rows if number >= header_row]
     cells = [row for _, row in rows[: max(len(rows) - read_options.footer, 1)]]
     names = _names(cells, read_options.header, path)
     body = cells[1:] if read_options.header else cells
@@ -68,11 +72,7 @@ def filled_sheets(path: str, sheet: str | None = None) -> dict[str, dict[int, li
     """The sheet of this name, or all that are visible and have data, as `filled_rows` has them."""
     module = calamine()
     try:
-        if is_url(path):
-            with opened(path) as file:
-                workbook = module.CalamineWorkbook.from_filelike(io.BytesIO(file.read()))
-        else:
-            workbook = module.CalamineWorkbook.from_path(path)
+        workbook = module.CalamineWorkbook.from_path(path)
         if sheet is not None:
             if sheet not in workbook.sheet_names:
                 raise InputError(
@@ -104,19 +104,6 @@ def _rows(sheet: Any) -> dict[int, list[Any]]:
     first = 1 + (sheet.start or (0, 0))[0]
     rows = enumerate(sheet.to_python(), start=first)
     return {number: row for number, row in rows if any(cell != "" for cell in row)}
-
-
-def _below(
-    rows: list[tuple[int, list[Any]]], header_row: int, path: str
-) -> list[tuple[int, list[Any]]]:
-    """The row of the column names and all below it."""
-    if header_row not in dict(rows):
-        raise InputError(
-            f"row {header_row} has no column names, because it is empty.",
-            file=path,
-            option="header_row",
-        )
-    return [(number, row) for number, row in rows if number >= header_row]
 
 
 def _listed(names: Sequence[str] | dict[str, Any]) -> str:

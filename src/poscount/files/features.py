@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poscount.base.quantifier import Quantifier
-from poscount.data.columns import (
+from poscount.data.give_aways import (
     FEW_ROWS,
     MOSTLY_DIFFERENT,
     is_numbering,
@@ -113,7 +113,8 @@ def describe_column(
         return found._replace(kind="other", why_not_used=f"holds {column.type}")
     if found.problem:
         return found
-    if _is_free_text(column):
+    n_values, count_distinct = len(column) - column.null_count, pyarrow().compute.count_distinct
+    if n_values >= FEW_ROWS and count_distinct(column).as_py() >= MOSTLY_DIFFERENT * n_values:
         why_not = f"holds text that differs in nearly every row, such as {looks.shown}"
         return found._replace(kind="free text", why_not_used=why_not)
     if named_as_comments(name):
@@ -185,13 +186,6 @@ def share_missing(column: Any) -> float:
     if pyarrow().types.is_floating(column.type):
         n_missing = pyarrow().compute.sum(column.is_null(nan_is_null=True)).as_py() or 0
     return n_missing / max(len(column), 1)
-
-
-def _is_free_text(column: Any) -> bool:
-    n_values = len(column) - column.null_count
-    if n_values < FEW_ROWS:
-        return False
-    return pyarrow().compute.count_distinct(column).as_py() >= MOSTLY_DIFFERENT * n_values
 
 
 def is_text(kind: Any) -> bool:

@@ -6,12 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
-from poscount.files.guessing import (
-    Head,
+from poscount.files.guessing import Head, csv_head, excel_head
+from poscount.files.guessing_cells import (
     Sign,
     ambiguous_points,
-    csv_head,
-    excel_head,
     guess_day_first,
     guess_decimal,
     guess_thousands,
@@ -19,7 +17,6 @@ from poscount.files.guessing import (
 )
 from poscount.files.read_options import ReadOptions
 from poscount.files.reading import format_of, is_read_once
-from poscount.files.remote import is_url
 
 # Files of which the beginning is looked at, of those that are written alike.
 _MOST_FILES = 5
@@ -144,7 +141,7 @@ class GuessedOptions:
         self._told_files = dict(of_files)
 
     def _head(self, file: str) -> Head | None:
-        if is_read_once(file) or is_url(file):
+        if is_read_once(file):
             return None
         try:
             look = {"CSV": csv_head, "Excel": excel_head}.get(format_of(file))

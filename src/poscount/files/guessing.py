@@ -1,4 +1,4 @@
-"""How files are written, guessed where nobody has said it: one function for each guess.
+"""How files are laid out, guessed where nobody has said it: one function for each guess.
 
 A guess is made only where the beginning of a file could not be read as it is, so that it never
 changes what a clean file means. Where two readings are possible there is none, and the error of
@@ -12,18 +12,15 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from poscount.data.grouping import times_in_text
 from poscount.errors import InputError
-from poscount.files.arrow import pyarrow
 from poscount.files.csv import delimiter_of
 from poscount.files.excel import filled_sheets
 from poscount.files.read_options import ReadOptions
 from poscount.files.streams import Utf8Stream, source_name, unpacked
-from poscount.files.text_cells import MISSING, CellDiagnosis, is_like_number, is_value, look_at_text
-from poscount.files.text_numbers import without_marks
+from poscount.files.text_cells import MISSING, is_like_number, is_value
 
 _HEAD_BYTES, _TAIL_BYTES = 1 << 18, 1 << 16
 _HEAD_ROWS = 1000
@@ -40,7 +37,6 @@ _TOTALS = {
 _NOT_CP1252 = re.compile(
     r"[^\W\d_](?:[^\w\s\u2019\u2013\u00b7\x00-\x7f]|[À-ÞŠŒŽŸ](?=[a-zß-ÿ]))[^\W\d_]|[^\W\d_\x00-\x7f]{3}"
 )
-_GROUPED_BY_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 
 
 class Head(NamedTuple):
@@ -61,15 +57,6 @@ class Head(NamedTuple):
     columns: dict[str, list[str | None]]
 
 
-class Sign(NamedTuple):
-    """A cell that shows how numbers are written; `value` is the mark."""
-
-    value: str
-    column: str
-    row: int
-    cell: str
-
-
 def csv_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | None:
     """Look at the beginning and the end of a CSV file; None if it cannot be read.
 
@@ -86,7 +73,10 @@ def csv_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | N
         while len(data) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(data))):
             data += more
         whole = len(data) < _HEAD_BYTES
-        tail = data if whole else _end_of(raw) if stream is raw else b""
+        tail = data if whole else b""
+        if not whole and stream is raw and raw.seekable():
+            raw.seek(-min(_TAIL_BYTES, raw.seek(0, io.SEEK_END)), io.SEEK_END)
+            tail = raw.read()
     encoding = options.encoding
     if "encoding" not in said:
         encoding = guess_encoding(data, whole)
@@ -138,13 +128,6 @@ def _some(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value}
 
 
-def _end_of(raw: Any) -> bytes:
-    if not raw.seekable():
-        return b""
-    raw.seek(-min(_TAIL_BYTES, raw.seek(0, io.SEEK_END)), io.SEEK_END)
-    return raw.read()
-
-
 def _decoded(data: bytes, source: str, encoding: str | None) -> str:
     return Utf8Stream(io.BytesIO(data), source, encoding).read().decode("utf-8", "ignore")
 
@@ -158,9 +141,6 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, l
         ]
         for name, cells in zip(names, columns, strict=False)
     }
-
-
-# What a file is
 
 
 def guess_encoding(data: bytes, whole: bool = True) -> str | None:
@@ -210,13 +190,11 @@ class Table(NamedTuple):
     n_notes: int
 
     @property
-    def has_columns(self) -> bool:
-        """Whether it has several columns; two words with a space in them are none."""
-        return len(self.names) > 1 + (self.delimiter == " ")
-
-    @property
     def values(self) -> float:
-        """Share of the cells that are numbers or dates."""
+        """Share of the cells that are numbers or dates; 0 unless it has several columns."""
+        # Two words with a space in them are no columns.
+        if len(self.names) <= 1 + (self.delimiter == " "):
+            return 0.0
         cells = [cell for row in self.rows[:100] for cell in row]
         return sum(map(is_value, cells)) / max(len(cells), 1)
 
@@ -236,7 +214,7 @@ def guess_table(
     if options.delimiter or (own and own.header_row is None and len(own.names) > 1):
         return own
     tables = [_table_with(mark, text, whole, options, said) for mark in _DELIMITERS]
-    shares = [table.values if table and table.has_columns else 0.0 for table in tables]
+    shares = [table.values if table else 0.0 for table in tables]
     best = max(shares)
     return tables[shares.index(best)] if best > 0 and shares.count(best) == 1 else own
 
@@ -379,120 +357,3 @@ def guess_sheet(sheets: Mapping[str, Mapping[int, Sequence[Any]]]) -> str | None
         if sum(sum(cell != "" for cell in row) > 1 for row in rows.values()) > 2
     ]
     return tables[0] if len(tables) == 1 else None
-
-
-# What text in cells means
-
-
-def guess_units(head: Head, options: ReadOptions) -> dict[str, str]:
-    """Units of the columns in which all numbers have the same one."""
-    units = {}
-    for name, cells in _text_columns(head).items():
-        looks = look_at_text(cells, options.decimal)
-        if looks.kind == "unit":
-            left = _without_unit(cells, name, options._replace(units=((name, looks.marks[0]),)))
-            if all(cell is None or is_like_number(cell) for cell in left):
-                units[name] = looks.marks[0]
-    return units
-
-
-def guess_decimal(head: Head, options: ReadOptions) -> Sign | None:
-    """The decimal mark, if some cells cannot be read with the other one, and none with this."""
-    text = _text_columns(head)
-    commas = _first(_decimals(name, cells, options, ",") for name, cells in text.items())
-    points = _first(
-        [
-            *(_points(name, cells) for name, cells in head.columns.items() if name not in text),
-            *(_decimals(name, cells, options, ".") for name, cells in text.items()),
-        ]
-    )
-    return None if points and commas else points or commas
-
-
-def guess_thousands(head: Head, options: ReadOptions, decimal: str | None) -> Sign | None:
-    """The thousands mark, if all columns that have one agree.
-
-    If the decimal mark is not known, a single comma or point may be that.
-    """
-    signs = []
-    for name, cells in _text_columns(head).items():
-        looks = _looks(name, cells, options, decimal or ".")
-        if looks.kind == "thousands":
-            signs.append(Sign(looks.marks[0], name, looks.row, looks.example))
-        elif looks.kind == "decimal or thousands" and decimal is not None:
-            mark = "," if decimal == "." else "."
-            signs.append(Sign(mark, name, looks.row, looks.example))
-    return signs[0] if len({sign.value for sign in signs}) == 1 else None
-
-
-def guess_day_first(head: Head) -> bool | None:
-    """Whether days come before months, if some dates could mean both and others cannot."""
-    possible, asked = {True, False}, False
-    for name, cells in _text_columns(head).items():
-        readable = {first for first in (True, False) if _are_dates(name, cells, first)}
-        if readable and not _are_dates(name, cells, None):
-            asked = True
-            possible &= readable
-    return possible.pop() if asked and len(possible) == 1 else None
-
-
-def ambiguous_points(head: Head) -> Sign | None:
-    """A number such as 1.234, which would be another one if points marked thousands."""
-    text = _text_columns(head)
-    numbers = ((name, cells) for name, cells in head.columns.items() if name not in text)
-    return _first(_points(name, cells, clear=False) for name, cells in numbers)
-
-
-def _text_columns(head: Head) -> dict[str, list[str | None]]:
-    """The columns that are not plain numbers."""
-    pa = pyarrow()
-    text = {}
-    for name, cells in head.columns.items():
-        try:
-            pa.array(cells, pa.string()).cast(pa.float64())
-        except pa.ArrowInvalid:
-            text[name] = cells
-    return text
-
-
-def _first(signs: Iterable[Sign | None]) -> Sign | None:
-    return next((sign for sign in signs if sign is not None), None)
-
-
-def _points(name: str, cells: Sequence[str | None], clear: bool = True) -> Sign | None:
-    """The first number of a column with a point, that cannot or can mark thousands."""
-    for row, cell in enumerate(cells):
-        if cell and "." in cell and clear != bool(_GROUPED_BY_POINTS.fullmatch(cell)):
-            return Sign(".", name, row, cell)
-    return None
-
-
-def _decimals(
-    name: str, cells: Sequence[str | None], options: ReadOptions, mark: str
-) -> Sign | None:
-    """The first cell of a column of text whose decimals have this mark without doubt."""
-    other = "," if mark == "." else "."
-    looks = _looks(name, cells, options, other)
-    grouped = looks.kind == "thousands" and looks.marks == (other,)
-    if grouped or looks.kind in ("decimal", "decimal and thousands"):
-        return Sign(mark, name, looks.row, looks.example)
-    return None
-
-
-def _are_dates(name: str, cells: Sequence[str | None], day_first: bool | None) -> bool:
-    try:
-        times_in_text(cells, name, "day", day_first)
-    except InputError:
-        return False
-    return any(cell is not None for cell in cells)
-
-
-def _looks(
-    name: str, cells: Sequence[str | None], options: ReadOptions, decimal: str
-) -> CellDiagnosis:
-    """What a column looks like when its unit is taken away."""
-    return look_at_text(_without_unit(cells, name, options._replace(thousands=None)), decimal)
-
-
-def _without_unit(cells: Sequence[str | None], name: str, options: ReadOptions) -> list[str | None]:
-    return without_marks(pyarrow().array(cells, pyarrow().string()), name, options).to_pylist()

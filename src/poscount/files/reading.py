@@ -15,15 +15,13 @@ import numpy as np
 
 from poscount.data.grouping import group_columns
 from poscount.errors import InputError
-from poscount.files.arrow import OnProgress, pyarrow
+from poscount.files.arrow import OnProgress, arrow_batches, parquet_batches, pyarrow, undamaged
 from poscount.files.csv import csv_parts
 from poscount.files.derived_columns import partition_values, with_partitions, with_periods
 from poscount.files.excel import excel_batches
 from poscount.files.features import chosen_columns, is_text
 from poscount.files.json_lines import json_batches
-from poscount.files.parquet_arrow import arrow_batches, parquet_batches, undamaged
 from poscount.files.read_options import DEFAULT_OPTIONS, SUFFIXES, ReadOptions
-from poscount.files.remote import check_url, is_url, matching_urls, without_query
 from poscount.files.streams import archive_member, source_name
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import infer, numbers, without_signs, words
@@ -39,7 +37,7 @@ _TOLD_SUFFIXES = ", ".join(suffix for suffix in _ALL_SUFFIXES if suffix.count(".
 
 
 def expand(paths: Sequence[str]) -> list[str]:
-    """Turn files, URLs, globs, directories and ``-`` into a list of files without repetition.
+    """Turn files, globs, directories and ``-`` into a list of files without repetition.
 
     Parameters
     ----------
@@ -66,12 +64,50 @@ def expand(paths: Sequence[str]) -> list[str]:
     found: dict[str, str] = {}
     for path in paths:
         for file in _matches(path):
-            same = file if file == "-" or is_url(file) else os.path.realpath(file)
+            same = file if file == "-" else os.path.realpath(file)
             found.setdefault(same, file)
     return list(found.values())
 
 
-def read_batches(
+def read_batches(path: str | os.PathLike[str], **how: Any) -> Iterator[Any]:
+    """Read a file batch by batch, in memory that does not grow with the file.
+
+    Parameters
+    ----------
+    path, **how
+        As in `read_parts`.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        At least one: a file without rows gives an empty batch that has the columns.
+
+    Raises
+    ------
+    InputError
+        The file cannot be used. Raised when the batch concerned is asked for.
+
+    Examples
+    --------
+    >>> from poscount.example import example_path
+    >>> path = example_path("trap.csv.gz")
+    >>> batches = read_batches(path, columns=["night", "wingbeat_hz"], numeric=["wingbeat_hz"])
+    >>> next(batches).schema
+    night: string
+    wingbeat_hz: double
+    """
+    row = 0
+    for part in read_parts(path, **how):
+        try:
+            batches = part()
+        except InputError as error:
+            raise error.at(first_row=row) from error
+        for batch in batches:
+            yield batch
+            row += batch.num_rows
+
+
+def read_parts(
     path: str | os.PathLike[str],
     *,
     columns: Sequence[str] | None = None,
@@ -80,8 +116,13 @@ def read_batches(
     read_options: ReadOptions = DEFAULT_OPTIONS,
     batch_rows: int = 65536,
     progress: OnProgress | None = None,
-) -> Iterator[Any]:
-    """Read a file batch by batch, in memory that does not grow with the file.
+) -> Iterator[Part]:
+    """Read a file for several threads: yield functions that do the work which needs no order.
+
+    One thread at a time asks for the next function, for which a piece of the file is read, and any
+    thread may call it, once: it parses the piece and returns its batches. If it raises an
+    `InputError`, the row in it counts from the beginning of the piece; an error in reading a piece
+    has the row in the file.
 
     Parameters
     ----------
@@ -107,61 +148,6 @@ def read_batches(
         Called as ``progress(done, total)`` each time a part of the file has been used. The unit
         is bytes, rows or batches, depending on the format. Not called for standard input.
 
-    Yields
-    ------
-    pyarrow.RecordBatch
-        At least one: a file without rows gives an empty batch that has the columns.
-
-    Raises
-    ------
-    InputError
-        The file cannot be used. Raised when the batch concerned is asked for.
-
-    Examples
-    --------
-    >>> from poscount.example import example_path
-    >>> path = example_path("trap.csv.gz")
-    >>> batches = read_batches(path, columns=["night", "wingbeat_hz"], numeric=["wingbeat_hz"])
-    >>> next(batches).schema
-    night: string
-    wingbeat_hz: double
-    """
-    row = 0
-    for part in read_parts(
-        path,
-        columns=columns,
-        numeric=numeric,
-        by=by,
-        read_options=read_options,
-        batch_rows=batch_rows,
-        progress=progress,
-    ):
-        try:
-            batches = part()
-        except InputError as error:
-            raise error.at(first_row=row) from error
-        for batch in batches:
-            yield batch
-            row += batch.num_rows
-
-
-def read_parts(
-    path: str | os.PathLike[str],
-    *,
-    columns: Sequence[str] | None = None,
-    numeric: Sequence[str] | None = None,
-    by: Sequence[str] = (),
-    read_options: ReadOptions = DEFAULT_OPTIONS,
-    batch_rows: int = 65536,
-    progress: OnProgress | None = None,
-) -> Iterator[Part]:
-    """Read a file for several threads: yield functions that do the work which needs no order.
-
-    The parameters are those of `read_batches`. One thread at a time asks for the next function, for
-    which a piece of the file is read, and any thread may call it, once: it parses the piece and
-    returns its batches. If it raises an `InputError`, the row in it counts from the beginning of
-    the piece; an error in reading a piece has the row in the file.
-
     Examples
     --------
     >>> from poscount.example import example_path
@@ -172,7 +158,7 @@ def read_parts(
     pyarrow()
     path = os.fspath(path)
     file_format = format_of(path)
-    in_path = partition_values(without_query(path))
+    in_path = partition_values(path)
     # A feature is never taken from a path.
     partitions: dict[str, str | None] = {}
     chosen: list[str] | None = None if columns is None else [*columns]
@@ -212,7 +198,7 @@ def read_parts(
         return [batch.slice(start, batch_rows) for start in starts]
 
     source = source_name(path)
-    read_options = read_options.checked(without_query(path))
+    read_options = read_options.checked(path)
     in_file = {new: old for old, new in read_options.rename}
     numbers_in_file = [in_file.get(name, name) for name in numeric or ()]
     if file_format == "CSV":
@@ -253,19 +239,18 @@ def interpreted(
 def read_table(
     path: str | os.PathLike[str],
     *,
-    columns: Sequence[str] | None = None,
     numeric: Sequence[str] | None = None,
-    by: Sequence[str] = (),
     read_options: ReadOptions = DEFAULT_OPTIONS,
+    **how: Any,
 ) -> Any:
     """Read a whole file that fits in memory.
 
     Parameters
     ----------
-    path, columns, by, read_options
-        As in `read_batches`.
+    path, read_options, **how
+        As in `read_parts`.
     numeric : sequence of str, optional
-        As in `read_batches`. By default, a column of text in a file of CSV, JSON lines or Excel
+        As in `read_parts`. By default, a column of text in a file of CSV, JSON lines or Excel
         becomes integers or floats if all of its cells are numbers, and stays text otherwise.
 
     Returns
@@ -281,7 +266,7 @@ def read_table(
     rows: int64
     """
     pa = pyarrow()
-    batches = read_batches(path, columns=columns, numeric=numeric, by=by, read_options=read_options)
+    batches = read_batches(path, numeric=numeric, read_options=read_options, **how)
     table = pa.Table.from_batches(list(batches))
     if numeric is None and format_of(os.fspath(path)) in _UNTYPED:
         inferred = [
@@ -336,18 +321,10 @@ class FileRows(NamedTuple):
 
 
 def read_files(
-    files: Sequence[str],
-    *,
-    columns: Sequence[str] | None = None,
-    numeric: Sequence[str] | None = None,
-    by: Sequence[str] = (),
-    read_options: ReadOptions = DEFAULT_OPTIONS,
+    files: Sequence[str], *, read_options: ReadOptions = DEFAULT_OPTIONS, **how: Any
 ) -> FileRows:
     """Read whole files into one table; the other parameters are those of `read_table`."""
-    tables = [
-        read_table(file, columns=columns, numeric=numeric, by=by, read_options=read_options)
-        for file in files
-    ]
+    tables = [read_table(file, read_options=read_options, **how) for file in files]
     return join_tables(files, tables, read_options)
 
 
@@ -387,11 +364,6 @@ def is_read_once(path: str) -> bool:
 
 
 def _matches(path: str) -> list[str]:
-    if is_url(path):
-        files = matching_urls(path, _is_supported)
-        if not files:
-            raise InputError(f"no file there matches, or ends in {_TOLD_SUFFIXES}.", file=path)
-        return files
     if os.path.isdir(path):
         return _supported_below(path)
     if path == "-" or os.path.exists(path):
@@ -404,17 +376,15 @@ def _matches(path: str) -> list[str]:
     return list(chain.from_iterable(found))
 
 
-def _is_supported(below: str) -> bool:
-    """Tell by its path below a directory whether a file is to be read with all others there."""
-    hidden = any(part.startswith((".", "_")) for part in below.split("/"))
-    return below.lower().endswith(_ALL_SUFFIXES) and not hidden
-
-
 def _supported_below(directory: str) -> list[str]:
     files = []
     for folder, subfolders, names in os.walk(directory):
         subfolders[:] = [name for name in subfolders if not name.startswith((".", "_"))]
-        files += [os.path.join(folder, name) for name in names if _is_supported(name)]
+        files += [
+            os.path.join(folder, name)
+            for name in names
+            if name.lower().endswith(_ALL_SUFFIXES) and not name.startswith((".", "_"))
+        ]
     if not files:
         raise InputError(f"no file in this directory ends in {_TOLD_SUFFIXES}.", file=directory)
     return sorted(files)
@@ -425,7 +395,7 @@ def format_of(path: str) -> str:
     if path == "-":
         return "CSV"
     _check_file(path)
-    name = without_query(path).lower()
+    name = path.lower()
     for file_format, suffixes in SUFFIXES.items():
         if name.endswith(suffixes):
             if _is_pipe(path) and file_format != "CSV":
@@ -450,9 +420,6 @@ def format_of(path: str) -> str:
 
 
 def _check_file(path: str) -> None:
-    if is_url(path):
-        check_url(path)
-        return
     if os.path.isdir(path):
         raise InputError("this is a directory, not a file.", file=path)
     if not os.path.exists(path):
@@ -466,4 +433,4 @@ def _check_file(path: str) -> None:
 
 
 def _is_pipe(path: str) -> bool:
-    return not is_url(path) and stat.S_ISFIFO(os.stat(path).st_mode)
+    return stat.S_ISFIFO(os.stat(path).st_mode)

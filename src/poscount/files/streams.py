@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
-import io
 import os
 import sys
 import zipfile
@@ -15,7 +14,6 @@ from typing import Any
 
 from poscount.errors import InputError, join_names
 from poscount.files.arrow import pyarrow
-from poscount.files.remote import is_url, open_url, size_of_url, unreachable
 
 # How much is read at a time.
 BLOCK_BYTES = 1 << 22
@@ -46,18 +44,10 @@ def archive_member(path: str) -> str:
     A folder of its own that macOS adds, and hidden files, do not count.
     """
     try:
-        with opened(path) as file, zipfile.ZipFile(file) as archive:
+        with zipfile.ZipFile(path) as archive:
             return _only_member(archive, path)
     except _DAMAGED as error:
         raise _damaged(path) from error
-
-
-def opened(path: str) -> Any:
-    """Open a file or a URL for reading bytes."""
-    if is_url(path):
-        # Every read from a server takes a round trip.
-        return io.BufferedReader(open_url(path), BLOCK_BYTES)
-    return open(path, "rb")
 
 
 @contextlib.contextmanager
@@ -69,12 +59,11 @@ def unpacked(path: str) -> Iterator[tuple[Any, Any]]:
     """
     source = source_name(path)
     with contextlib.ExitStack() as stack:
-        raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(opened(path))
+        raw: Any = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
         try:
             first = raw.peek(4)[:4]
         except OSError as error:
-            known = unreachable(error, source) if is_url(source) else None
-            raise known or _unreadable(error, source) from error
+            raise _unreadable(error, source) from error
         stream: Any = raw
         if first.startswith(_GZIP):
             stream = stack.enter_context(gzip.GzipFile(fileobj=raw))
@@ -171,12 +160,7 @@ class Utf8Stream:
             return self.stream.read(BLOCK_BYTES)
         except _DAMAGED as error:
             raise _damaged(self.source) from error
-        except Exception as error:
-            known = unreachable(error, self.source) if is_url(self.source) else None
-            if known:
-                raise known from error
-            if not isinstance(error, OSError):
-                raise
+        except OSError as error:
             # pyarrow has no error of its own for a damaged stream, and gives it no number.
             if error.errno is None:
                 raise _damaged(self.source) from error
@@ -196,8 +180,6 @@ def not_utf8(line: int, source: str) -> InputError:
 
 def size_of(path: str) -> int:
     """Size in bytes; zero means unknown, as for standard input and a named pipe."""
-    if is_url(path):
-        return size_of_url(path)
     return os.path.getsize(path) if os.path.isfile(path) else 0
 
 

@@ -186,7 +186,7 @@ class CellDiagnosis(NamedTuple):
             advice = f": it has the unit {{first}}, but the column's unit is {unit}."
         advice = advice.format(
             mark=self._mark,
-            digits=self._digits(),
+            digits=re.sub(f"[{_other(self.decimal)}{GAPS}]", "", self.example),
             first=next(iter(self.marks), ""),
             marks=" and ".join(self.marks),
         )
@@ -224,9 +224,6 @@ class CellDiagnosis(NamedTuple):
     @property
     def _mark(self) -> str:
         return "comma" if self.decimal == "." else "point"
-
-    def _digits(self) -> str:
-        return re.sub(f"[{_other(self.decimal)}{GAPS}]", "", self.example)
 
 
 def look_at_text(cells: Iterable[str | None], decimal: str = ".") -> CellDiagnosis:

@@ -28,7 +28,12 @@ class PositivesOnly:
         y : array of shape (n_rows,)
             Labels, of two classes.
         """
-        _check_quantifier(self.quantifier)
+        steps = getattr(self.quantifier, "steps", None)
+        if not isinstance(steps[-1][1] if steps else self.quantifier, Quantifier):
+            raise TypeError(
+                "quantifier must be a quantifier of poscount, or a pipeline that ends in one, got "
+                f"{self.quantifier!r}."
+            )
         labels = column_or_1d(y)
         check_consistent_length(X, labels)
         classes = np.unique(labels)
@@ -55,13 +60,3 @@ class PositivesOnly:
         check_is_fitted(self, "quantifier_")
         p = float(self.quantifier_.predict(X))
         return np.where(self.classes_ == self.positive_, p, 1 - p)
-
-
-def _check_quantifier(quantifier: Any) -> None:
-    steps = getattr(quantifier, "steps", None)
-    last = steps[-1][1] if steps else quantifier
-    if not isinstance(last, Quantifier):
-        raise TypeError(
-            "quantifier must be a quantifier of poscount, or a pipeline that ends in one, got "
-            f"{quantifier!r}."
-        )

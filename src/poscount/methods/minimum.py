@@ -128,18 +128,15 @@ class Minimum(Quantifier):
     def _quantify(self, rows: Rows) -> Prevalence:
         answers = [member.quantify(rows.data) for member in self.quantifiers_]
         smallest = int(np.argmin(answers))
+        known = [each.distribution.quantiles for each in answers if each.distribution is not None]
+        all_known = len(known) == len(answers)
         return Prevalence(
             float(answers[smallest]),
             n_labeled=self.n_labeled_,
             n_unlabeled=len(rows),
             method=type(self).__name__,
-            distribution=_smallest_quantiles(answers),
+            distribution=Distribution(np.min(known, axis=0)) if all_known else None,
             level=min(answer.level for answer in answers),
             warnings=dict.fromkeys(each for answer in answers for each in answer.warnings),
             details={"seed": self.seed_, "members": answers, "smallest": smallest},
         )
-
-
-def _smallest_quantiles(answers: list[Prevalence]) -> Distribution | None:
-    known = [each.distribution.quantiles for each in answers if each.distribution is not None]
-    return Distribution(np.min(known, axis=0)) if len(known) == len(answers) else None

@@ -237,22 +237,18 @@ class ScoreQuantifier(CountingQuantifier):
     @property
     def _model_results(self) -> Sequence[CheckResult]:
         """What the checks see in the positives alone, which holds for every sample."""
+        coded = hasattr(self, "columns_")
         evidence = Evidence(
             1,
             n_labeled=self.n_labeled_,
-            feature_names=self._design_names,
-            n_redundant=self.columns_.n_redundant if hasattr(self, "columns_") else 0,
-            constants_count=hasattr(self, "columns_") and self.columns_.constants_.places.size > 0,
+            feature_names=self.columns_.design_names if coded else self.feature_names,
+            n_redundant=self.columns_.n_redundant if coded else 0,
+            constants_count=coded and self.columns_.constants_.places.size > 0,
             max_tie_share=self.max_tie_share_,
         )
         if isinstance(self.scorer_, Mahalanobis):
             evidence = evidence.having(scorer=self.scorer_)
         return model_results(evidence)
-
-    @property
-    def _design_names(self) -> list[str]:
-        """Names of what the scorer gets."""
-        return self.columns_.design_names if hasattr(self, "columns_") else self.feature_names
 
     @property
     def _posterior_shares(self) -> np.ndarray:

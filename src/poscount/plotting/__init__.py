@@ -5,7 +5,6 @@ No statistics here: a display draws the numbers it is given.
 
 from poscount.plotting.prevalences import PrevalenceDisplay
 from poscount.plotting.regions import RegionDisplay, SharesDisplay
-from poscount.plotting.sample_sizes import SampleSizeDisplay
 from poscount.plotting.scores import PATCurveDisplay, ScoreDistributionDisplay
 from poscount.plotting.target_shares import TargetSharesDisplay
 from poscount.plotting.trends import TrendDisplay
@@ -14,7 +13,6 @@ __all__ = [
     "PATCurveDisplay",
     "PrevalenceDisplay",
     "RegionDisplay",
-    "SampleSizeDisplay",
     "ScoreDistributionDisplay",
     "SharesDisplay",
     "TargetSharesDisplay",

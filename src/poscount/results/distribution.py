@@ -118,7 +118,10 @@ class Distribution:
         q : float or array-like
             In [0, 1].
         """
-        return _as_given(quantile_at(self.quantiles, _probabilities(q)))
+        q = np.asarray(q, np.float64)
+        if not ((q >= 0) & (q <= 1)).all():
+            raise ValueError(f"A probability is between 0 and 1, got {q}.")
+        return _as_given(quantile_at(self.quantiles, q))
 
     def cdf(self, x: Any) -> Any:
         """The probability that the share is at most `x`, a float or an array.
@@ -243,13 +246,6 @@ def widened(quantiles: np.ndarray, other: np.ndarray, *, below: Any) -> np.ndarr
     """
     upper = np.where(_UPPER, np.maximum(quantiles, other), quantiles)
     return np.where(_LOWER & below, np.minimum(quantiles, other), upper)
-
-
-def _probabilities(q: Any) -> np.ndarray:
-    q = np.asarray(q, np.float64)
-    if not ((q >= 0) & (q <= 1)).all():
-        raise ValueError(f"A probability is between 0 and 1, got {q}.")
-    return q
 
 
 def _as_given(values: np.ndarray) -> Any:

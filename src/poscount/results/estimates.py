@@ -71,6 +71,13 @@ class Estimates:
         low, high = ends_at(self.quantiles[i], self.level)
         return Interval(float(low), float(high), self.level)
 
+    def part(self, i: int, name: str, share: float, **more: Any) -> dict[str, Any]:
+        """What is told of a part of sample `i`, such as a kind of positives, with its share."""
+        interval = self.interval(i)
+        assert interval is not None  # regions always have one
+        low, high = min(interval.low, share), max(interval.high, share)
+        return {"name": name, **more, "prevalence": share, "low": low, "high": high}
+
     def details_of(self, i: int) -> dict[str, Any]:
         """Details of sample `i`."""
         return {name: _entry(column, i) for name, column in self.details.items()}

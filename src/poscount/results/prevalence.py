@@ -14,42 +14,6 @@ from poscount.results.verdict import AnswerWarning, Verdict, verdict
 from poscount.results.what_if import WhatIf
 
 
-def label_frequency(prevalence: float, n_labeled: int, n_unlabeled: float) -> float:
-    """Share of all positives, labelled and not, that carry a label: P(labelled | positive).
-
-    Parameters
-    ----------
-    prevalence : float
-        Share of positives in the unlabeled sample.
-    n_labeled, n_unlabeled : int
-        Number of labelled positives and of unlabeled rows.
-
-    Examples
-    --------
-    >>> label_frequency(0.25, n_labeled=100, n_unlabeled=1200)
-    0.25
-    """
-    return n_labeled / (n_labeled + prevalence * n_unlabeled)
-
-
-def joint_prior(prevalence: float, n_labeled: int, n_unlabeled: float) -> float:
-    """Share of positives in the labelled and unlabeled rows together.
-
-    Parameters
-    ----------
-    prevalence : float
-        Share of positives in the unlabeled sample.
-    n_labeled, n_unlabeled : int
-        Number of labelled positives and of unlabeled rows.
-
-    Examples
-    --------
-    >>> joint_prior(0.25, n_labeled=100, n_unlabeled=100)
-    0.625
-    """
-    return (n_labeled + prevalence * n_unlabeled) / (n_labeled + n_unlabeled)
-
-
 def prevalence_from_label_frequency(
     label_frequency: float, n_labeled: int, n_unlabeled: int
 ) -> float:
@@ -193,12 +157,12 @@ class Prevalence(float):
     @property
     def label_frequency(self) -> float:
         """Share of all positives that carry a label, c = P(labelled | positive)."""
-        return label_frequency(float(self), self.n_labeled, self.total_weight)
+        return self.n_labeled / (self.n_labeled + self.count)
 
     @property
     def joint_prior(self) -> float:
         """Share of positives in labelled and unlabeled rows together."""
-        return joint_prior(float(self), self.n_labeled, self.total_weight)
+        return (self.n_labeled + self.count) / (self.n_labeled + self.total_weight)
 
     def what_if(self) -> WhatIf:
         """The answer under each assumption that the data cannot settle.

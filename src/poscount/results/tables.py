@@ -127,13 +127,8 @@ def _html_cells(p: Prevalence) -> list[notebook.Cell]:
     return [
         as_share(p),
         f"{notebook.percent(p)} %",
-        ends_in_percent(p),
+        " to ".join(map(notebook.percent, p.interval)) + " %" if p.interval else "none",
         f"{p.count:,.0f}",
         f"{p.n_unlabeled:,}",
         p.verdict.status,
     ]
-
-
-def ends_in_percent(p: Prevalence) -> str:
-    """The interval of an answer in a cell."""
-    return " to ".join(map(notebook.percent, p.interval)) + " %" if p.interval else "none"

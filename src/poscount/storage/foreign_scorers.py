@@ -55,7 +55,10 @@ def load_foreign(content: bytes, trusted: Sequence[str]) -> BaseEstimator:
     for part in _estimators(scorer):
         if fields_of(type(part)):
             check_estimator(part)
-        _check_sparse(part)
+        for value in vars(part).values():
+            if sparse.issparse(value) and hasattr(value, "check_format"):
+                # In full: indices beyond the end would be read by compiled code.
+                value.check_format(full_check=True)
         _check_support_vectors(part)
     return scorer
 
@@ -99,13 +102,6 @@ def _estimators(value: Any, depth: int = 0) -> Iterator[BaseEstimator]:
     if isinstance(value, list | tuple):
         for item in value:
             yield from _estimators(item, depth + 1)
-
-
-def _check_sparse(estimator: BaseEstimator) -> None:
-    for value in vars(estimator).values():
-        if sparse.issparse(value) and hasattr(value, "check_format"):
-            # In full: indices beyond the end would be read by compiled code.
-            value.check_format(full_check=True)
 
 
 def _check_support_vectors(machine: BaseEstimator) -> None:

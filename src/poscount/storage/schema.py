@@ -268,22 +268,6 @@ class MayLack:
 
 
 @dataclass(frozen=True)
-class Record:
-    """A dictionary with certain names."""
-
-    fields: Mapping[str, Field]
-
-    def check(self, value: Any, sizes: Sizes) -> None:
-        """Check the names, and every value."""
-        if type(value) is not dict:
-            raise ValueError("is not a record")
-        try:
-            check_fields("it", self.fields, value)
-        except ValueError as error:
-            raise ValueError(f"is wrong: {error}") from None
-
-
-@dataclass(frozen=True)
 class Scorer:
     """A fitted scorer, of poscount or of another library, that gives rows scores."""
 

@@ -8,23 +8,16 @@ from __future__ import annotations
 
 import csv
 import errno
-import hashlib
 import os
 import secrets
 import stat
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from poscount.errors import InputError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 AnyPath = str | os.PathLike[str]
 
@@ -38,7 +31,6 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
 }
 _CSV_LINE_END = "\r\n"
-_DAY = 24 * 60 * 60
 
 
 def is_standard_output(path: AnyPath) -> bool:
@@ -75,8 +67,7 @@ def write_whole(path: AnyPath, content: bytes) -> None:
 def replacing(path: AnyPath, suffix: str = "") -> Iterator[Path]:
     """Yield an empty temporary file that replaces `path` unless the block raises an error.
 
-    A process that is killed leaves its temporary file behind; the next one that writes to the
-    same target removes it.
+    A process that is killed leaves its temporary file behind, beside the target.
 
     Parameters
     ----------
@@ -86,9 +77,10 @@ def replacing(path: AnyPath, suffix: str = "") -> Iterator[Path]:
         How the temporary name ends.
     """
     target = _target(path)
+    # Of a fixed length, because the name of the target may be as long as names can be.
+    name = f"{target.parent / PREFIX}{secrets.token_hex(8)}{suffix}"
     with _told_of(path):
-        _remove_abandoned(target)
-        handle, name = _temporary(target, suffix)
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         try:
             yield Path(name)
@@ -101,9 +93,9 @@ def replacing(path: AnyPath, suffix: str = "") -> Iterator[Path]:
             _take_permissions(handle, target)
             # Otherwise, after a power failure, the new name may have the content of no file.
             os.fsync(handle)
-            if fcntl is None:
-                os.close(handle)
-                handle = -1
+            # Windows replaces no file by one that is open.
+            os.close(handle)
+            handle = -1
             os.replace(name, target)
     except BaseException:
         with suppress(OSError):
@@ -202,70 +194,13 @@ def _target(path: AnyPath) -> Path:
     return target
 
 
-def _temporary(target: Path, suffix: str) -> tuple[int, str]:
-    """Create a temporary file beside a target, with a lock that lasts as long as this process."""
-    while True:
-        # Of a fixed length, because the name of the target may be as long as names can be.
-        name = f"{target.parent / _prefix(target)}{secrets.token_hex(4)}{suffix}"
-        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        if _lock(handle, without_locks=True) and os.fstat(handle).st_nlink:
-            return handle, name
-        # Another process took it for abandoned before it was locked.
-        os.close(handle)
-
-
-def _prefix(target: Path) -> str:
-    return f"{PREFIX}{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}-"
-
-
-def _remove_abandoned(target: Path) -> None:
-    """Remove what processes that were killed have left of earlier attempts to write a file."""
-    prefix = _prefix(target)
-    with os.scandir(target.parent) as entries:
-        names = [entry.path for entry in entries if entry.name.startswith(prefix)]
-    for name in names:
-        # Another process may be removing it, or may have finished.
-        with suppress(OSError):
-            _remove_if_abandoned(name)
-
-
-def _remove_if_abandoned(name: str) -> None:
-    if fcntl is None:
-        if _is_old(name):
-            os.unlink(name)
-        return
-    handle = os.open(name, os.O_RDWR | os.O_NOFOLLOW)
-    try:
-        if _lock(handle, without_locks=_is_old(name)):
-            os.unlink(name)
-    finally:
-        os.close(handle)
-
-
-def _is_old(name: str) -> bool:
-    return time.time() - os.stat(name).st_mtime > _DAY
-
-
-def _lock(handle: int, *, without_locks: bool) -> bool:
-    """Try to lock a file; the system gives up a lock when its process ends, however it ends."""
-    if fcntl is None:
-        return without_locks
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # some network file systems have no locks
-        return without_locks
-    return True
-
-
 def _take_permissions(handle: int, target: Path) -> None:
     """Give a new file the owner and the permissions of the one that it replaces."""
     try:
         old = os.stat(target)
     except FileNotFoundError:
         return
-    if fcntl is not None:
+    if hasattr(os, "fchown"):  # not on Windows
         with suppress(PermissionError):
             os.fchown(handle, old.st_uid, old.st_gid)
         os.fchmod(handle, old.st_mode & 0o777)

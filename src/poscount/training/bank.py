@@ -7,6 +7,7 @@ processes does not matter.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,60 +20,62 @@ from poscount.calibration.calibration import RECOGNISABLE
 from poscount.errors import FileError
 from poscount.files.arrow import pyarrow
 from poscount.methods.regions.features import feature_names
-from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.rcq import RCQ
-from poscount.methods.regions.subclass_features import SUBCLASS_FEATURES
-from poscount.methods.regions.subclass_rcq import SubclassRCQ
-from poscount.methods.regions.target_features import OTHER_FEATURES, TARGET_FEATURES
 from poscount.seeds import stream
 from poscount.storage import container
-from poscount.training.drift_tasks import draw_drift_task
-from poscount.training.recognisable import LEAST_AREA, MOST_ROWS, areas, recognisable
-from poscount.training.recorded import draw_tolerance, record_differently
 from poscount.training.sources import Source
-from poscount.training.target_tasks import TargetTask, draw_target_samples, draw_target_task
 from poscount.training.tasks import (
     Limits,
     Sample,
     Task,
-    draw_gaps,
-    draw_margins,
     draw_mixture,
-    draw_parity,
     draw_real,
     draw_reference,
-    draw_regression,
     draw_samples,
+    draw_tolerance,
+    recognisable,
+    record_differently,
 )
 
 PART = 12
-FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
-    "mixture": draw_mixture,
-    "regression": draw_regression,
-    "margins": draw_margins,
-    "parity": draw_parity,
-    "gaps": draw_gaps,
-}
-# Of a family with larger tasks than others have: so many times as many positives and rows.
-LARGE, MORE_LABELED, MORE_ROWS = "gaps", 10, 2
+
+
+class Family(NamedTuple):
+    """A synthetic source of tasks.
+
+    Attributes
+    ----------
+    name : str
+    draw : callable
+        A task, of a generator and limits.
+    more_labeled, more_rows : int
+        How many times as many positives and rows its tasks may have as others.
+    """
+
+    name: str
+    draw: Callable[[np.random.Generator, Limits], Task]
+    more_labeled: int = 1
+    more_rows: int = 1
+
+    @property
+    def kin(self) -> str:
+        """Sources of the same data: itself."""
+        return self.name
+
+
+# By their names. `research.calibrations` adds families and methods to these.
+FAMILIES = {"mixture": Family("mixture", draw_mixture)}
 COLUMNS = {
     "RCQ": [*feature_names(learned=False), RECOGNISABLE],
     "RCQ-reference": [*feature_names(learned=True), RECOGNISABLE],
-    "RCQ-kinds": [*SUBCLASS_FEATURES, RECOGNISABLE],
-    "RCQ-groups": [*TARGET_FEATURES, RECOGNISABLE],
-    "RCQ-other": [*OTHER_FEATURES, RECOGNISABLE],
 }
 LIMITS = {
     "RCQ": Limits(n_labeled=5_000, n_rows=50_000, n_samples=2),
     # Learning a score takes half a second, for each sample and for a reference of other rows.
     "RCQ-reference": Limits(n_labeled=3_000, n_rows=20_000, n_samples=2),
-    # A dozen models are learned for each task, three times.
-    "RCQ-kinds": Limits(n_labeled=3_000, n_rows=3_000, n_samples=3, drift=True),
-    # A model for each of up to ten groups, so that learning takes longer than many samples.
-    "RCQ-groups": Limits(n_labeled=500, n_rows=3_000, n_samples=6),
 }
-# What is said about "other" is in the bank of the groups.
-BANK_OF = {"RCQ-other": "RCQ-groups"}
+# A method whose lines are in the bank of another one.
+BANK_OF: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -110,26 +113,30 @@ class Bank:
 
 
 def draw_task(
-    source: Source | str, limits: Limits, seed: int, number: int
+    source: Source | Family | str, limits: Limits, seed: int, number: int, draw: Any = draw_real
 ) -> tuple[Task, list[Sample]]:
-    """A task and its samples, by its number."""
-    name = source if isinstance(source, str) else source.name
-    rng = stream(seed, f"{name} {number}")
-    if source == LARGE:
+    """A task and its samples, by its number; `draw` makes a task of a source of rows."""
+    source = _source(source)
+    rng = stream(seed, f"{source.name} {number}")
+    if isinstance(source, Family):
         limits = limits._replace(
-            n_labeled=MORE_LABELED * limits.n_labeled, n_rows=MORE_ROWS * limits.n_rows
+            n_labeled=source.more_labeled * limits.n_labeled,
+            n_rows=source.more_rows * limits.n_rows,
         )
-    if isinstance(source, str):
-        task = FAMILIES[source](rng, limits)
+        task = source.draw(rng, limits)
     else:
-        task = (draw_drift_task if limits.drift else draw_real)(source, rng, limits)
+        task = draw(source, rng, limits)
     return task, list(draw_samples(task, rng, limits))
+
+
+def _source(source: Source | Family | str) -> Source | Family:
+    return FAMILIES[source] if isinstance(source, str) else source
 
 
 def make_bank(
     folder: Path,
     method: str,
-    sources: Iterable[tuple[Source | str, int]],
+    sources: Iterable[tuple[Source | Family | str, int]],
     seed: int = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -158,8 +165,15 @@ def make_bank(
     most = max(n_tasks for _, n_tasks in planned)
     # One part of each source after the other, so that an interrupted bank has some of each.
     return Parallel(n_jobs=n_jobs, verbose=verbose)(
+        # With what is found by names, which workers may not have.
         delayed(_make_part)(
-            folder, method, LIMITS[method], source, range(start, min(start + PART, n_tasks)), seed
+            Path(folder),
+            method,
+            functools.partial(LINES[method], _source(source), LIMITS[method], seed),
+            COLUMNS[method],
+            _source(source),
+            range(start, min(start + PART, n_tasks)),
+            seed,
         )
         for start in range(0, most, PART)
         for source, n_tasks in planned
@@ -170,22 +184,23 @@ def make_bank(
 def _make_part(
     folder: Path,
     method: str,
-    limits: Limits,
-    source: Source | str,
+    lines: Callable[[int], tuple[Labelled, ...]],
+    columns: list[str],
+    source: Source | Family,
     numbers: range,
     seed: int,
 ) -> Path:
-    name, kin = (source, source) if isinstance(source, str) else (source.name, source.kin)
-    path = folder / f"{name}-{numbers.start:05d}-{numbers.stop:05d}.bank"
-    columns = COLUMNS[method]
+    path = folder / f"{source.name}-{numbers.start:05d}-{numbers.stop:05d}.bank"
     # A table that has changed, or another one of this name, is another source.
-    content = {} if isinstance(source, str) else {"x": source.features, "y": source.classes}
-    if not isinstance(source, str) and source.words:
-        content["words"] = np.array(source.words)
+    content = {}
+    if isinstance(source, Source):
+        content = {"x": source.features, "y": source.classes}
+        if source.words:
+            content["words"] = np.array(source.words)
     meta = {
         "method": method,
-        "source": name,
-        "kin": kin,
+        "source": source.name,
+        "kin": source.kin,
         "content": container.digest({}, content),
         "seed": seed,
         "columns": columns,
@@ -199,15 +214,12 @@ def _make_part(
                 file=str(path),
             )
         return path
-    if method == "RCQ-groups":
-        said = [_lines_of_groups(source, limits, seed, number) for number in numbers]
-        arrays = _as_arrays(numbers, [groups for groups, _ in said], columns)
-        of_other = _as_arrays(numbers, [other for _, other in said], COLUMNS["RCQ-other"])
-        arrays |= {f"other {name}": array for name, array in of_other.items()}
-    else:
-        arrays = _as_arrays(
-            numbers, [_lines_of_task(method, source, limits, seed, n) for n in numbers], columns
-        )
+    said = zip(*map(lines, numbers), strict=True)
+    arrays = {
+        f"{prefix}{name}": array
+        for prefix, of_tasks in zip(("", "other "), said, strict=False)
+        for name, array in _as_arrays(numbers, of_tasks).items()
+    }
     container.write(path, "bank", meta, arrays)
     return path
 
@@ -219,32 +231,46 @@ class Labelled(NamedTuple):
     truth: list[float]
 
 
-def _as_arrays(
-    numbers: range, said: Sequence[Labelled], columns: Sequence[str]
-) -> dict[str, np.ndarray]:
+def _as_arrays(numbers: range, said: Sequence[Labelled]) -> dict[str, np.ndarray]:
     """Arrays of a part of a bank, from what was said about each of its tasks."""
     return {
-        "lines": np.concatenate([np.empty((0, len(columns))), *(each.lines for each in said)]),
+        "lines": np.concatenate([each.lines for each in said]),
         "truth": np.array([truth for each in said for truth in each.truth], np.float64),
         "task": np.repeat(np.array(numbers, np.int64), [len(each.truth) for each in said]),
     }
 
 
-def _lines_of_task(
-    method: str, source: Source | str, limits: Limits, seed: int, number: int
-) -> Labelled:
-    """Lines of the samples of one task; none if the method refuses the positives."""
-    task, samples = draw_task(source, limits, seed, number)
-    name = source if isinstance(source, str) else source.name
-    rng = stream(seed, f"{name} {number} lines")
+def lines_of_task(
+    lines_of: Callable[..., Iterator[tuple[np.ndarray, list[Sample]]]],
+    n_columns: int,
+    draw: Any,
+    source: Source | Family,
+    limits: Limits,
+    seed: int,
+    number: int,
+) -> tuple[Labelled]:
+    """Lines of the samples of one task; none if the method refuses the positives.
+
+    Parameters
+    ----------
+    lines_of : callable
+        Lines and their samples: of a task, its samples, a generator and a seed.
+    n_columns : int
+        Of the lines, the last one included, which tells whether the task is recognisable.
+    draw, source, limits, seed, number
+        As in `draw_task`.
+    """
+    task, samples = draw_task(source, limits, seed, number, draw)
+    rng = stream(seed, f"{source.name} {number} lines")
     lines, truth = [], []
-    for features, of_samples in _LINES[method](task, samples, rng, seed):
+    for features, of_samples in lines_of(task, samples, rng, seed):
         lines.append(features)
         truth += [sample.prevalence for sample in of_samples]
     if not lines:
-        return Labelled(np.empty((0, len(COLUMNS[method]))), [])
-    told = np.full(len(truth), recognisable(task, stream(seed, f"{name} {number} recognisable")))
-    return Labelled(np.column_stack([np.concatenate(lines), told]), truth)
+        return (Labelled(np.empty((0, n_columns)), []),)
+    generator = stream(seed, f"{source.name} {number} recognisable")
+    told = np.full(len(truth), recognisable(task, generator))
+    return (Labelled(np.column_stack([np.concatenate(lines), told]), truth),)
 
 
 def _plain_lines(
@@ -304,82 +330,12 @@ def _fit_rcq(task: Task, reference: np.ndarray | None, seed: int) -> RCQ | None:
     return model if model.part_.rule.enough_positives else None
 
 
-def _lines_of_kinds(
-    task: Task, samples: list[Sample], rng: np.random.Generator, seed: int
-) -> Iterator[tuple[np.ndarray, list[Sample]]]:
-    """Lines of all samples without a reference and with one of other rows, if there are kinds.
-
-    And of the first sample with itself as the reference.
-    """
-    first, *_ = samples
-    given = np.asarray if task.kinds is None else table_of
-    for reference, seen in (
-        (None, samples),
-        (first.rows, [first]),
-        (draw_reference(task, rng), samples),
-    ):
-        model = _fit_kinds(task, None if reference is None else given(reference), seed)
-        if model is not None:
-            yield model._features(*(model.count(given(sample.rows)) for sample in seen)), seen
-
-
-_LINES = {
-    "RCQ": _plain_lines,
-    "RCQ-reference": _lines_with_reference,
-    "RCQ-kinds": _lines_of_kinds,
+LINES: dict[str, Callable[..., tuple[Labelled, ...]]] = {
+    "RCQ": functools.partial(lines_of_task, _plain_lines, len(COLUMNS["RCQ"]), draw_real),
+    "RCQ-reference": functools.partial(
+        lines_of_task, _lines_with_reference, len(COLUMNS["RCQ-reference"]), draw_real
+    ),
 }
-
-
-def _lines_of_groups(
-    source: Source | str, limits: Limits, seed: int, number: int
-) -> tuple[Labelled, Labelled]:
-    """What is said about the groups of a task with several of them, and about "other"."""
-    name = source if isinstance(source, str) else source.name
-    rng = stream(seed, f"{name} {number} groups")
-    task = draw_target_task(source, rng, limits)
-    samples = draw_target_samples(task, rng, limits)
-    # In the order of the model, which is that of the names.
-    labeled = {f"group {k:02d}": rows for k, rows in enumerate(task.labeled)}
-    try:
-        model = MultiRCQ(calibration="null", random_state=seed).fit(labeled)
-    except ValueError:  # such as: rows of a group are too much alike
-        methods = ("RCQ-groups", "RCQ-other")
-        none = [Labelled(np.empty((0, len(COLUMNS[name]))), []) for name in methods]
-        return none[0], none[1]
-    found = model._features(*(model.count(sample.rows) for sample in samples))
-    told = _recognisable_groups(task, stream(seed, f"{name} {number} recognisable"))
-    shares = np.array([sample.shares for sample in samples])
-    of_groups, of_other = (
-        np.column_stack([lines, np.full(len(lines), told)])
-        for lines in (np.concatenate(found.groups), found.other)
-    )
-    return (
-        Labelled(of_groups, shares.T.ravel().tolist()),
-        Labelled(of_other, (1 - shares.sum(axis=1)).tolist()),
-    )
-
-
-def _recognisable_groups(task: TargetTask, rng: np.random.Generator) -> bool:
-    """Whether every group can be told from everything else."""
-    rows = [
-        draw(min(MOST_ROWS, most), rng)
-        for draw, most in zip(task.pools, task.available.tolist(), strict=True)
-    ]
-    classes = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
-    return bool(areas(np.concatenate(rows), classes, rng)[: len(task.labeled)].min() >= LEAST_AREA)
-
-
-def _fit_kinds(task: Task, unlabeled: Any, seed: int) -> SubclassRCQ | None:
-    """A model; None if the positives are refused, have no regions or are of one kind."""
-    labeled, subclasses = task.labeled, "auto"
-    if task.kinds is not None:
-        labeled, subclasses = table_of(labeled).append_column("kind", [task.kinds]), "kind"
-    model = SubclassRCQ(subclasses, calibration="null", random_state=seed)
-    try:
-        model.fit(labeled, unlabeled=unlabeled)
-    except ValueError:  # such as: no column varies
-        return None
-    return model if model.part_.rule.enough_positives and model.subclass_parts_ else None
 
 
 def as_given(task: Task, rows: np.ndarray) -> Any:
@@ -402,7 +358,7 @@ def table_of(rows: np.ndarray, words: Sequence[int] = ()) -> Any:
 
 
 def read_bank(files: Sequence[Path], method: str | None = None) -> Bank:
-    """The bank that these files hold; that of "RCQ-other" is in the files of "RCQ-groups"."""
+    """The bank that these files hold, of a method whose lines may be in that of another one."""
     parts, made_for = [], []
     for path in files:
         meta, arrays = container.read(path, "bank")

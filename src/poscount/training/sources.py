@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,11 +11,8 @@ import numpy as np
 
 from poscount.errors import InputError
 
-# Categories with fewer rows get no column of their own.
-FEWEST_ROWS = 5
 # For a task: some to learn from and some to count, and some others among them.
 FEWEST_POSITIVES, FEWEST_NEGATIVES = 50, 30
-BUNDLED = ("digits", "breast_cancer", "iris", "wine")
 
 
 class Source(NamedTuple):
@@ -31,8 +28,8 @@ class Source(NamedTuple):
     classes : ndarray of int, shape (n_rows,)
     words : tuple of int
         Columns that hold codes of words.
-    as_table : bool
-        Whether tasks turn some numbers into words and make gaps.
+    change : callable, optional
+        What happens to each of its tasks: of a task and a generator.
     """
 
     name: str
@@ -40,21 +37,7 @@ class Source(NamedTuple):
     features: np.ndarray
     classes: np.ndarray
     words: tuple[int, ...] = ()
-    as_table: bool = False
-
-    def as_numbers(self) -> Source:
-        """The same with a column of zeros and ones for each frequent word."""
-        columns = [part for j in range(self.features.shape[1]) for part in self._as_numbers(j)]
-        return self._replace(features=np.column_stack(columns), words=())
-
-    def _as_numbers(self, j: int) -> Iterator[np.ndarray]:
-        values = self.features[:, j]
-        if j not in self.words:
-            yield np.where(np.isnan(values), np.nanmean(values), values)
-            return
-        found, numbers = np.unique(values[~np.isnan(values)], return_counts=True)
-        for code in found[numbers >= FEWEST_ROWS]:
-            yield (values == code).astype(np.float64)
+    change: Callable[[Any, np.random.Generator], Any] | None = None
 
 
 def read_table(path: str | os.PathLike[str], label: str, left_out: Collection[str] = ()) -> Source:
@@ -114,11 +97,3 @@ def _numbers_or_codes(column: Any) -> np.ndarray:
         word: code for code, word in enumerate(sorted({str(x) for x in cells if x is not None}))
     }
     return np.array([np.nan if cell is None else known[str(cell)] for cell in cells], np.float64)
-
-
-def bundled(name: str) -> Source:
-    """One of the data sets that come with scikit-learn."""
-    from sklearn import datasets
-
-    data = getattr(datasets, f"load_{name}")()
-    return Source(f"sklearn_{name}", f"sklearn_{name}", data.data, data.target)

@@ -1,4 +1,8 @@
-"""Tasks whose truth is known: positives to learn from, and samples of a known prevalence."""
+"""Tasks whose truth is known: positives to learn from, and samples of a known prevalence.
+
+Some samples were recorded a little differently than the positives; and trees that know both sides
+tell whether the positives of a task are recognisable.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poscount.training.corrupt import Change, corrupt
+from poscount.methods.regions.recording import means_and_spreads
 from poscount.training.sources import FEWEST_NEGATIVES, FEWEST_POSITIVES, Source
 
 FEWEST_LABELED, USUAL_LABELED, FEWEST_ROWS = 20, 100, 30
@@ -151,22 +155,7 @@ def draw_real(source: Source, rng: np.random.Generator, limits: Limits) -> Task:
     task = Task(
         labeled, some_of(rest), some_of(others_rows), len(rest), len(others_rows), words=words
     )
-    return corrupted(task, rng) if source.as_table else task
-
-
-def corrupted(task: Task, rng: np.random.Generator) -> Task:
-    """The same task after some numbers have become words, and some values have gone."""
-    ours, theirs, words = corrupt(task.labeled, rng)
-
-    def after(draw: Draw, change: Change) -> Draw:
-        return lambda n, rng: change(draw(n, rng), rng)
-
-    return task._replace(
-        labeled=ours(task.labeled, rng),
-        positives=after(task.positives, ours),
-        negatives=after(task.negatives, theirs),
-        words=words,
-    )
+    return task if source.change is None else source.change(task, rng)
 
 
 def choose_classes(
@@ -275,101 +264,6 @@ def drifted_shares(shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return rng.dirichlet(np.full(len(shares), rng.choice([0.5, 1.0, 3.0])))
 
 
-def draw_regression(rng: np.random.Generator, limits: Limits) -> Task:
-    """A linear score plus noise decides the class, so that there is no gap between the classes."""
-    d = log_uniform(rng, 2, 30)
-    centres, mixing, weights = clusters(rng, d, rng.uniform(0, 2))
-    direction = rng.normal(size=d) * (rng.random(d) < max(rng.random(), 2 / d))
-    direction /= max(float(np.linalg.norm(direction)), 1e-9)
-    noise = rng.choice([0.05, 0.2, 0.5])
-    limit = rng.normal() * 0.7
-    sign = rng.choice([-1, 1])
-
-    def draw(positive: bool) -> Draw:
-        def rows(n: int, rng: np.random.Generator) -> np.ndarray:
-            found = [np.empty((0, d))]
-            missing = n
-            for _ in range(200):
-                if missing <= 0:
-                    break
-                cluster = rng.choice(len(weights), 4 * missing + 50, p=weights)
-                block = centres[cluster] + np.einsum(
-                    "nd,nde->ne", rng.normal(size=(len(cluster), d)), mixing[cluster]
-                )
-                score = block @ direction + noise * rng.normal(size=len(block))
-                found.append(block[(sign * (score - limit) > 0) == positive][:missing])
-                missing -= len(found[-1])
-            return np.concatenate(found)
-
-        return rows
-
-    task = endless(draw(True), draw(False), rng, limits)
-    # The rarer class may be too rare for a sample; then another task.
-    enough = len(task.labeled) >= FEWEST_LABELED and len(task.negatives(200, rng)) == 200
-    return task if enough else draw_regression(rng, limits)
-
-
-def draw_margins(rng: np.random.Generator, limits: Limits) -> Task:
-    """Negatives differ from positives in some features, by scale, shift or both, and by chance."""
-    d = log_uniform(rng, 1, 40)
-    differs = rng.random(d) < rng.uniform(0.1, 1)
-    strength = rng.uniform(0.2, 1.5)
-    scale = np.where(differs, np.exp(strength * rng.normal(size=d) * 0.7), 1.0)
-    shift = np.where(differs & (rng.random(d) < 0.5), strength * rng.normal(size=d), 0.0)
-    mixing = np.eye(d) + rng.uniform(0, 0.5) * rng.normal(size=(d, d)) / math.sqrt(d)
-    skewed = rng.random(d) < rng.choice([0.0, 0.5, 1.0])
-    coarse = rng.random(d) < rng.choice([0.0, 0.0, 0.7])
-
-    def with_margins(scale: np.ndarray, shift: np.ndarray) -> Draw:
-        def draw(n: int, rng: np.random.Generator) -> np.ndarray:
-            rows = rng.normal(size=(n, d)) @ mixing * scale + shift
-            rows = np.where(skewed, np.exp(np.clip(rows, -20, 20)), rows)
-            return np.where(coarse, np.round(2 * rows), rows)
-
-        return draw
-
-    return endless(with_margins(np.ones(d), np.zeros(d)), with_margins(scale, shift), rng, limits)
-
-
-def draw_parity(rng: np.random.Generator, limits: Limits) -> Task:
-    """The signs of two or three features together decide the class, and no feature alone does."""
-    d = log_uniform(rng, 2, 12)
-    k = min(d, int(rng.integers(2, 4)))
-    gap, wrong = rng.uniform(0, 1.5), rng.uniform(0, 0.3)
-
-    def of(parity: int) -> Draw:
-        def draw(n: int, rng: np.random.Generator) -> np.ndarray:
-            rows = rng.normal(size=(n, d))
-            signs = rng.integers(2, size=(n, k))
-            # Some of the negatives are where the positives are.
-            odd = (signs.sum(axis=1) % 2 != parity) & (rng.random(n) >= wrong * parity)
-            signs[odd, 0] = 1 - signs[odd, 0]
-            rows[:, :k] = (2 * signs - 1) * (np.abs(rows[:, :k]) + gap)
-            return rows
-
-        return draw
-
-    return endless(of(0), of(1), rng, limits)
-
-
-def draw_gaps(rng: np.random.Generator, limits: Limits) -> Task:
-    """Clusters far apart in few columns, which any histogram tells from each other."""
-    d = log_uniform(rng, 1, 8)
-    ours, theirs = clusters(rng, d, rng.uniform(0, 2)), clusters(rng, d, rng.uniform(0, 2))
-    theirs[0][:] += unit_vector(rng, d) * rng.uniform(8, 40)
-
-    def rows_of(side: tuple) -> Draw:
-        def draw(n: int, rng: np.random.Generator) -> np.ndarray:
-            cluster = rng.choice(len(side[2]), n, p=side[2])
-            return side[0][cluster] + np.einsum(
-                "nd,nde->ne", rng.normal(size=(n, d)), side[1][cluster]
-            )
-
-        return draw
-
-    return endless(rows_of(ours), rows_of(theirs), rng, limits)
-
-
 def unit_vector(rng: np.random.Generator, d: int) -> np.ndarray:
     """A vector of length 1."""
     vector = rng.normal(size=d)
@@ -391,3 +285,94 @@ def endless(positives: Draw, negatives: Draw, rng: np.random.Generator, limits: 
     """A task from two distributions."""
     labeled = positives(draw_n_labeled(rng, limits.n_labeled), rng)
     return Task(labeled, positives, negatives, limits.n_rows, limits.n_rows)
+
+
+# What users may allow for, in standard deviations of the positives, and the share of such samples
+# that do differ.
+SMALLEST_TOLERANCE, LARGEST_TOLERANCE = 0.02, 0.25
+SHARE_DIFFERENT = 0.6
+# A single column may differ by more than all of them, and so may noise, which is independent.
+ONE_COLUMN, NOISE = 4.0, 2.0
+
+
+def draw_tolerance(rng: np.random.Generator) -> float:
+    """A tolerance that a user might choose."""
+    return float(rng.uniform(SMALLEST_TOLERANCE, LARGEST_TOLERANCE))
+
+
+def record_differently(
+    task: Task, rows: np.ndarray, tolerance: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Rows of a sample as they are, in two of five samples, or changed by up to the tolerance.
+
+    In two of seven ways all columns are shifted by the same number of standard deviations, up or
+    down; in two, by normal numbers; in the others, they are stretched around the positives' mean, a
+    single one is shifted by more, or noise is added. Words stay.
+    """
+    amount = tolerance * rng.random()
+    if rng.random() >= SHARE_DIFFERENT:
+        return rows
+    numbers = np.setdiff1d(np.arange(rows.shape[1]), task.words)
+    labeled, changed = task.labeled[:, numbers], rows[:, numbers]
+    if not len(numbers):
+        return rows
+    location, scale = means_and_spreads(labeled)
+    kind, n_columns = rng.integers(7), len(numbers)
+    if kind < 2:
+        changed = changed + amount * scale * rng.choice([-1, 1], n_columns)
+    elif kind < 4:
+        changed = changed + amount * scale * rng.normal(size=n_columns)
+    elif kind == 4:
+        changed = location + (changed - location) * (1 + amount * rng.choice([-1, 1]))
+    elif kind == 5:
+        one = np.arange(n_columns) == rng.integers(n_columns)
+        changed = changed + ONE_COLUMN * amount * scale * one
+    else:
+        changed = changed + NOISE * amount * scale * rng.normal(size=changed.shape)
+    found = rows.copy()
+    found[:, numbers] = changed
+    return found
+
+
+# Rows of each side that trees learn from, and the area under their ROC curve from which on a task
+# is recognisable.
+MOST_ROWS, LEAST_AREA = 300, 0.95
+N_TREES = 25
+
+
+def recognisable(task: Task, rng: np.random.Generator) -> bool:
+    """Whether extra trees, which have labels of both sides, tell positives from negatives."""
+    sides = [
+        draw(min(MOST_ROWS, most), rng)
+        for draw, most in (
+            (task.positives, task.most_positives),
+            (task.negatives, task.most_negatives),
+        )
+    ]
+    classes = np.repeat([1, 0], [len(side) for side in sides])
+    return areas(np.concatenate(sides), classes, rng)[-1] >= LEAST_AREA
+
+
+def areas(rows: np.ndarray, classes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Area under the ROC curve of each class against all others, for rows that trees did not see.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> classes = np.repeat([0, 1, 2], 50)
+    >>> rows = rng.normal(size=(150, 2)) + 9 * (classes == 2)[:, np.newaxis]
+    >>> areas(rows, classes, rng).round(1).tolist()[2]
+    1.0
+    """
+    from sklearn.ensemble import ExtraTreesClassifier
+    from sklearn.metrics import roc_auc_score
+
+    # Trees can tell missing values from others, if these are below all others.
+    lowest = np.nanmin(np.where(np.isnan(rows), np.inf, rows), axis=0)
+    rows = np.where(np.isnan(rows), np.where(np.isfinite(lowest), lowest, 0) - 1, rows)
+    seen = rng.permutation(len(rows)) < len(rows) / 2
+    trees = ExtraTreesClassifier(N_TREES, min_samples_leaf=2, random_state=rng.integers(2**31))
+    votes = trees.fit(rows[seen], classes[seen]).predict_proba(rows[~seen])
+    return np.array(
+        [roc_auc_score(classes[~seen] == k, votes[:, i]) for i, k in enumerate(trees.classes_)]
+    )

@@ -11,14 +11,14 @@ from typing import Any
 
 import poscount
 from poscount.calibration.files import write_calibration
-from poscount.training.bank import make_bank, read_bank
+from poscount.training.bank import Family, make_bank, read_bank
 from poscount.training.learning import learn
 from poscount.training.sources import Source, read_table
 
 
 def plan_of_tables(
     paths: Iterable[str], label: str, n_tasks: int
-) -> Iterator[tuple[Source | str, int]]:
+) -> Iterator[tuple[Source | Family | str, int]]:
     """Sources and numbers of tasks of a bank from tables of one's own.
 
     A quarter as many synthetic tasks are added, for what the tables do not show.
@@ -32,7 +32,7 @@ def plan_of_tables(
 def make_calibration(
     output: str,
     method: str,
-    plan: Iterable[tuple[Source | str, int]],
+    plan: Iterable[tuple[Source | Family | str, int]],
     *,
     folder: str,
     seed: int,

@@ -18,13 +18,16 @@ from poscount.calibration.files import shipped
 from poscount.example.simulate import FEATURES, record
 from poscount.methods.regions.discriminant import Discriminant
 from poscount.methods.regions.rule import bounds
-from poscount.methods.regions.target_estimates import scaled_to_rest
-from poscount.methods.regions.target_features import OTHER_FEATURES, TARGET_FEATURES
+from poscount.methods.regions.target_estimates import (
+    OTHER_FEATURES,
+    TARGET_FEATURES,
+    scaled_to_rest,
+)
 from poscount.results.target_shares import TargetShares, exact_shares
 from poscount.training import bank
 from poscount.training.sources import Source
-from poscount.training.target_tasks import draw_shares, draw_target_samples, draw_target_task
 from poscount.training.tasks import Limits
+from research.calibrations.target_tasks import draw_shares, draw_target_samples, draw_target_task
 
 SPECIES = {
     "aegypti": "Aedes aegypti female",

@@ -18,9 +18,8 @@ import poscount
 from plain import region_counting
 from poscount import PAT, RCQ, Mahalanobis
 from poscount.diagnostics.two_samples import compare_samples
-from poscount.methods.regions.k_means import k_means
-from poscount.methods.regions.layout import CutNames, region_layout
-from poscount.methods.regions.partition import place_cuts
+from poscount.methods.regions.layout import CutNames, RegionLayout
+from poscount.methods.regions.partition import k_means, place_cuts
 from poscount.methods.regions.rule import (
     RegionEstimates,
     bounds,
@@ -227,7 +226,7 @@ def test_more_features_than_are_cut():
 
 
 def test_words():
-    arranged = region_layout(2, learned=True)
+    arranged = RegionLayout(2, learned=True)
     thresholds = np.array([[-1.0, 0.0, 1.0, 1.25], [1, 2, 3, np.inf]])
     n_cuts = arranged.cuts.shape[1]
     names = CutNames(["x0", "size"], thresholds)
@@ -242,7 +241,7 @@ def test_words():
 
 
 def test_words_of_categories_and_gaps():
-    arranged = region_layout(1, gapped=(0,), categories=(2, 3))
+    arranged = RegionLayout(1, gapped=(0,), categories=(2, 3))
     names = CutNames(
         ["age"], np.array([[1.0, 2.0, 3.0, 4.0]]), ["smokes", "ward"], [["no", "yes"], list("abc")]
     )

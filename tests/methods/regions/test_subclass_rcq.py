@@ -24,10 +24,11 @@ from poscount.methods.regions.subclass_features import (
 from poscount.methods.regions.subclass_rcq import N_TREES
 from poscount.methods.regions.subclasses import clustered_subclasses, find_subclasses, how_many
 from poscount.training.bank import COLUMNS, LIMITS, Bank, draw_task, make_bank, read_bank
-from poscount.training.drift_tasks import allocate, draw_drift_task
 from poscount.training.learning import blended, fit_blend
-from poscount.training.sources import Source, bundled
+from poscount.training.sources import Source
 from poscount.training.tasks import drifted_shares
+from research.calibrations import bundled
+from research.calibrations.drift_tasks import allocate, draw_drift_task
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
 
@@ -458,7 +459,7 @@ def test_tasks_with_kinds():
     source = bundled("digits")
     seen = {"told": 0, "not": 0}
     for number in range(12):
-        task, samples = draw_task(source, LIMITS["RCQ-kinds"], 0, number)
+        task, samples = draw_task(source, LIMITS["RCQ-kinds"], 0, number, draw_drift_task)
         for sample in samples:
             assert len(sample.rows) >= 1
             assert 0 <= sample.prevalence <= 1
@@ -545,7 +546,7 @@ def test_a_bank_of_kinds_has_lines_with_and_without_unlabeled_rows(tmp_path):
     references = bank.lines[:, SUBCLASS_FEATURES.index("log_reference")]
     assert len(np.unique(bank.task)) >= 2
     for number in np.unique(bank.task):
-        _, samples = draw_task(source, LIMITS["RCQ-kinds"], 0, int(number))
+        _, samples = draw_task(source, LIMITS["RCQ-kinds"], 0, int(number), draw_drift_task)
         own = np.log(len(samples[0].rows))
         here = bank.task == number
         # Without, with the first sample, and with other rows.

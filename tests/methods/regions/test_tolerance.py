@@ -9,7 +9,7 @@ import pytest
 import poscount
 from poscount import RCQ, TRCQ, compiling
 from poscount.calibration.files import chosen_calibrations
-from poscount.methods.regions import rule_kernels
+from poscount.methods.regions import rule_kernel
 from poscount.methods.regions.features import (
     FEATURE_NAMES,
     OF_LEARNED_SCORE,
@@ -188,7 +188,7 @@ def test_machine_code_bounds_as_numpy_does(noisy, monkeypatch):
     found = []
     for machine_code in (False, True):
         monkeypatch.setattr(compiling, "can_compile", lambda is_there=machine_code: is_there)
-        assert (rule_kernels.kernel("bound", 40, 10**9) is not None) == machine_code
+        assert (rule_kernel.compiled_bound(40, 10**9) is not None) == machine_code
         found.append(bounds(rows, n_rows, in_positives, 100, noise))
     np.testing.assert_array_equal(*found)
 

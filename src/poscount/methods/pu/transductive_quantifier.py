@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator, clone
 from poscount.base import constraints
 from poscount.base.quantifier import Quantifier
 from poscount.checks import (
-    BatchWarnings,
     Evidence,
     UnknownValues,
     known_rows_warning,
@@ -117,18 +116,13 @@ class TransductiveQuantifier(Quantifier):
     def _quantify(self, rows: Rows) -> Prevalence:
         estimates = self._estimate_marked(*self._matrices(rows), stream(self.seed_, "estimate"))
         if not estimates.warnings:
-            estimates = replace(estimates, warnings=self._unknown_value_warnings(rows))
+            unknown = UnknownValues.of_rows(rows, self.model_columns)
+            evidence = Evidence(1, n_labeled=self.n_labeled_, unknown_values=unknown)
+            estimates = replace(estimates, warnings=unknown_value_warnings(evidence))
         return self._prevalence(estimates, 0, len(rows))
 
     def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
         return known_rows_warning(len(self.known_rows_), n_found)
-
-    def _unknown_value_warnings(self, rows: Rows) -> BatchWarnings:
-        """Warnings about missing values and categories that the positives do not have."""
-        unknown = UnknownValues.of_rows(rows, self.model_columns)
-        return unknown_value_warnings(
-            Evidence(1, n_labeled=self.n_labeled_, unknown_values=unknown)
-        )
 
     @abstractmethod
     def _estimate_from(

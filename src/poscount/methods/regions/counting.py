@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from poscount import compiling
 from poscount.counts.missing_counts import add_to, count_different
 from poscount.methods.regions import counting_kernel
-from poscount.methods.regions.counting_numpy import NumpyCounting, add_joint, bins_of
-from poscount.methods.regions.counting_plan import CountingPlan, CountingTarget
+from poscount.methods.regions.counting_numpy import (
+    CountingPlan,
+    CountingTarget,
+    NumpyCounting,
+    bins_of,
+)
 from poscount.methods.regions.learned_score import LearnedScore
 from poscount.scorers import Mahalanobis
 from poscount.scorers.products import STACK_NUMBERS, Multiplier, along_rows, put_rows, stacks
 
 # How much longer numpy takes for rows that have groups or weights.
 COST_OF_GROUPS = 4
-
-
-class _Counting(Protocol):
-    """A way of counting."""
-
-    def add(
-        self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray
-    ) -> None: ...
-
-    def finish(self) -> None: ...
 
 
 class RegionCounting:
@@ -86,7 +78,7 @@ class RegionCounting:
         # Only numbers without gaps are scored as they are.
         complete = design is block
         target = CountingTarget(starts, weights, out, between, complete)
-        counting: _Counting = way(self.plan, target)
+        counting = way(self.plan, target)
         score_stack = self.scorer.stack_scorer()
         multiply = Multiplier(self.directions)
         different = self.plan.columns.constants_.differ(block)
@@ -106,10 +98,8 @@ class RegionCounting:
                 if different is not None:
                     along_rows(scores, rows.stop - rows.start)[different[rows]] = -np.inf
                 counting.add(rows, codes, scores, multiply(centred))
-        counting.finish()
         if self.learned_score is not None:
-            first = int(sum(self.plan.widths))
-            entries = self.plan.score_cells[between] * self.plan.n_columns + first
+            entries = self.plan.score_cells[between] * self.plan.n_columns + self.plan.n_plain
             entries += self.learned_score.bins(block, self.plan.columns)
             add_to(out, entries if starts is None else entries + starts, weights)
         return self.plan.pat_cells[between]
@@ -149,16 +139,8 @@ class CompiledCounting:
             np.require(value, requirements="W") if isinstance(value, np.ndarray) else value
             for value in plan[: CountingPlan._fields.index("columns")]
         )
-        kinds = (np.int64, np.int64, np.int64, np.float64, np.uint8)
+        kinds = (np.int64, np.int64, np.float64, np.uint8)
         self._work = tuple(np.empty(counting_kernel.AT_ONCE, kind) for kind in kinds)
-        self._plan = plan
-        self._joined = target.complete and target.starts is None and target.weights is None
-        n_cells = [n for _, n in plan.together] if self._joined else []
-        self._joint_starts = np.cumsum([0, *n_cells])
-        ends = [partitions[-1] + 1 for partitions, _ in plan.together]
-        self._together = np.array([0, *ends])
-        self._joint = np.zeros(self._joint_starts[-1], np.int64)
-        self._between = np.zeros(len(plan.pat_cells), np.int64)
 
     def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:
         """Count the rows of a stack."""
@@ -178,13 +160,5 @@ class CompiledCounting:
             *self._of_plan,
             out,
             row_edges,
-            *(self._joined, self._together, self._joint_starts, self._joint, self._between),
             *self._work,
         )
-
-    def finish(self) -> None:
-        """Add what was counted together to the counts of each partition."""
-        if self._joined:
-            plan, out = self._plan, self._target.out
-            add_joint(plan, np.split(self._joint, self._joint_starts[1:-1]), out)
-            np.add.at(out, plan.ends[0] + plan.pat_cells, self._between)

@@ -42,13 +42,7 @@ def count_stack(
     ends: np.ndarray,
     out: np.ndarray,
     row_edges: np.ndarray,
-    joined: int,
-    together: np.ndarray,
-    joint_starts: np.ndarray,
-    joint: np.ndarray,
-    between: np.ndarray,
     at: np.ndarray,
-    entry: np.ndarray,
     bins: np.ndarray,
     best: np.ndarray,
     incomplete: np.ndarray,
@@ -75,18 +69,7 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_categories, uns
         Counts, which are added to.
     row_edges : ndarray of int64, shape (n_rows,)
         Becomes the number of edges below the score of each row.
-    joined : int
-        Whether partitions are counted together, as `poscount.methods.regions.counting_numpy`
-        does: a row is then in one place for several partitions. All rows are complete, and no
-        column has words.
-    together, joint_starts : ndarray of int64
-        The first partition of those that are counted together, and where their counts start in
-        `joint`; behind the last ones, where all end.
-    joint : ndarray of int64
-        Counts of partitions together, which are added to.
-    between : ndarray of int64, shape (64,)
-        Rows between edges, which are added to instead of `out` if partitions are joined.
-    at, entry, bins, best, incomplete : ndarray of shape (AT_ONCE,)
+    at, bins, best, incomplete : ndarray of shape (AT_ONCE,)
         Work space.
     """
     n_table, size = codes.shape[1], codes.shape[2]
@@ -110,19 +93,7 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_categories, uns
                 k += 2 * (edges[np.uint64(k + 1)] < value)
                 k += edges[np.uint64(k)] < value
                 at[i] = k
-            if joined:
-                for i in range(n):
-                    k = at[i]
-                    between[np.uint64(k)] += 1
-                    row_edges[row + i] = k
-                    at[i] = score_cells[np.uint64(k)]
-                for j in range(len(far)):
-                    limit = far[j]
-                    n_below = 0
-                    for i in range(n):
-                        n_below += (values[i] < limit) & (values[i] <= edges[0])
-                    out[ends[1] + j] += n_below
-            for i in range(0 if joined else n):
+            for i in range(n):
                 value = values[i]
                 k = at[i]
                 start = starts[row + i] if grouped else 0
@@ -135,52 +106,10 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_categories, uns
                         if value < far[j]:
                             out[start + ends[1] + j] += weight
 
-            # Bins of several partitions in one number.
-            for group in range(len(together) - 1 if joined else 0):
-                for i in range(n):
-                    entry[i] = at[i]
-                for j in range(together[group], together[group + 1]):
-                    if j < len(features):
-                        width = offsets[j + 1] - offsets[j]
-                        cut_0 = cuts[j, 0]
-                        cut_1 = cuts[j, 1]
-                        cut_2 = cuts[j, 2]
-                        cut_3 = cuts[j, 3]
-                        values = codes[chunk, features[j], begin : begin + n]
-                        for i in range(n):
-                            value = values[i]
-                            k = 0
-                            k += value > cut_0
-                            k += value > cut_1
-                            k += value > cut_2
-                            k += value > cut_3
-                            entry[i] = width * entry[i] + k
-                        continue
-                    cluster = 0
-                    for k in range(j - len(features)):
-                        cluster += clusterings[k]
-                    width = clusterings[j - len(features)]
-                    values = nearness[chunk, cluster, begin : begin + n]
-                    for i in range(n):
-                        bins[i] = 0
-                        best[i] = values[i] - distances[cluster]
-                    for k in range(1, width):
-                        values = nearness[chunk, cluster + k, begin : begin + n]
-                        for i in range(n):
-                            value = values[i] - distances[cluster + k]
-                            closer = value > best[i]
-                            bins[i] = k if closer else bins[i]
-                            best[i] = value if closer | (value != value) else best[i]
-                    for i in range(n):
-                        entry[i] = width * entry[i] + bins[i]
-                counted = joint[joint_starts[group] : joint_starts[group + 1]]
-                for i in range(n):
-                    counted[np.uint64(entry[i])] += 1
-
             # The nearest cluster of each clustering.
             partition = len(features) + len(categories)
             cluster = 0
-            for j in range(0 if joined else len(clusterings)):
+            for j in range(len(clusterings)):
                 offset = offsets[partition + j]
                 values = nearness[chunk, cluster, begin : begin + n]
                 for i in range(n):
@@ -200,7 +129,7 @@ clusterings, distances, offsets, n_columns, numbers, limits, all_categories, uns
                 cluster += clusterings[j]
 
             # The bins of numbers.
-            for j in range(0 if joined else len(features)):
+            for j in range(len(features)):
                 column = features[j]
                 offset = offsets[j]
                 cut_0 = cuts[j, 0]
@@ -324,10 +253,9 @@ SIGNATURE = (
     "float64[:, ::1], uint8[::1], int64[::1], uint8[:, ::1], int64[::1], float64[::1],"
     "int64[::1], int64,"
     "int64[::1], float64[:, ::1], int64[::1], float64[::1], int64[::1], int64[::1], int64[::1],"
-    "int64, int64[::1], int64[::1], int64[::1], int64[::1],"
-    "int64[::1], int64[::1], int64[::1], float64[::1], uint8[::1])"
+    "int64[::1], int64[::1], float64[::1], uint8[::1])"
 )
 INTEGERS = (
     "n_table size n_limits n_outside chunk n_chunk begin n row i j k start weight partition "
-    "cluster width group offset nearest column n_gaps n_below n_above n_zeros any_gaps"
+    "cluster offset nearest column n_gaps n_below n_above n_zeros any_gaps"
 )

@@ -2,21 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from poscount.counts.missing_counts import add_to, count_missing
-from poscount.methods.regions.counting_plan import CountingPlan, CountingTarget
+from poscount.data.columns import Columns
 from poscount.methods.regions.layout import NO_BIN
 from poscount.methods.regions.ranges import count_outside
+
+# The compiled search among edges has six steps.
+N_EDGES = 63
+
+
+class CountingPlan(NamedTuple):
+    """What rows are compared with, and where they are counted.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (63,)
+        Edges along the score, and then infinity.
+    score_cells, pat_cells : ndarray of int, shape (64,)
+        Score cell and PAT cell of the rows below each edge.
+    far : ndarray
+        Scores below which rows are far away.
+    features : ndarray of int
+        Columns of numbers that are cut.
+    cuts : ndarray of shape (n_features, 4)
+    missing_bins : ndarray of uint8, shape (n_features,)
+        Bin of rows that lack the number.
+    categories : ndarray of int
+        Columns of categories that are cut.
+    category_bins : ndarray of uint8, shape (n_categories, n_codes + 1)
+        Bin of each code, and last of missing ones.
+    clusterings : ndarray of int
+        Number of clusters of each clustering.
+    distances : ndarray of shape (n_clusters,)
+        A row belongs to the cluster whose direction, times the row, minus this is largest.
+    offsets : ndarray of int
+        First column of each partition in the table, but for the bins of a learned score.
+    n_columns : int
+        Columns of the table; the last ones are those of a learned score, if there is one.
+    numbers : ndarray of int
+        All columns of numbers.
+    limits : ndarray of shape (n_numbers, 8)
+        Outside of which rows are counted.
+    all_categories : ndarray of int
+        All columns of categories.
+    unseen : ndarray of shape (n_all_categories,)
+        Code of the words that no positive has.
+    ends : ndarray of int, shape (4,)
+        Where the cells of regions end, and those of PAT, of far rows and of ranges.
+    columns : Columns
+        Of the table.
+    n_plain : int
+        Columns of the table, without those of a learned score.
+    different_cell : int
+        Where rows are counted that have another value than all positives, if any can.
+    """
+
+    edges: np.ndarray
+    score_cells: np.ndarray
+    pat_cells: np.ndarray
+    far: np.ndarray
+    features: np.ndarray
+    cuts: np.ndarray
+    missing_bins: np.ndarray
+    categories: np.ndarray
+    category_bins: np.ndarray
+    clusterings: np.ndarray
+    distances: np.ndarray
+    offsets: np.ndarray
+    n_columns: int
+    numbers: np.ndarray
+    limits: np.ndarray
+    all_categories: np.ndarray
+    unseen: np.ndarray
+    ends: np.ndarray
+    columns: Columns
+    n_plain: int
+    different_cell: int
+
+
+class CountingTarget(NamedTuple):
+    """The rows of a block, and where they are counted.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_rows,), or None
+        Where the counts of each row's group start; None for one group.
+    weights : ndarray of int64, shape (n_rows,), or None
+        What each row counts; 1 if None.
+    out : ndarray of int64
+        Counts, which are added to.
+    row_edges : ndarray of int64, shape (n_rows,)
+        Becomes the number of edges below the score of each row.
+    complete : bool
+        Whether all codes are numbers, and none is missing.
+    """
+
+    starts: np.ndarray | None
+    weights: np.ndarray | None
+    out: np.ndarray
+    row_edges: np.ndarray
+    complete: bool
 
 
 class NumpyCounting:
     """Adds rows to counts, chunk by chunk.
-
-    Where every row is in a bin of every partition, and counts 1, several partitions are counted
-    together: one count of rows by score cell, bin, bin and bin takes a third of the time of three.
 
     Parameters
     ----------
@@ -29,9 +122,6 @@ class NumpyCounting:
         self.starts, self.weights, self.out, self.row_edges, self.complete = target
         if self.starts is None and self.weights is not None:
             self.starts = np.zeros(len(self.weights), np.int64)
-        self.joint = (
-            [np.zeros(cells, np.int64) for _, cells in plan.together] if self.starts is None else []
-        )
 
     def add(self, rows: slice, codes: np.ndarray, scores: np.ndarray, nearness: np.ndarray) -> None:
         """Count the rows of a stack: see `poscount.methods.regions.counting_kernel.count_stack`."""
@@ -62,7 +152,10 @@ class NumpyCounting:
             count_outside(numbers, plan.limits, None, out[far_end:])
             if not self.complete:
                 count_missing(codes.T, plan.columns, None, out[range_end:])
-            self._add_bins(plan.score_cells[between], bins, holes)
+            first = plan.score_cells[between].astype(np.uint16) * np.uint16(plan.n_columns)
+            entries = first + (plan.offsets.astype(np.uint16)[:, np.newaxis] + bins)
+            entries = entries[bins != NO_BIN] if holes else entries.ravel()
+            out[:in_regions] += np.bincount(entries, minlength=in_regions)
             return
         starts = self.starts[rows]
         weights = None if self.weights is None else self.weights[rows]
@@ -75,48 +168,6 @@ class NumpyCounting:
         column = plan.offsets[:, np.newaxis]
         entries = starts + plan.score_cells[between] * plan.n_columns + (column + bins)
         add_to(out, entries, weights, bins != NO_BIN if holes else None)
-
-    def _add_bins(self, cells: np.ndarray, bins: np.ndarray, holes: bool) -> None:
-        plan = self.plan
-        if holes:
-            first = cells.astype(np.uint16) * np.uint16(plan.n_columns)
-            entries = first + (plan.offsets.astype(np.uint16)[:, np.newaxis] + bins)
-            in_regions = int(plan.ends[0])
-            counted = np.bincount(entries[bins != NO_BIN], minlength=in_regions)
-            self.out[:in_regions] += counted
-            return
-        start = cells.astype(np.uint16)
-        for (partitions, n_cells), joint in zip(plan.together, self.joint, strict=True):
-            entry = start
-            for j in partitions:
-                entry = entry * plan.widths[j]
-                entry += bins[j]
-            joint += np.bincount(entry, minlength=n_cells)
-
-    def finish(self) -> None:
-        """Add what was counted together to the counts of each partition."""
-        if self.starts is None:
-            add_joint(self.plan, self.joint, self.out)
-
-
-def add_joint(plan: CountingPlan, joint: Sequence[np.ndarray], out: np.ndarray) -> None:
-    """Add rows that were counted in several partitions together to the counts of each.
-
-    Parameters
-    ----------
-    plan : CountingPlan
-    joint : sequence of ndarray
-        Counts of the partitions of `plan.together`.
-    out : ndarray of int64
-        Counts, which are added to.
-    """
-    table = out[: int(plan.ends[0])].reshape(-1, plan.n_columns)
-    for (partitions, _), together in zip(plan.together, joint, strict=True):
-        counted = together.reshape(len(table), *(plan.widths[j] for j in partitions))
-        for axis, j in enumerate(partitions):
-            others = tuple(i + 1 for i in range(len(partitions)) if i != axis)
-            columns = slice(plan.offsets[j], plan.offsets[j] + plan.widths[j])
-            table[:, columns] += counted.sum(axis=others)
 
 
 def bins_of(plan: CountingPlan, codes: np.ndarray, nearness: np.ndarray, gaps: bool) -> np.ndarray:

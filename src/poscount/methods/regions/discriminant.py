@@ -61,9 +61,7 @@ class Discriminant(BaseEstimator):
         "offsets_": Array("float64", ("groups",)),
     }
 
-    location_: np.ndarray
     directions_: np.ndarray
-    offsets_: np.ndarray
 
     def learn(self, rows: np.ndarray, groups: np.ndarray, n_groups: int, seed: int) -> np.ndarray:
         """Learn from rows of known groups, and return their own log odds, out of fold.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,19 +77,10 @@ def estimate_part(
     if view.part.learned_score_ is not None:
         more |= dict(zip(OF_LEARNED_SCORE, view.of_learned_score.T, strict=True))
 
-    def region_of(i: int) -> dict[str, Any]:
-        return {
-            "where": view.rule.describe(int(found.region[i])),
-            "share": float(found.region_share[i]),
-            "ratio": float(found.region_ratio[i]),
-            "low": float(found.region_low[i]),
-            "high": float(found.region_high[i]),
-        }
-
     return replace(
         estimates,
         details={
-            "region": region_of,
+            "region": lambda i: view.bounds_of(i, int(found.region[i]))._asdict(),
             "ratio": found.ratio,
             "null_ratio": found.null_ratio,
             "gap": found.gap,
@@ -180,6 +171,19 @@ def _raised(estimates: Estimates, view: PartView) -> Estimates:
     constants, n_labeled = view.part.columns_.constants_, view.part.n_labeled_
     quantiles = constants.raised(estimates.quantiles, n_labeled, LEVELS_ABOVE)
     return replace(estimates, quantiles=quantiles)
+
+
+def by_calibration(
+    calibration: Calibration | None,
+    lines: np.ndarray,
+    names: Sequence[str],
+    null: Estimates,
+    recognisable: bool | None,
+) -> tuple[Estimates, np.ndarray]:
+    """Estimates by a calibration, or the null ones; and which samples are unlike all training."""
+    if calibration is None:
+        return null, np.zeros(len(null), bool)
+    return calibration.estimate(lines, names, null.level, recognisable=recognisable)
 
 
 def null_estimates(p: np.ndarray, ratio: np.ndarray, gap: np.ndarray, level: float) -> Estimates:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,11 +14,10 @@ from poscount.methods.regions.layout import (
     SMALLEST_SHARE,
     RegionLayout,
 )
-from poscount.methods.regions.rule_kernels import LANES, kernel
 
 if TYPE_CHECKING:
     from poscount.methods.regions.part import SideCounts
-    from poscount.methods.regions.rule import RegionCounts, RegionEstimates
+    from poscount.methods.regions.rule import RegionCounts
     from poscount.methods.regions.view import PartView
 
 # Regions are looked at by their share of the positives.
@@ -95,8 +93,8 @@ class RegionFeatures:
         self._learned = np.flatnonzero(cut >= layout.cuts.shape[1] - n_learned)
         kind = np.where(partition >= 0, 1, np.where(cut == 0, 0, 2))
         self._by_kind = [np.flatnonzero(kind == k) for k in range(3)]
-        by_band = [np.flatnonzero(band == i) for i in range(len(BANDS))]
-        self._all_sets = [*self._by_share, *self._by_kind, *by_band]
+        # Regions are in the order of their bands.
+        self._bands, self._band_starts = np.unique(band, return_index=True)
         of_features = self._by_kind[1]
         feature = partition[of_features]
         order = np.argsort(feature, kind="stable")
@@ -105,12 +103,16 @@ class RegionFeatures:
 
     def of_view(self, view: PartView) -> np.ndarray:
         """Features of each sample: `FEATURE_NAMES`, NaN where there is no such region."""
-        found, sets, n_rows = view.found, self.sets(view.found), view.counts.n_rows
-        n_samples, curve = len(n_rows), view.pat_curve
+        found, n_rows, curve = view.found, view.counts.n_rows, view.pat_curve
+        n_samples = len(n_rows)
+        # C order, so that a group gets the bits that it gets alone.
+        ratio, low, high = (np.ascontiguousarray(values) for values in found.bounds)
+        near = found.region_high + found.gap / 2
         columns = [
             *(found.prevalence, found.ratio, found.null_ratio, found.gap, found.region_high),
             *(found.region_share, found.region_ratio, found.region_low),
-            *sets.below,
+            (low < found.ratio[:, np.newaxis]).mean(axis=1),
+            (high <= near[:, np.newaxis]).mean(axis=1),
             np.full(n_samples, np.log(self._n_labeled)),
             np.log(n_rows),
             np.full(n_samples, np.log(len(view.part.columns_.kinds_))),
@@ -122,13 +124,14 @@ class RegionFeatures:
             *_inside(view.counts, view.side),
             *(np.full(n_samples, np.log1p(len(used))) for used in self._by_share),
         ]
-        for k in range(len(self._by_share)):
-            columns += [*sets.smallest[k], sets.mean_of_few[k], *sets.quantiles[k]]
-        n_shares, n_kinds = len(self._by_share), len(self._by_kind)
-        for of_kind in sets.smallest[n_shares : n_shares + n_kinds]:
-            columns += of_kind
-        columns += _best_features(sets.of_features)
-        columns += [of_band.high for of_band in sets.smallest[n_shares + n_kinds :]]
+        for used in self._by_share:
+            columns += _of_share(ratio, high, used)
+        for used in self._by_kind:
+            columns += _smallest(ratio, high, used)
+        columns += self._best_features(high)
+        of_bands = np.full((len(BANDS), n_samples), np.nan)
+        of_bands[self._bands] = np.minimum.reduceat(high, self._band_starts, axis=1).T
+        columns += list(of_bands)
         return _lines(columns)
 
     def of_tolerance(self, view: PartView) -> np.ndarray:
@@ -143,7 +146,7 @@ class RegionFeatures:
         counts, without = view.counts, view.plain
         tolerant = view.plain_tolerant(view.tolerance)
         ratio, _, high = view.found.bounds
-        best = _smallest(ratio[:, self._learned], high[:, self._learned])
+        best = _smallest(ratio, high, self._learned)
         above = counts.in_cuts[:, 0, -n_cuts:] / counts.n_rows[:, np.newaxis]
         columns = [
             *(best.high, best.ratio, without.prevalence, without.region_high),
@@ -155,76 +158,14 @@ class RegionFeatures:
         ]
         return _lines(columns)
 
-    def sets(self, found: RegionEstimates) -> RegionSets:
-        """What sets of regions say about samples, by machine code where that is worth it."""
-        # C order, so that a group gets the bits that it gets alone.
-        ratio, low, high = (np.ascontiguousarray(values) for values in found.bounds)
-        middle, near = found.ratio, found.region_high + found.gap / 2
-        sum_up = kernel("sum_up", *high.shape)
-        if sum_up is not None:
-            return self._compiled_sets(sum_up, ratio, low, high, middle, near)
-        below = low < middle[:, np.newaxis], high <= near[:, np.newaxis]
-        of_shares = [_of_share(ratio[:, used], high[:, used]) for used in self._by_share]
-        return RegionSets(
-            tuple(which.mean(axis=1) for which in below),
-            tuple(_smallest(ratio[:, used], high[:, used]) for used in self._all_sets),
-            tuple(mean for mean, _ in of_shares),
-            tuple(quantiles for _, quantiles in of_shares),
-            np.minimum.reduceat(high[:, self._by_feature], self._feature_starts, axis=1)
-            if len(self._feature_starts)
-            else np.empty((len(high), 0)),
-        )
-
-    def _compiled_sets(
-        self,
-        sum_up: Callable[..., Any],
-        ratio: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        middle: np.ndarray,
-        near: np.ndarray,
-    ) -> RegionSets:
-        n_samples, n_regions = high.shape
-        filled, n_few, places, members = self._for_kernel
-        n_sorted, n_features = len(n_few), len(self._feature_starts)
-        below, best = np.empty((2, n_samples)), np.empty((2, len(filled), n_samples))
-        few = np.empty((n_sorted, n_samples, n_few.max()))
-        quantiles = np.empty((n_sorted, len(RATIO_QUANTILES), n_samples))
-        of_features = np.empty((n_samples, n_features))
-        sum_up(
-            *(ratio, low, high, np.ascontiguousarray(middle), np.ascontiguousarray(near)),
-            *members[:2],
-            *(n_few, places),
-            *members[2:],
-            np.empty(n_regions * LANES),
-            *(below, best, few, quantiles, of_features),
-        )
-        missing = np.full(n_samples, np.nan)
-        smallest = [_Smallest(missing, missing)] * len(self._all_sets)
-        for i, k in enumerate(filled):
-            smallest[k] = _Smallest(*best[:, i])
-        means = [missing] * len(self._by_share)
-        of_quantiles = [(missing,) * len(RATIO_QUANTILES)] * len(self._by_share)
-        for i, k in enumerate(filled[:n_sorted]):
-            means[k] = np.ascontiguousarray(few[i, :, : n_few[i]]).mean(axis=1)
-            of_quantiles[k] = tuple(quantiles[i])
-        shares = tuple(below / n_regions)
-        return RegionSets(shares, tuple(smallest), tuple(means), tuple(of_quantiles), of_features)
-
-    @functools.cached_property
-    def _for_kernel(self) -> tuple[list[int], np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
-        """Which sets have regions, what is wanted of the first ones, and the regions of all."""
-        filled = [k for k, used in enumerate(self._all_sets) if len(used)]
-        sets = [self._all_sets[k] for k in filled]
-        sizes = [len(used) for used in self._by_share if len(used)]
-        members = (
-            np.concatenate(sets).astype(np.uint64),
-            np.cumsum([0, *map(len, sets)]),
-            self._by_feature.astype(np.uint64),
-            np.append(self._feature_starts, len(self._by_feature)),
-        )
-        n_few = np.array([_n_few(n) for n in sizes], np.int64)
-        return filled, n_few, np.array([_places(n) for n in sizes], np.int64), members
+    def _best_features(self, high: np.ndarray) -> list[np.ndarray]:
+        """The smallest upper bounds of features, and the median one."""
+        if not len(self._feature_starts):
+            return [np.full(len(high), np.nan)] * (N_BEST + 1)
+        of_each = np.minimum.reduceat(high[:, self._by_feature], self._feature_starts, axis=1)
+        best = np.sort(of_each, axis=1)
+        last = best.shape[1] - 1
+        return [best[:, min(i, last)] for i in (*range(N_BEST), best.shape[1] // 2)]
 
 
 def _lines(columns: Sequence[np.ndarray]) -> np.ndarray:
@@ -238,31 +179,6 @@ def _lines(columns: Sequence[np.ndarray]) -> np.ndarray:
 class _Smallest(NamedTuple):
     high: np.ndarray
     ratio: np.ndarray
-
-
-class RegionSets(NamedTuple):
-    """What sets of regions say about samples.
-
-    Attributes
-    ----------
-    below : tuple of ndarray
-        Share of the regions with a lower bound below the ratio, and of those with an upper bound
-        near the smallest.
-    smallest : tuple of _Smallest
-        Of each set: by share, by kind and by band.
-    mean_of_few : tuple of ndarray
-        Mean of the few smallest upper bounds, of the sets by share.
-    quantiles : tuple of tuple of ndarray
-        Of the ratios, of the sets by share.
-    of_features : ndarray of shape (n_samples, n_features)
-        Smallest upper bound of each feature.
-    """
-
-    below: tuple[np.ndarray, ...]
-    smallest: tuple[_Smallest, ...]
-    mean_of_few: tuple[np.ndarray, ...]
-    quantiles: tuple[tuple[np.ndarray, ...], ...]
-    of_features: np.ndarray
 
 
 def _mean_rank(above: np.ndarray) -> np.ndarray:
@@ -285,7 +201,7 @@ def _distance(view: PartView, n_labeled: int) -> Iterator[np.ndarray]:
     """
     n_rows = view.counts.n_rows
     shares = view.counts.marginal_counts / n_rows[:, np.newaxis]
-    of_positives = view.rule.marginal_positives / n_labeled
+    of_positives = view.rule.positives_in_cuts[0, 1:] / n_labeled
     squares = (shares - of_positives) ** 2
     noise = 1 / n_labeled + 1 / n_rows[:, np.newaxis]
     variance = np.maximum(of_positives * (1 - of_positives), 0.02) * noise
@@ -312,39 +228,23 @@ def _inside(counts: RegionCounts, side: SideCounts) -> Iterator[np.ndarray]:
     yield from (1 - side.far.T / n_rows)
 
 
-def _smallest(ratio: np.ndarray, high: np.ndarray) -> _Smallest:
-    """Smallest upper bound and the ratio of its region."""
-    if not high.shape[1]:
+def _smallest(ratio: np.ndarray, high: np.ndarray, used: np.ndarray) -> _Smallest:
+    """Smallest upper bound of some regions, and the ratio of its region."""
+    if not len(used):
         return _Smallest(*np.full((2, len(high)), np.nan))
-    at = np.arange(len(high)), high.argmin(axis=1)
+    at = np.arange(len(high)), used[high[:, used].argmin(axis=1)]
     return _Smallest(high[at], ratio[at])
 
 
-def _of_share(ratio: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    """Mean of the few smallest upper bounds, and quantiles of the ratios."""
-    n_samples, n_regions = high.shape
+def _of_share(ratio: np.ndarray, high: np.ndarray, used: np.ndarray) -> list[np.ndarray]:
+    """The smallest upper bound and its ratio, the mean of the few smallest, quantiles of ratios."""
+    n_regions = len(used)
     if not n_regions:
-        missing = np.full(n_samples, np.nan)
-        return missing, (missing,) * len(RATIO_QUANTILES)
+        return [np.full(len(high), np.nan)] * len(_OF_SHARE)
+    n_few = max(1, round(FEW * n_regions))
     # Sorting all of them is faster than finding the smallest.
-    smallest = np.ascontiguousarray(np.sort(high, axis=1)[:, : _n_few(n_regions)])
-    ascending = np.sort(ratio, axis=1)
-    return smallest.mean(axis=1), tuple(ascending[:, place] for place in _places(n_regions))
-
-
-def _n_few(n_regions: int) -> int:
-    return max(1, round(FEW * n_regions))
-
-
-def _places(n_regions: int) -> list[int]:
-    """Places of the quantiles among sorted ratios."""
-    return [round(q * (n_regions - 1)) for q in RATIO_QUANTILES]
-
-
-def _best_features(of_each: np.ndarray) -> list[np.ndarray]:
-    """The smallest upper bounds of features, and the median one."""
-    if not of_each.shape[1]:
-        return [np.full(len(of_each), np.nan)] * (N_BEST + 1)
-    best = np.sort(of_each, axis=1)
-    last = best.shape[1] - 1
-    return [best[:, min(i, last)] for i in (*range(N_BEST), best.shape[1] // 2)]
+    few = np.ascontiguousarray(np.sort(high[:, used], axis=1)[:, :n_few])
+    ascending = np.sort(ratio[:, used], axis=1)
+    places = [round(q * (n_regions - 1)) for q in RATIO_QUANTILES]
+    smallest = _smallest(ratio, high, used)
+    return [*smallest, few.mean(axis=1), *(ascending[:, place] for place in places)]

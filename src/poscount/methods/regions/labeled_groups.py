@@ -11,6 +11,7 @@ from scipy import sparse
 
 from poscount.checks.copies import duplicate_share, row_codes
 from poscount.checks.few_positives import FEWEST_POSITIVES
+from poscount.data.grouping import group_codes, refuse_missing
 from poscount.data.rows import InputSupport, Rows, holds_numbers
 from poscount.data.validation import as_frame
 from poscount.errors import InputError, join_names
@@ -34,6 +35,54 @@ class LabeledGroups(NamedTuple):
     rows: Any
     names: list[str]
     codes: np.ndarray
+
+
+def take_column(
+    positives: Any,
+    features: Sequence[str] | None,
+    column: str,
+    noun: str,
+    option: str,
+) -> tuple[LabeledGroups, list[str] | None]:
+    """Split the column that names the kinds off a frame of positives, and off the features.
+
+    In errors, a kind is called by the noun, and the option is the parameter that names the column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": range(40), "season": ["dry"] * 20 + ["wet"] * 20})
+    >>> taken, _ = take_column(frame, None, "season", "kind", "subclasses")
+    >>> list(taken.rows.columns), taken.names
+    (['x'], ['dry', 'wet'])
+    """
+    frame = as_frame(positives)
+    if frame is None:
+        raise InputError(
+            f"The positives have no column names, so none of them can name the {noun}s; give a "
+            "frame.",
+            option=option,
+        )
+    if column not in frame.columns:
+        raise InputError(
+            f"this column is to name the {noun}s of the positives, but there is no such column; "
+            f"the columns are {join_names(frame.columns)}.",
+            column=column,
+            option=option,
+        )
+    refuse_missing(frame[column], noun)
+    groups, codes = group_codes(frame, (column,))
+    names = [str(name) for (name,) in groups.rows()]
+    for name, size in zip(names, np.bincount(codes).tolist(), strict=True):
+        if size < FEWEST_POSITIVES:
+            raise InputError(
+                f"the {noun} {name!r} has {size} positives, but every {noun} needs at least "
+                f"{FEWEST_POSITIVES}: put it together with another {noun}, or leave it out.",
+                column=column,
+                option=option,
+            )
+    chosen = None if features is None else [name for name in features if name != column]
+    return LabeledGroups(frame.drop(column).to_native(), names, codes), chosen
 
 
 def require_enough(names: Sequence[str], codes: np.ndarray, noun: str, option: str) -> None:

@@ -17,8 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from poscount.methods.regions.rule_kernels import kernel
-
 SCORE_QUANTILES = (0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75)
 N_SCORE_CELLS = len(SCORE_QUANTILES) + 1
 # First and last score cell, the last one excluded: everything, the tails, and a shell.
@@ -121,7 +119,7 @@ class RegionLayout:
     @functools.cached_property
     def without_learned_score(self) -> RegionLayout:
         """The layout of the other partitions."""
-        return region_layout(self.n_features, False, self.gapped, self.categories)
+        return RegionLayout(self.n_features, False, self.gapped, self.categories)
 
     def _members(self) -> Iterator[tuple[int, np.ndarray]]:
         """The feature of each cut, and its columns."""
@@ -203,24 +201,7 @@ class RegionLayout:
 
         The products are of whole numbers, which float64 adds exactly in any order.
         """
-        n_cuts = self.cuts.shape[1]
-        if tables.ndim == 3 and tables.dtype == np.int64:
-            sum_cuts = kernel("sum_cuts", len(tables), N_SCORE_CELLS * n_cuts)
-            if sum_cuts is not None:
-                counted = np.empty((len(tables), len(BANDS), n_cuts))
-                work = np.empty((N_SCORE_CELLS, n_cuts), np.int64)
-                # The kernel is compiled for arrays that are writable.
-                tables = np.require(tables, requirements="W")
-                sum_cuts(tables, *self._columns_of_cuts, np.array(BANDS), work, counted)
-                return counted
         return _IN_BAND @ (np.asarray(tables, np.float64) @ self.cuts)
-
-    @functools.cached_property
-    def _columns_of_cuts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Columns of all cuts, one after the other, and where those of each start."""
-        members = [columns for _, columns in self._members()]
-        starts = np.cumsum([0, *(len(columns) for columns in members)])
-        return np.concatenate(members).astype(np.uint64), starts.astype(np.int64)
 
     def values(self, regions: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Turn weights of regions into weights of the entries of the table.
@@ -262,17 +243,6 @@ class RegionLayout:
             return cells[cut]
         q = LEARNED_QUANTILES[cut - len(cells)]
         return f"learned score above its {q:g} quantile"
-
-
-@functools.lru_cache(maxsize=64)
-def region_layout(
-    n_features: int,
-    learned: bool = False,
-    gapped: tuple[int, ...] = (),
-    categories: tuple[int, ...] = (),
-) -> RegionLayout:
-    """Layout for features; models with the same ones share it."""
-    return RegionLayout(n_features, learned, gapped, categories)
 
 
 def _describe_band(band: int) -> str:

@@ -58,17 +58,6 @@ class LearnedScore(BaseEstimator):
         that of a guess.
     """
 
-    order_: np.ndarray
-    feature_: np.ndarray
-    threshold_: np.ndarray
-    leaf_: np.ndarray
-    location_: np.ndarray
-    scale_: np.ndarray
-    turns_: np.ndarray
-    edges_: np.ndarray
-    n_reference_: int
-    skill_: float
-
     LEARNED: ClassVar[Mapping[str, Field]] = {
         "order_": Array("int64", ("columns",), least=0),
         "location_": Array("float64", ("columns",)),

@@ -7,31 +7,30 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from poscount.base.counting import Counted
-from poscount.calibration.calibration import Calibration
-from poscount.calibration.files import chosen_calibrations
+from poscount.base.batch_counter import Counted
 from poscount.counts.counts import Counts, GroupedCounts
 from poscount.data.validation import learn_rows
 from poscount.errors import InputError
 from poscount.methods.regions.labeled_groups import (
     LabeledGroups,
-    refuse_same_rows,
     require_enough,
     stack,
+    take_column,
 )
-from poscount.methods.regions.quantifier import RegionQuantifier
-from poscount.methods.regions.subclasses import take_column
-from poscount.methods.regions.target_estimates import check_calibrations, target_estimates
-from poscount.methods.regions.target_features import TargetFeatures, target_features
+from poscount.methods.regions.target_estimates import (
+    TargetFeatures,
+    TargetsQuantifier,
+    target_features,
+)
 from poscount.methods.regions.targets import TargetRegions
 from poscount.results.estimates import Estimates
 from poscount.results.groups import GroupAnswers
 from poscount.results.target_shares import OTHER, TargetShares, columns_of
 from poscount.seeds import seed_of
-from poscount.storage.schema import Field, ListOf, OrNone, Part, Text, require, same_learned
+from poscount.storage.schema import Field, ListOf, Text, require
 
 
-class MultiRCQ(RegionQuantifier):
+class MultiRCQ(TargetsQuantifier):
     r"""Shares of several targets in a sample, and of everything that is none of them.
 
     Each target has positives of its own, and the positives of one are known negatives of the
@@ -46,8 +45,7 @@ class MultiRCQ(RegionQuantifier):
         Level of the intervals.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
         How shares and intervals follow from the counts: as learned from tasks with several targets
-        whose truth is known, or by chance alone. The path of a file that ``poscount calibrate``
-        has made for "rcq-groups" or "rcq-other" is possible, too.
+        whose truth is known, or by chance alone.
     recognisable : bool or None, default=None
         As in `RCQ`.
     n_jobs : int, optional
@@ -103,23 +101,13 @@ class MultiRCQ(RegionQuantifier):
 
     LEARNED: ClassVar[Mapping[str, Field]] = {
         "targets_": ListOf(Text(), distinct=True),
-        "groups_": Part("TargetRegions"),
-        "group_calibration_": OrNone(Part("Calibration")),
-        "other_calibration_": OrNone(Part("Calibration")),
     }
 
-    groups_: TargetRegions
-    group_calibration_: Calibration | None
-    other_calibration_: Calibration | None
-
     def check_learned(self) -> None:
-        """Raise ValueError unless the targets are of the model's own columns."""
+        """Raise ValueError unless the targets have names of their own."""
         super().check_learned()
         require(sorted(self.targets_) == self.groups_.names_, "its targets have other names.")
         require(OTHER not in self.targets_, "a target has the name of the rest.")
-        same = same_learned(self.groups_.columns_, self.model_columns)
-        require(same, "its targets are of other columns.")
-        check_calibrations(self.group_calibration_, self.other_calibration_)
 
     def fit(
         self,
@@ -150,21 +138,11 @@ class MultiRCQ(RegionQuantifier):
         rows = learn_rows(self, groups.rows, features, self._input_support())
         self.targets_ = groups.names
         self.n_labeled_ = len(rows)
-        self.group_calibration_, self.other_calibration_ = chosen_calibrations(
-            self.calibration, "RCQ-groups", "RCQ-other"
-        )
-        block = np.asarray(rows.to_array(), np.float64)
         # In the order of their names, so that the caller's order changes nothing.
         names = sorted(groups.names)
         place = np.array([names.index(name) for name in groups.names])
-        codes = place[groups.codes]
-        design = self.model_columns.design(block)
-        refuse_same_rows(design, codes, names, "target", self.seed_)
-        projected = hasattr(self, "projection_")
-        self.groups_ = TargetRegions().fit_codes(
-            block, codes, names, self.model_columns, self.seed_, "targets", projected=projected
-        )
-        self.hash_ = self._content_hash()
+        block = np.asarray(rows.to_array(), np.float64)
+        self._learn_groups(block, place[groups.codes], names, "target", "targets")
         return self
 
     @property
@@ -231,15 +209,7 @@ class MultiRCQ(RegionQuantifier):
     def _estimate(  # type: ignore[override]
         self, cells: np.ndarray, n_rows: np.ndarray
     ) -> list[Estimates]:
-        return target_estimates(
-            self.groups_,
-            cells,
-            n_rows,
-            self.group_calibration_,
-            self.other_calibration_,
-            self.confidence,
-            self.recognisable,
-        )
+        return self._target_estimates(cells, n_rows)
 
     def _make_answers(
         self, estimates: list[Estimates], counted: Counted, n_effective: np.ndarray
@@ -279,8 +249,7 @@ def _labeled(
                 )
         return stack(positives, features, "target"), features
     if target_column is not None:
-        taken = take_column(positives, features, target_column, "target", "target_column")
-        return LabeledGroups(taken.positives, *taken.subclasses), taken.features
+        return take_column(positives, features, target_column, "target", "target_column")
     if y is None:
         raise InputError(
             "The positives are one table: give a table for each target instead, by its name, or "

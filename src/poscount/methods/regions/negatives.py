@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import chosen_calibrations
 from poscount.checks import BatchWarnings
 from poscount.data.rows import Rows
@@ -17,24 +16,23 @@ from poscount.methods.regions.estimate import estimate_part
 from poscount.methods.regions.features import feature_names
 from poscount.methods.regions.labeled_groups import (
     LabeledGroups,
-    refuse_same_rows,
     require_enough,
     stack,
 )
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.quantifier import PositivesQuantifier
-from poscount.methods.regions.target_estimates import check_calibrations, target_estimates
+from poscount.methods.regions.target_estimates import TargetsQuantifier
 from poscount.methods.regions.targets import TargetRegions
 from poscount.results.estimates import Estimates
 from poscount.results.target_shares import OTHER
-from poscount.storage.schema import Field, OrNone, Part, require, same_learned
+from poscount.storage.schema import Field, OrNone, Part, require
 
 POSITIVES, NEGATIVES = "positives", "negatives"
 # Warnings of the positives by themselves that are made anew, or that the negatives answer.
 _REPLACED = ("unlike-experience", "broken-assumption")
 
 
-class RCQWithNegatives(PositivesQuantifier):
+class RCQWithNegatives(PositivesQuantifier, TargetsQuantifier):
     """RCQ for one target of which some negatives are labelled, too.
 
     The negatives may be of several kinds, and there may be others that nobody has labelled. Kinds
@@ -49,8 +47,7 @@ class RCQWithNegatives(PositivesQuantifier):
     confidence : float, default=0.95
         Level of the interval.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
-        As in `RCQ`; the path of a file that ``poscount calibrate`` has made for "rcq-groups" or
-        "rcq-other" is possible, too.
+        As in `RCQ`.
     recognisable : bool or None, default=None
         As in `RCQ`.
     n_jobs : int, optional
@@ -91,27 +88,16 @@ class RCQWithNegatives(PositivesQuantifier):
     True
     """
 
-    LEARNED: ClassVar[Mapping[str, Field]] = {
-        "groups_": Part("TargetRegions"),
-        "calibration_": OrNone(Part("Calibration")),
-        "group_calibration_": OrNone(Part("Calibration")),
-        "other_calibration_": OrNone(Part("Calibration")),
-    }
+    LEARNED: ClassVar[Mapping[str, Field]] = {"calibration_": OrNone(Part("Calibration"))}
 
-    groups_: TargetRegions
-    calibration_: Calibration | None
-    group_calibration_: Calibration | None
-    other_calibration_: Calibration | None
+    _calibrations = ("RCQ", "RCQ-groups", "RCQ-other")
 
     def check_learned(self) -> None:
-        """Raise ValueError unless the groups are of the model's own columns."""
+        """Raise ValueError unless the first group is the positives."""
         super().check_learned()
-        same = same_learned(self.groups_.columns_, self.model_columns)
-        require(same, "its groups are of other columns.")
         require(self.groups_.names_[0] == POSITIVES, "its first group is not the positives.")
         if self.calibration_ is not None:
             self.calibration_.check_for("RCQ", feature_names(learned=False))
-        check_calibrations(self.group_calibration_, self.other_calibration_)
 
     def fit(
         self,
@@ -136,33 +122,20 @@ class RCQWithNegatives(PositivesQuantifier):
         features : sequence of str, optional
             Columns to use, if the tables are frames with others as well.
         """
-        if negatives is None:
-            raise InputError("There are no negatives: use RCQ.", option="negatives")
         self._groups = _stack_with_negatives(positives, negatives, features)
         return super().fit(self._groups.rows, features=features)
 
     def _learn(self, rows: Rows) -> None:
         block = np.asarray(rows.to_array(), np.float64)
         names, codes = self._groups.names, self._groups.codes
-        refuse_same_rows(self.model_columns.design(block), codes, names, "group", self.seed_)
-        positives = block[codes == 0]
-        columns, projected = self.model_columns, hasattr(self, "projection_")
+        positives, columns = block[codes == 0], self.model_columns
+        projected = hasattr(self, "projection_")
         self._learn_part(positives, columns if projected else columns.of_group(positives))
-        self.calibration_, self.group_calibration_, self.other_calibration_ = chosen_calibrations(
-            self.calibration, "RCQ", "RCQ-groups", "RCQ-other"
-        )
+        self.calibration_, *_ = chosen_calibrations(self.calibration, *self._calibrations)
         # The positives come first; the negatives in the order of their names.
         order = [0, *(1 + np.argsort(names[1:])).tolist()]
-        self.groups_ = TargetRegions().fit_codes(
-            block,
-            np.argsort(order)[codes],
-            [names[k] for k in order],
-            columns,
-            self.seed_,
-            "negatives",
-            projected=projected,
-        )
-        self.hash_ = self._content_hash()
+        sorted_names = [names[k] for k in order]
+        self._learn_groups(block, np.argsort(order)[codes], sorted_names, "group", "negatives")
 
     @property
     def _counters(self) -> Sequence[RegionPart | TargetRegions]:
@@ -172,20 +145,9 @@ class RCQWithNegatives(PositivesQuantifier):
         of_part, of_groups = self._split(cells)
         view = self.part_.view(of_part, n_rows)
         alone = estimate_part(view, self.calibration_, self.confidence, self.recognisable)
-        joint, *negatives = target_estimates(
-            self.groups_,
-            of_groups,
-            n_rows,
-            self.group_calibration_,
-            self.other_calibration_,
-            self.confidence,
-            self.recognisable,
-        )
-        return _combined(alone, joint, dict(zip(self._negative_names, negatives, strict=True)))
-
-    @property
-    def _negative_names(self) -> list[str]:
-        return [*self.groups_.names_[1:], OTHER]
+        joint, *negatives = self._target_estimates(of_groups, n_rows)
+        names = [*self.groups_.names_[1:], OTHER]
+        return _combined(alone, joint, dict(zip(names, negatives, strict=True)))
 
 
 def _stack_with_negatives(
@@ -193,12 +155,12 @@ def _stack_with_negatives(
 ) -> LabeledGroups:
     """Positives, and the kinds of negatives behind them, in one table."""
     kinds = negatives if isinstance(negatives, Mapping) else {NEGATIVES: negatives}
+    if negatives is None or not kinds:
+        raise InputError("There are no negatives: use RCQ.", option="negatives")
     if POSITIVES in kinds:
         raise InputError(
             f"No kind of negatives can be named {POSITIVES!r}: rename it.", option="negatives"
         )
-    if not kinds:
-        raise InputError("There are no negatives: use RCQ.", option="negatives")
     groups = stack({POSITIVES: positives, **kinds}, features, "group")
     require_enough(groups.names, groups.codes, "group", "negatives")
     return groups
@@ -229,22 +191,17 @@ def _combined(alone: Estimates, joint: Estimates, negatives: Mapping[str, Estima
         return known * one + (1 - known) * other
 
     value = mixed(joint.value, alone.value)
+    kept = alone.warnings.without(_REPLACED)  # type: ignore[union-attr]
+    results = joint.warnings.results  # type: ignore[union-attr]
+    new = [result.masked(~kept.fires(result.check.code)) for result in results]
     # What is left for the negatives.
     factor = np.where(some, (1 - value) / np.where(some, negative, 1.0), 1.0)
 
     def negatives_of(i: int) -> list[dict[str, Any]]:
         shares = []
         for name, estimates in negatives.items():
-            share, interval = float(factor[i] * estimates.value[i]), estimates.interval(i)
-            assert interval is not None  # by either calibration
-            shares.append(
-                {
-                    "name": name,
-                    "prevalence": share,
-                    "low": min(interval.low, share),
-                    "high": max(interval.high, share),
-                }
-            )
+            share = float(factor[i] * estimates.value[i])
+            shares.append(estimates.part(i, name, share))
         return shares
 
     # What regions without the negatives say under other assumptions is no reading of this answer.
@@ -260,12 +217,6 @@ def _combined(alone: Estimates, joint: Estimates, negatives: Mapping[str, Estima
         value=value,
         quantiles=mixed(joint.quantiles.T, alone.quantiles.T).T,
         details=details,
-        warnings=_combined_warnings(alone.warnings, joint.warnings),  # type: ignore[arg-type]
+        # Those of all groups together, unless the positives by themselves have them, and these.
+        warnings=BatchWarnings(len(alone), new) + kept,
     )
-
-
-def _combined_warnings(alone: BatchWarnings, joint: BatchWarnings) -> BatchWarnings:
-    """Those of all groups together, unless the positives by themselves have them, and these."""
-    kept = alone.without(_REPLACED)
-    new = [result.masked(~kept.fires(result.check.code)) for result in joint.results]
-    return BatchWarnings(len(alone), new) + kept

@@ -20,7 +20,7 @@ from poscount.counts.missing_counts import MissingCounts, n_missing_cells
 from poscount.data.columns import Columns
 from poscount.data.rows import InputSupport, Rows
 from poscount.methods.regions.counting import RegionCounting
-from poscount.methods.regions.counting_plan import N_EDGES, CountingPlan, counted_together
+from poscount.methods.regions.counting_numpy import N_EDGES, CountingPlan
 from poscount.methods.regions.layout import (
     BANDS,
     CLUSTERINGS,
@@ -34,7 +34,6 @@ from poscount.methods.regions.layout import (
     SCORE_QUANTILES,
     CutNames,
     RegionLayout,
-    region_layout,
 )
 from poscount.methods.regions.learned_score import N_TREES, LearnedScore, classifier_design
 from poscount.methods.regions.order import CanonicalOrder
@@ -276,7 +275,10 @@ class RegionPart(BaseEstimator):
             self.directions_,
             self.offsets_,
         ) = in_table_order(found, order)
-        _put_columns_back(self.scorer_, order)
+        # The scorer of columns in this order becomes one of columns as they stand in the table.
+        back, learned = np.argsort(order), self.scorer_
+        learned.location_, learned.whitening_ = learned.location_[back], learned.whitening_[back]
+        learned.constant_ = np.sort(order[learned.constant_])
         if not columns.all_numbers:
             training_scores = own_if_tied(self.scorer_, design, training_scores)
         alone = columns.constants_.exceptions_of(block)
@@ -329,15 +331,11 @@ class RegionPart(BaseEstimator):
             PAT_SHARES * (of_cells / np.maximum(of_all, 1 / len(self.binned_)))[_CELL[_N_BELOW:]]
         )
         shares[0] = of_cells[: _CELL[_N_BELOW] + 1].sum()
-        part._pat_shares = shares / shares.sum()
+        part.pat_shares = shares / shares.sum()
         return part
 
-    _pat_shares = PAT_SHARES
-
-    @property
-    def pat_shares(self) -> np.ndarray:
-        """Share of the labelled rows in each of PAT's cells."""
-        return self._pat_shares
+    # Share of the labelled rows in each of PAT's cells.
+    pat_shares = PAT_SHARES
 
     def _in_canonical_order(self, codes: np.ndarray) -> tuple[np.ndarray, Rows, np.ndarray]:
         """Codes in the order of what they hold; their design matrix; the order of its columns."""
@@ -403,7 +401,7 @@ class RegionPart(BaseEstimator):
         gapped = tuple(np.flatnonzero(self.columns_.missing_[places] > 0).tolist())
         categories = tuple(self.columns_.n_bins(j) for j in self.categories_.tolist())
         learned = self.learned_score_ is not None
-        return region_layout(len(self.features_), learned, gapped, categories)
+        return RegionLayout(len(self.features_), learned, gapped, categories)
 
     @property
     def layout(self) -> RegionLayout:
@@ -470,7 +468,6 @@ class RegionPart(BaseEstimator):
         between = np.minimum(np.arange(N_EDGES + 1), len(self.edges_))
         # The learned score is counted by itself.
         n_plain = len(layout.widths) - layout.learned
-        widths = tuple(layout.widths[:n_plain].tolist())
         plan = CountingPlan(
             edges=np.pad(self.edges_, (0, N_EDGES - len(self.edges_)), constant_values=np.inf),
             score_cells=_CELL[between].astype(np.int64),
@@ -491,9 +488,8 @@ class RegionPart(BaseEstimator):
             unseen=np.array([float(known.unseen(j)) for j in known.categorical.tolist()]),
             ends=np.array(self._ends),
             columns=known,
-            widths=widths,
+            n_plain=int(layout.widths[:n_plain].sum()),
             different_cell=self.n_cells - 1,
-            together=counted_together(widths, N_SCORE_CELLS),
         )
         return RegionCounting(plan, self.scorer_, self.directions_, self.learned_score_)
 
@@ -570,13 +566,6 @@ class RegionPart(BaseEstimator):
                 )
             )
         return self._of_model[by_pat]
-
-
-def _put_columns_back(scorer: Mahalanobis, order: np.ndarray) -> None:
-    """Turn a scorer of columns in this order into one of columns as they stand in the table."""
-    back = np.argsort(order)
-    scorer.location_, scorer.whitening_ = scorer.location_[back], scorer.whitening_[back]
-    scorer.constant_ = np.sort(order[scorer.constant_])
 
 
 def distinct_rows(codes: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ class RegionQuantifier(CountingQuantifier):
     }
 
     # So many samples and their regions stay in the cache.
-    _groups_at_once = 256
+    _groups_at_once = 128
     # PAT's first cell is below the core.
     _first_core_cell = 1
 

@@ -119,15 +119,12 @@ def count_outside(
     )
     for k in np.flatnonzero(crossed.any(axis=0)).tolist():
         features = np.flatnonzero(crossed[:, k])
-        # All features at once, if it is most of them: a call takes as long as a comparison.
-        every = 2 * len(features) > len(columns)
-        chosen = slice(None) if every else features
         if k == 2 * n:
-            outside = zeros[chosen]
+            outside = zeros[features]
         else:
             compare = np.less if k < n else np.greater
-            outside = compare(columns[chosen], limits[chosen, k, np.newaxis])
-        for j, rows in zip(features.tolist(), outside[features] if every else outside, strict=True):
+            outside = compare(columns[features], limits[features, k, np.newaxis])
+        for j, rows in zip(features.tolist(), outside, strict=True):
             place = j * N_COLUMNS + k
             if starts is None:
                 out[place] += np.count_nonzero(rows)

@@ -124,8 +124,6 @@ class RCQ(ReferenceQuantifier):
 
     LEARNED: ClassVar[Mapping[str, Field]] = {"calibration_": OrNone(Part("Calibration"))}
 
-    calibration_: Calibration | None
-
     def __init__(
         self,
         *,

@@ -38,7 +38,7 @@ from poscount.methods.regions.layout import (
     CutNames,
     RegionLayout,
 )
-from poscount.methods.regions.rule_kernels import kernel
+from poscount.methods.regions.rule_kernel import compiled_bound
 from poscount.seeds import stream
 
 BANDWIDTH = 0.7
@@ -132,7 +132,7 @@ def bounds(
     curvature = 1 - spread / n_labeled
     usable = curvature > SMALLEST_CURVATURE
     of_noise = np.atleast_2d(search * noise / share**2)
-    compiled = kernel("bound", *in_sample.shape) if share.ndim == 1 else None
+    compiled = compiled_bound(*in_sample.shape) if share.ndim == 1 else None
     if compiled is not None:
         ratio, low, high = np.empty((3, *in_sample.shape))
         n_rows = np.array(n_unlabeled[:, 0], np.float64)
@@ -170,34 +170,10 @@ def decide(
     sd = np.sqrt(variance + of_noise)
     # A single region without rows has no spread.
     width = np.maximum(BANDWIDTH * sd, np.finfo(float).tiny)
-    weights, of_sample, of_positives = _weigh(
-        in_sample, n_unlabeled, in_positives / n_labeled, upper, high, width
-    )
+    weights = np.exp((high[:, np.newaxis] - upper) / width[:, np.newaxis])
+    of_sample, of_positives = weights * in_sample / n_unlabeled, weights * shares
     together = np.maximum(of_sample.sum(axis=1) / of_positives.sum(axis=1), 0)
     return RegionEstimates(together, region, share, ratio, low, high, weights, of_regions)
-
-
-def _weigh(
-    in_sample: np.ndarray,
-    n_unlabeled: np.ndarray,
-    share: np.ndarray,
-    upper: np.ndarray,
-    high: np.ndarray,
-    width: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights of regions, and weighted shares of samples and positives in them."""
-    fall_off = kernel("fall_off", *upper.shape) if share.ndim == 1 else None
-    weigh = kernel("weigh", *upper.shape) if share.ndim == 1 else None
-    if fall_off is None or weigh is None:
-        weights = np.exp((high[:, np.newaxis] - upper) / width[:, np.newaxis])
-        return weights, weights * in_sample / n_unlabeled, weights * share
-    weights, of_sample, of_positives = np.empty((3, *upper.shape))
-    fall_off(np.ascontiguousarray(upper), high, width, weights)
-    # By numpy, because its exponential function may have other bits than another one.
-    np.exp(weights, out=weights)
-    rows = np.require(in_sample, np.float64, ("C", "W"))
-    weigh(weights, rows, np.array(n_unlabeled[:, 0], np.float64), share, of_sample, of_positives)
-    return weights, of_sample, of_positives
 
 
 class RegionCounts(NamedTuple):
@@ -305,11 +281,6 @@ class RegionRule:
         """Whether there are enough positives, and regions, for the rule."""
         return len(self.binned) >= FEWEST_POSITIVES and len(self.indices) >= 2
 
-    def count_rows(self, binned: np.ndarray) -> RegionCounts:
-        """Rows in the regions, from the score cell and the bins of every row of one sample."""
-        table = self.layout.tabulate(binned[:, 0], binned[:, 1:])
-        return RegionCounts(self.layout.in_cuts(table[np.newaxis]), np.array([len(binned)]))
-
     def estimate(self, counts: RegionCounts) -> RegionEstimates:
         """What the regions say about samples, from their counts."""
         n_rows = counts.n_rows[:, np.newaxis]
@@ -324,12 +295,6 @@ class RegionRule:
         """Weighted ratio of each sample, with weights given by the caller."""
         of_positives = self.in_positives @ weights / len(self.binned)
         return self._used(counts.in_cuts) @ weights / counts.n_rows / of_positives
-
-    def bounds(self, counts: RegionCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ratio, lower and upper bound of every region for each sample, as in `bounds`."""
-        n_rows = counts.n_rows[:, np.newaxis]
-        used = self._used(counts.in_cuts)
-        return bounds(used, n_rows, self.in_positives, len(self.binned), self._used_noise(counts))
 
     def spread(self, weights: np.ndarray) -> float:
         """Variance of the weight that a positive carries, over the square of its mean.
@@ -416,11 +381,6 @@ class RegionRule:
         for j in range(found.shape[1]):
             found[:, j] = np.where(gone, shares, 0.0)[:, column == j].max(axis=1, initial=0.0)
         return found
-
-    @property
-    def marginal_positives(self) -> np.ndarray:
-        """Positives in every cut at any score, as `RegionCounts.marginal_counts` of samples."""
-        return self.positives_in_cuts[0, 1:]
 
     def _used(self, of_cuts: np.ndarray) -> np.ndarray:
         return of_cuts.reshape(len(of_cuts), -1)[:, self.indices]

@@ -14,8 +14,14 @@ from poscount.calibration.files import chosen_calibrations
 from poscount.checks import Evidence, batch_warnings
 from poscount.counts.counts import Counts
 from poscount.errors import InputError
-from poscount.methods.regions.estimate import estimate_part, null_estimates, what_if
+from poscount.methods.regions.estimate import (
+    by_calibration,
+    estimate_part,
+    null_estimates,
+    what_if,
+)
 from poscount.methods.regions.features import FEATURE_NAMES, feature_names
+from poscount.methods.regions.labeled_groups import LabeledGroups, take_column
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.quantifier import ReferenceQuantifier
 from poscount.methods.regions.subclass_features import (
@@ -23,12 +29,7 @@ from poscount.methods.regions.subclass_features import (
     reference_features,
     subclass_features,
 )
-from poscount.methods.regions.subclasses import (
-    Subclasses,
-    clustered_subclasses,
-    separation,
-    take_column,
-)
+from poscount.methods.regions.subclasses import clustered_subclasses, separation
 from poscount.methods.regions.view import PartView
 from poscount.results.distribution import widened
 from poscount.results.estimates import Estimates
@@ -140,9 +141,6 @@ class SubclassRCQ(ReferenceQuantifier):
         "sum_calibration_": OrNone(Part("Calibration")),
     }
 
-    calibration_: Calibration | None
-    sum_calibration_: Calibration | None
-
     def __init__(
         self,
         subclasses: int | str = "auto",
@@ -192,11 +190,12 @@ class SubclassRCQ(ReferenceQuantifier):
     def _split_labels(
         self, positives: Any, features: Sequence[str] | None
     ) -> tuple[Any, Sequence[str] | None]:
-        self._named_by_user: Subclasses | None = None
-        if self._column is not None:
-            taken = take_column(positives, features, self._column, "kind", "subclasses")
-            positives, features, self._named_by_user = taken
-        return positives, features
+        self._named_by_user: LabeledGroups | None = None
+        if self._column is None:
+            return positives, features
+        taken, features = take_column(positives, features, self._column, "kind", "subclasses")
+        self._named_by_user = taken._replace(rows=None)
+        return taken.rows, features
 
     def _learn_codes(self, codes: np.ndarray, reference: np.ndarray | None) -> None:
         codes = np.asarray(codes, np.float64)
@@ -211,7 +210,7 @@ class SubclassRCQ(ReferenceQuantifier):
         self,
         codes: np.ndarray,
         design: np.ndarray,
-        found: Subclasses,
+        found: LabeledGroups,
         reference: np.ndarray | None,
     ) -> None:
         self.__dict__.pop("separation_", None)
@@ -222,8 +221,16 @@ class SubclassRCQ(ReferenceQuantifier):
         for k, name in enumerate(found.names):
             chosen = found.codes == k
             varies = np.ptp(design[chosen], axis=0).any()
-            part = self._part_of(codes[chosen], reference) if varies else None
-            if part is not None and part.rule.enough_positives:
+            if varies:
+                part = RegionPart().fit_codes(
+                    codes[chosen],
+                    self.model_columns,
+                    self.seed_,
+                    projected=hasattr(self, "projection_"),
+                    reference=reference,
+                    n_trees=N_TREES,
+                )
+            if varies and part.rule.enough_positives:
                 parts.append(part)
             elif self.subclasses == "auto":
                 self.subclass_names_ = ["all"]
@@ -236,16 +243,6 @@ class SubclassRCQ(ReferenceQuantifier):
                 )
         self.subclass_parts_ = parts
         self.separation_ = separation(design, found.codes, self.seed_)
-
-    def _part_of(self, codes: np.ndarray, reference: np.ndarray | None) -> RegionPart:
-        return RegionPart().fit_codes(
-            codes,
-            self.model_columns,
-            self.seed_,
-            projected=hasattr(self, "projection_"),
-            reference=reference,
-            n_trees=N_TREES,
-        )
 
     @property
     def _counters(self) -> Sequence[RegionPart]:
@@ -318,15 +315,10 @@ class SubclassRCQ(ReferenceQuantifier):
             features[:, SUBCLASS_FEATURES.index(name)]
             for name in ("prevalence", "kinds", "kinds_ratio", "kinds_gap")
         )
-        if self.sum_calibration_ is None:
-            found, unfamiliar = (
-                null_estimates(p, ratio, gap, self.confidence),
-                np.zeros(len(p), bool),
-            )
-        else:
-            found, unfamiliar = self.sum_calibration_.estimate(
-                features, SUBCLASS_FEATURES, self.confidence, recognisable=recognisable
-            )
+        null = null_estimates(p, ratio, gap, self.confidence)
+        found, unfamiliar = by_calibration(
+            self.sum_calibration_, features, SUBCLASS_FEATURES, null, recognisable
+        )
         assert found.quantiles is not None  # by either calibration
         quantiles = widened(found.quantiles, total[:, np.newaxis], below=False)
         return replace(found, quantiles=quantiles), unfamiliar
@@ -337,26 +329,15 @@ class SubclassRCQ(ReferenceQuantifier):
             view.of_regions[:, FEATURE_NAMES.index(name)] for name in ("prevalence", "ratio", "gap")
         )
         null = null_estimates(p, ratio, gap, self.confidence)
-        if self.calibration_ is None:
-            return null
-        trained, unfamiliar = self.calibration_.estimate(
-            view.features, view.feature_names, self.confidence, recognisable=self.recognisable
+        trained, unfamiliar = by_calibration(
+            self.calibration_, view.features, view.feature_names, null, self.recognisable
         )
         return trained.widened_by(null, below=unfamiliar)
 
     def _of_one_kind(self, estimates: Estimates) -> Estimates:
         def kinds_of(i: int) -> list[dict[str, Any]]:
-            interval = estimates.interval(i)
-            assert interval is not None  # RCQ always has one
-            return [
-                {
-                    "name": self.subclass_names_[0],
-                    "positives": self.n_labeled_,
-                    "prevalence": float(estimates.value[i]),
-                    "low": interval.low,
-                    "high": interval.high,
-                }
-            ]
+            share, (name,) = float(estimates.value[i]), self.subclass_names_
+            return [estimates.part(i, name, share, positives=self.n_labeled_)]
 
         return replace(estimates, details={**estimates.details, "kinds": kinds_of})
 
@@ -377,16 +358,8 @@ class SubclassRCQ(ReferenceQuantifier):
         if not values.any():
             values = np.array(sizes, float)
         values = np.minimum(values * (total / values.sum()), total)
+        each = zip(of_kinds, self.subclass_names_, values, sizes, strict=True)
         return [
-            {
-                "name": name,
-                "positives": int(size),
-                "prevalence": float(value),
-                "low": min(end.low, float(value)),
-                "high": max(end.high, float(value)),
-            }
-            for name, size, value, end in zip(
-                self.subclass_names_, sizes, values, ends, strict=True
-            )
-            if end is not None  # which it never is
+            kind.part(i, name, float(value), positives=int(size))
+            for kind, name, value, size in each
         ]

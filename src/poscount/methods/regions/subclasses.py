@@ -1,19 +1,16 @@
-"""Subclasses of positives: found as clusters, or named by the caller."""
+"""Subclasses of positives, found as clusters."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from poscount.checks.few_positives import FEWEST_POSITIVES
-from poscount.data.grouping import group_codes, refuse_missing
-from poscount.data.validation import as_frame
-from poscount.errors import InputError, join_names
-from poscount.methods.regions.k_means import k_means
+from poscount.errors import InputError
+from poscount.methods.regions.labeled_groups import LabeledGroups
 from poscount.methods.regions.order import CanonicalOrder
+from poscount.methods.regions.partition import k_means
 from poscount.seeds import stream
 from poscount.threads import one_blas_thread
 
@@ -29,77 +26,7 @@ SMALLEST_GAIN = 1e-3
 DECIMALS = 6
 
 
-class Subclasses(NamedTuple):
-    """Which positive is of which kind.
-
-    Attributes
-    ----------
-    names : list of str
-    codes : ndarray of int, shape (n_labeled,)
-        Place of each positive's kind among the names.
-    """
-
-    names: list[str]
-    codes: np.ndarray
-
-
-class NamedSubclasses(NamedTuple):
-    """Positives without the column that names their kinds, the features among it, and the kinds."""
-
-    positives: Any
-    features: list[str] | None
-    subclasses: Subclasses
-
-
-def take_column(
-    positives: Any,
-    features: Sequence[str] | None,
-    column: str,
-    noun: str,
-    option: str,
-) -> NamedSubclasses:
-    """Split the column that names the kinds off a frame of positives.
-
-    In errors, a kind is called by the noun, and the option is the parameter that names the column.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"x": range(40), "season": ["dry"] * 20 + ["wet"] * 20})
-    >>> taken = take_column(frame, None, "season", "kind", "subclasses")
-    >>> list(taken.positives.columns), taken.subclasses.names
-    (['x'], ['dry', 'wet'])
-    """
-    frame = as_frame(positives)
-    if frame is None:
-        raise InputError(
-            f"The positives have no column names, so none of them can name the {noun}s; give a "
-            "frame.",
-            option=option,
-        )
-    if column not in frame.columns:
-        raise InputError(
-            f"this column is to name the {noun}s of the positives, but there is no such column; "
-            f"the columns are {join_names(frame.columns)}.",
-            column=column,
-            option=option,
-        )
-    refuse_missing(frame[column], noun)
-    groups, codes = group_codes(frame, (column,))
-    names = [str(name) for (name,) in groups.rows()]
-    for name, size in zip(names, np.bincount(codes).tolist(), strict=True):
-        if size < FEWEST_POSITIVES:
-            raise InputError(
-                f"the {noun} {name!r} has {size} positives, but every {noun} needs at least "
-                f"{FEWEST_POSITIVES}: put it together with another {noun}, or leave it out.",
-                column=column,
-                option=option,
-            )
-    chosen = None if features is None else [name for name in features if name != column]
-    return NamedSubclasses(frame.drop(column).to_native(), chosen, Subclasses(names, codes))
-
-
-def clustered_subclasses(positives: np.ndarray, subclasses: int | str, seed: int) -> Subclasses:
+def clustered_subclasses(positives: np.ndarray, subclasses: int | str, seed: int) -> LabeledGroups:
     """Subclasses as clusters: a given number of them, or as many as the positives are enough for.
 
     Parameters
@@ -127,8 +54,9 @@ def clustered_subclasses(positives: np.ndarray, subclasses: int | str, seed: int
             )
     codes = find_subclasses(positives, n_kinds, seed)
     if not codes.any():
-        return Subclasses(["all"], codes)
-    return Subclasses([f"kind {k + 1}" for k in range(codes.max() + 1)], codes)
+        return LabeledGroups(positives, ["all"], codes)
+    names = [f"kind {k + 1}" for k in range(codes.max() + 1)]
+    return LabeledGroups(positives, names, codes)
 
 
 def how_many(n_labeled: int) -> int:
@@ -174,7 +102,8 @@ def find_subclasses(positives: np.ndarray, n_kinds: int, seed: int) -> np.ndarra
         points = _main_components(np.ascontiguousarray(order.standardised(positives[rows])))
         centres = k_means(points, n_kinds, stream(seed, "kinds"))
         densities = _mixture(points, centres)
-    found = _merge_small(densities, _first_of_equal(points))
+    different = np.unique(points.round(DECIMALS), axis=0, return_index=True)[1]
+    found = _merge_small(densities, different)
     kinds = np.empty(len(rows), np.intp)
     kinds[rows] = _largest_first(found)
     return kinds
@@ -257,10 +186,6 @@ def _log_densities(points: np.ndarray, shares: np.ndarray) -> np.ndarray:
         volume = np.log(factor.diagonal()).sum()
         densities[:, k] = math.log(size) + volume - ((centred @ factor) ** 2).sum(axis=1) / 2
     return densities
-
-
-def _first_of_equal(points: np.ndarray) -> np.ndarray:
-    return np.unique(points.round(DECIMALS), axis=0, return_index=True)[1]
 
 
 def _merge_small(densities: np.ndarray, different: np.ndarray) -> np.ndarray:

@@ -2,23 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from poscount.calibration.calibration import Calibration
+from poscount.calibration.files import chosen_calibrations
 from poscount.checks import BatchWarnings, Evidence, batch_warnings
-from poscount.methods.regions.estimate import null_estimates
-from poscount.methods.regions.target_features import (
-    OTHER_FEATURES,
-    TARGET_FEATURES,
-    target_features,
-)
-from poscount.methods.regions.targets import TargetRegions
+from poscount.methods.regions.estimate import by_calibration, null_estimates
+from poscount.methods.regions.features import DECIMALS, FEATURE_NAMES
+from poscount.methods.regions.labeled_groups import refuse_same_rows
+from poscount.methods.regions.quantifier import RegionQuantifier
+from poscount.methods.regions.targets import TargetRegions, TargetViews
 from poscount.results.distribution import around
 from poscount.results.estimates import Estimates
 from poscount.results.target_shares import exact_shares
+from poscount.storage.schema import Field, OrNone, Part, require, same_learned
+
+QUANTILES = (0.0, 0.5, 1.0)
+
+# The bound by which errors are measured is that of the group alone: it holds whatever the others
+# are, while more may have been subtracted than was there.
+TARGET_FEATURES = [
+    *("left_high" if name == "high" else name for name in FEATURE_NAMES),
+    *("alone", "high", "explained", "noise", "others", "largest_other", "left_over"),
+    *("total_alone", "outside", "unexplained", "log_groups", "log_overlap", "log_overlap_there"),
+]
+# Of each group, summed up by the smallest, the median and the largest of them.
+_SUMMED_UP = (
+    *("prevalence", "gap", "left_high", "alone", "explained", "noise", "null_ratio", "pat"),
+    *("core_difference", "mean_distance", "log_overlap", "near_1", "near_4"),
+)
+OTHER_FEATURES = [
+    *("prevalence", "high", "left_over_alone", "total", "total_alone", "total_high", "total_low"),
+    *("total_pat", "total_gap", "outside", "unexplained", "log_groups", "log_rows", "log_features"),
+    "log_positives",
+    *(f"{name}_{q:g}" for name in _SUMMED_UP for q in QUANTILES),
+]
+
+
+class TargetFeatures(NamedTuple):
+    """Features of each group, of shape (n_groups, n_samples, n_columns), and of all others."""
+
+    groups: np.ndarray
+    other: np.ndarray
+
+
+def target_features(regions: TargetRegions, views: TargetViews) -> TargetFeatures:
+    """What the calibrations look at: `TARGET_FEATURES` of each group, and `OTHER_FEATURES`."""
+    unexplained = views.outside - (views.shares * regions.outside_).sum(axis=1)
+    groups = np.array(
+        [_of_group(regions, k, views, unexplained) for k in range(len(regions.parts_))]
+    )
+    n_features = len(regions.columns_.kinds_)
+    return TargetFeatures(groups, _of_other(groups, views, unexplained, n_features))
+
+
+def _of_group(
+    regions: TargetRegions, k: int, views: TargetViews, unexplained: np.ndarray
+) -> np.ndarray:
+    alone, left, shares = views.alone[k], views.left[k], views.shares
+    n, found = len(shares), left.found
+    at = np.arange(n), left.rule.indices[found.region]
+    explained = (alone.counts.in_cuts - left.counts.in_cuts).reshape(n, -1)[at]
+    assert left.counts.noise is not None  # because something was subtracted
+    noise = np.sqrt(left.counts.noise.reshape(n, -1)[at])
+    others = np.delete(shares, k, axis=1)
+    overlap = np.delete(regions.core_shares(k), k)
+    columns = [
+        *(alone.found.prevalence, alone.found.region_high),
+        *(explained / left.counts.n_rows / found.region_share, noise / found.region_share),
+        *(others.sum(axis=1), others.max(axis=1), 1 - shares.sum(axis=1)),
+        np.sum([view.found.prevalence for view in views.alone], axis=0),
+        *(views.outside, unexplained, np.full(n, np.log(len(regions.names_)))),
+        np.full(n, np.log1p(overlap.max())),
+        np.log1p((others * overlap).sum(axis=1) / np.maximum(others.sum(axis=1), 1e-9)),
+    ]
+    more = np.column_stack(columns)
+    more[~np.isfinite(more)] = np.nan
+    return np.column_stack([left.of_regions, more.round(DECIMALS)])
+
+
+def _of_other(
+    groups: np.ndarray, views: TargetViews, unexplained: np.ndarray, n_features: int
+) -> np.ndarray:
+    def of_groups(name: str) -> np.ndarray:
+        return groups[..., TARGET_FEATURES.index(name)]
+
+    # Without any bound, a group may be everything, and its gap is as large.
+    high = np.nan_to_num(of_groups("left_high"), nan=1.0)
+    gap = np.nan_to_num(of_groups("gap"), nan=1.0)
+    low = np.nan_to_num(of_groups("region_low")).clip(0, 1)
+    total = views.shares.sum(axis=1)
+    total_alone = np.minimum(of_groups("alone").sum(axis=0), 1)
+    n = len(total)
+    columns = [
+        *(1 - total, 1 - np.minimum(low.sum(axis=0), total)),
+        *(1 - total_alone, total, total_alone, np.minimum(high, 1).sum(axis=0), low.sum(axis=0)),
+        np.minimum(of_groups("pat"), 1).sum(axis=0),
+        np.sqrt((gap**2).sum(axis=0)),
+        *(views.outside, unexplained, np.full(n, np.log(len(groups)))),
+        *(of_groups("log_rows")[0], np.full(n, np.log(n_features))),
+        of_groups("log_positives").min(axis=0),
+    ]
+    for name in _SUMMED_UP:
+        columns += list(np.quantile(np.nan_to_num(of_groups(name), nan=1.0), QUANTILES, axis=0))
+    made = np.column_stack(columns)
+    made[~np.isfinite(made)] = np.nan
+    return made.round(DECIMALS)
+
 
 # Warnings that a group may have for no other reason than that the sample has none of it.
 ABOUT_COLUMNS = (
@@ -32,12 +126,61 @@ ABOUT_COLUMNS = (
 )
 
 
-def check_calibrations(of_group: Calibration | None, of_other: Calibration | None) -> None:
-    """Raise ValueError unless calibrations are those of a group and of what belongs to none."""
-    if of_group is not None:
-        of_group.check_for("RCQ-groups", TARGET_FEATURES)
-    if of_other is not None:
-        of_other.check_for("RCQ-other", OTHER_FEATURES)
+class TargetsQuantifier(RegionQuantifier):
+    """A region quantifier with the regions of several groups, and the calibrations of their shares.
+
+    Attributes
+    ----------
+    groups_ : TargetRegions
+        What was learned about the groups.
+    group_calibration_, other_calibration_ : Calibration or None
+        Of the share of a group, and of what belongs to none; None for "null".
+    """
+
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "groups_": Part("TargetRegions"),
+        "group_calibration_": OrNone(Part("Calibration")),
+        "other_calibration_": OrNone(Part("Calibration")),
+    }
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless the groups are of the model's own columns."""
+        super().check_learned()
+        same = same_learned(self.groups_.columns_, self.model_columns)
+        require(same, "its groups are of other columns.")
+        if self.group_calibration_ is not None:
+            self.group_calibration_.check_for("RCQ-groups", TARGET_FEATURES)
+        if self.other_calibration_ is not None:
+            self.other_calibration_.check_for("RCQ-other", OTHER_FEATURES)
+
+    def _learn_groups(
+        self, block: np.ndarray, codes: np.ndarray, names: Sequence[str], noun: str, option: str
+    ) -> None:
+        """Learn from codes of rows and of groups, in an order that is not the caller's."""
+        self.group_calibration_, self.other_calibration_ = chosen_calibrations(
+            self.calibration, *self._calibrations
+        )[-2:]
+        design = self.model_columns.design(block)
+        refuse_same_rows(design, codes, names, noun, self.seed_)
+        self.groups_ = TargetRegions().fit_codes(
+            block,
+            codes,
+            names,
+            self.model_columns,
+            self.seed_,
+            option,
+            projected=hasattr(self, "projection_"),
+        )
+        self.hash_ = self._content_hash()
+
+    # Methods that a calibration of the caller's own may be for.
+    _calibrations: tuple[str, ...] = ("RCQ-groups", "RCQ-other")
+
+    def _target_estimates(self, cells: np.ndarray, n_rows: np.ndarray) -> list[Estimates]:
+        """Estimates of each group, and last of what belongs to none."""
+        calibrations = self.group_calibration_, self.other_calibration_
+        level, recognisable = self.confidence, self.recognisable
+        return target_estimates(self.groups_, cells, n_rows, *calibrations, level, recognisable)
 
 
 def target_estimates(
@@ -115,11 +258,10 @@ def _calibrated(
     recognisable: bool | None,
 ) -> tuple[Estimates, np.ndarray]:
     """Estimates, and which samples are unlike all training."""
-    if calibration is not None:
-        return calibration.estimate(features, names, level, recognisable=recognisable)
     p, gap = features[:, names.index("prevalence")], features[:, names.index(_gap_of(names))]
     ratio = features[:, names.index("ratio")] if "ratio" in names else p
-    return null_estimates(p, ratio, gap, level), np.zeros(len(p), bool)
+    null = null_estimates(p, ratio, gap, level)
+    return by_calibration(calibration, features, names, null, recognisable)
 
 
 def _gap_of(names: Sequence[str]) -> str:
@@ -162,15 +304,14 @@ def _common_warnings(estimates: list[Estimates]) -> list[Estimates]:
         code: np.all([of_group.fires(code) for of_group in each], axis=0)  # type: ignore[union-attr]
         for code in ABOUT_COLUMNS
     }
+    kept = [
+        [
+            result.masked(common[result.check.code]) if result.check.code in common else result
+            for result in of_group.results  # type: ignore[union-attr]
+        ]
+        for of_group in each
+    ]
     return [
-        replace(found, warnings=_masked(of_group, common))  # type: ignore[arg-type]
-        for found, of_group in zip(estimates, each, strict=True)
+        replace(found, warnings=BatchWarnings(len(found), results))
+        for found, results in zip(estimates, kept, strict=True)
     ]
-
-
-def _masked(warnings: BatchWarnings, kept: dict[str, np.ndarray]) -> BatchWarnings:
-    results = [
-        result.masked(kept[result.check.code]) if result.check.code in kept else result
-        for result in warnings.results
-    ]
-    return BatchWarnings(len(warnings), results)

@@ -98,15 +98,6 @@ class TargetRegions(BaseEstimator):
         "hash_": Digest(),
     }
 
-    columns_: Columns
-    names_: list[str]
-    discriminant_: Discriminant
-    parts_: list[RegionPart]
-    tables_: list[np.ndarray]
-    sizes_: np.ndarray
-    outside_: np.ndarray
-    hash_: str
-
     def fit_codes(
         self,
         rows: np.ndarray,
@@ -148,7 +139,7 @@ class TargetRegions(BaseEstimator):
         odds = self.discriminant_.learn(design, groups, n, seed)
         extended = np.column_stack([rows, odds])
         of_groups = [extended[groups == k] for k in range(n)]
-        self.parts_ = []
+        self.parts_: list[RegionPart] = []
         for name, group in zip(names, of_groups, strict=True):
             known = self._extended_columns
             if not projected:

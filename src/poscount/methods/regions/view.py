@@ -118,18 +118,14 @@ class PartView:
         """
         if not self.rule.enough_positives:
             return []
-        ratio, low, high = (values[0] for values in self.found.bounds)
-        share = self.rule.in_positives / self.part.n_labeled_
-        return [
-            RegionBounds(
-                self.rule.describe(i),
-                float(share[i]),
-                float(ratio[i]),
-                float(low[i]),
-                float(high[i]),
-            )
-            for i in np.argsort(high, kind="stable")[:n_regions].tolist()
-        ]
+        smallest = np.argsort(self.found.bounds[2][0], kind="stable")[:n_regions]
+        return [self.bounds_of(0, region) for region in smallest.tolist()]
+
+    def bounds_of(self, i: int, region: int) -> RegionBounds:
+        """What a region, given by its place in the rule's `indices`, says about sample `i`."""
+        share = float(self.rule.in_positives[region] / self.part.n_labeled_)
+        ends = (float(values[i, region]) for values in self.found.bounds)
+        return RegionBounds(self.rule.describe(region), share, *ends)
 
     @functools.cached_property
     def pat_curve(self) -> np.ndarray:
@@ -186,6 +182,7 @@ class PartView:
         part, missing = self.part, self.side.missing
         absent = np.zeros(missing.missing.shape)
         absent[:, part.categories_] = self.rule.vanished_categories(self.counts)
+        inside = self.counts.in_cuts[:, BANDS.index((2, N_SCORE_CELLS)), 0] / self.counts.n_rows
         known = Evidence(
             len(self),
             n_labeled=part.n_labeled_,
@@ -193,14 +190,9 @@ class PartView:
             unknown_values=UnknownValues(part.columns_, *missing, self.counts.n_rows, absent),
             core_share=self.rule.core_shares(self.counts),
             beyond=self.side.far[:, 0] / self.counts.n_rows,
-            at_fringe=self._at_fringe(),
+            at_fringe=(1 - inside) / SCORE_QUANTILES[1],
         )
         return known if part.projected_ else known.having(columns=self._columns())
-
-    def _at_fringe(self) -> np.ndarray:
-        band = BANDS.index((2, N_SCORE_CELLS))
-        inside = self.counts.in_cuts[:, band, 0] / self.counts.n_rows
-        return (1 - inside) / SCORE_QUANTILES[1]
 
     def _columns(self) -> ColumnEvidence:
         part, n_labeled = self.part, self.part.n_labeled_

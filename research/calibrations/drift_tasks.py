@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from poscount.checks.few_positives import FEWEST_POSITIVES
-from poscount.methods.regions.k_means import k_means
+from poscount.methods.regions.partition import k_means
 from poscount.training.sources import Source
 from poscount.training.tasks import (
     Draw,

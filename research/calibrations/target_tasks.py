@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poscount.checks.few_positives import FEWEST_POSITIVES
+from poscount.training.bank import Family
 from poscount.training.sources import Source
 from poscount.training.tasks import (
     Draw,
@@ -56,11 +57,13 @@ class TargetSample(NamedTuple):
     shares: np.ndarray
 
 
-def draw_target_task(source: Source | str, rng: np.random.Generator, limits: Limits) -> TargetTask:
-    """A task from labelled rows; or, if the source is a name, from clusters."""
-    return (
-        _of_clusters(rng, limits) if isinstance(source, str) else _of_classes(source, rng, limits)
-    )
+def draw_target_task(
+    source: Source | Family, rng: np.random.Generator, limits: Limits
+) -> TargetTask:
+    """A task from labelled rows; or, if the source is a family, from clusters."""
+    if isinstance(source, Family):
+        return _of_clusters(rng, limits)
+    return _of_classes(source, rng, limits)
 
 
 def _of_classes(source: Source, rng: np.random.Generator, limits: Limits) -> TargetTask:

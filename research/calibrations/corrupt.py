@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poscount.training.tasks import Draw, Task
+
 # Tasks that have no words, words in some columns, and nothing but words.
 NO_WORDS, SOME_WORDS = 0.35, 0.45
 # Tasks without gaps; with gaps at random, as frequent in all rows; with gaps that depend on the
@@ -73,3 +75,18 @@ def _edges(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Where a number is cut into two to eight words."""
     n = int(rng.integers(2, 9))
     return np.unique(np.quantile(values, np.arange(1, n) / n))
+
+
+def corrupted(task: Task, rng: np.random.Generator) -> Task:
+    """The same task after some numbers have become words, and some values have gone."""
+    ours, theirs, words = corrupt(task.labeled, rng)
+
+    def after(draw: Draw, change: Change) -> Draw:
+        return lambda n, rng: change(draw(n, rng), rng)
+
+    return task._replace(
+        labeled=ours(task.labeled, rng),
+        positives=after(task.positives, ours),
+        negatives=after(task.negatives, theirs),
+        words=words,
+    )
