@@ -35,7 +35,6 @@ BEYOND_CORE = (
 )
 
 collect_ignore = [
-    "research/tuning",  # scripts without tests or examples
     # Their examples need a library that this machine may not have.
     *(
         f"src/poscount/interop/{library}.py"
