@@ -391,7 +391,8 @@ def report(found: list[Audited]) -> None:
         right = [x for x in part if x.outcomes["model"].held]
         cells = [f"{np.mean([x.agreement == word for x in part]):.2f}" for word in WORDS]
         cells += [f"{np.mean([code in x.codes for x in part]):.2f}" for code in CODES]
-        cells.append(f"{np.mean([x.agreement == 'contradict' for x in right]):.2f}")
+        contradicted = [x.agreement == "contradict" for x in right]
+        cells.append(f"{np.mean(contradicted):.2f}" if right else "")
         rows.append([kind, *cells])
     print_rows(
         rows, ["100 labels", *WORDS, *CODES, "contradicted although the model's interval held"]
