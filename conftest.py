@@ -31,7 +31,6 @@ BEYOND_CORE = (
     "tests/test_porch.py",
     "tests/prose.py",
     "tests/test_project.py",
-    "tests/test_prose.py",
     "tests/test_rooms.py",
     "tests/interop/test_quapy_and_mlquantify.py",
     "tests/files/test_remote.py",

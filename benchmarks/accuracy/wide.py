@@ -26,7 +26,7 @@ from research.datasets import load
 
 PREVALENCES = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 N_ROWS = 500
-VARIANTS = ("original", "x 1000", "x 5000", "noisy 1000", "beside 1000")
+VARIANTS = ("original", "x 1000", "noisy 1000", "beside 1000")
 # Positive classes, and numbers of labelled positives.
 TABLES = {
     "digits": ((0, 2, 4, 6, 8), (90,)),

@@ -124,10 +124,10 @@ def test_another_version_says_so(named_pat, frame):
         _on_worker("9.9", named_pat.count, frame)
 
 
-def test_cluster_of_processes(counting, frame, cluster):
+def test_cluster_of_processes(named_pat, frame, cluster):
     rows = dataframe.from_pandas(frame, npartitions=9)
-    assert count(counting, rows, by="night") == counting.count_by(frame, "night")
-    assert count(counting, rows) == counting.count(frame)
+    assert count(named_pat, rows, by="night") == named_pat.count_by(frame, "night")
+    assert count(named_pat, rows) == named_pat.count(frame)
 
 
 def test_an_error_comes_back_from_another_process(named_pat, frame, cluster):
