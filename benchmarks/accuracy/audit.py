@@ -42,7 +42,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.accuracy import tables
-from benchmarks.accuracy.calibration import print_rows
+from benchmarks.printing import print_rows
 from poscount import RCQ
 from poscount.auditing.batches import in_memory
 from poscount.auditing.label_table import LabelTable

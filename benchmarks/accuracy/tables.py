@@ -26,7 +26,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from benchmarks.accuracy.calibration import Calibrations, print_rows
+from benchmarks.accuracy.calibration import Calibrations
+from benchmarks.printing import print_rows
 from poscount import BBE, DEDPUL, RCQ, TRCQ
 from poscount.results.prevalence import Prevalence
 from poscount.seeds import stream

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.datasets import load_digits
 
-from benchmarks.accuracy.calibration import print_rows
+from benchmarks.printing import print_rows
 from poscount import PAT, RCQ, Mahalanobis
 from poscount.seeds import stream
 from research.datasets import load
