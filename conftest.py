@@ -1,6 +1,7 @@
 """What is collected, and fixtures of `tests` and of `research/tests`.
 
-`pytest --core` leaves out everything that needs more than `test-core`.
+`pytest --core` leaves out what needs more than `test-core`, and what depends on no version of a
+library: the whole suite has run it already.
 """
 
 import os
@@ -12,12 +13,16 @@ import pytest
 
 ROOT = Path(__file__).parent
 # Tests that need an engine, a server, a browser, another library of quantifiers or the tools of
-# the documentation. A file that is not listed belongs to the core, so a new test does.
+# the documentation; the paper's experiments, which no user installs; and tests of our own text, of
+# signals and of full disks. A file that is not listed belongs to the core, so a new test does.
 BEYOND_CORE = (
+    "research",
     "src/poscount/web",
+    "tests/cli/test_interrupts.py",
     "tests/test_benchmark_watch.py",
     "tests/engines/test_dask.py",
     "tests/test_docs.py",
+    "tests/test_docs_numbers.py",
     "tests/test_documentation.py",
     "tests/test_earlier.py",
     "tests/engines/test_duckdb.py",
@@ -26,7 +31,7 @@ BEYOND_CORE = (
     "tests/test_porch.py",
     "tests/prose.py",
     "tests/test_project.py",
-    "tests/test_prose.py",
+    "tests/test_rooms.py",
     "tests/interop/test_quapy_and_mlquantify.py",
     "tests/engines/test_spark.py",
     "tests/web",
@@ -34,7 +39,6 @@ BEYOND_CORE = (
 )
 
 collect_ignore = [
-    "research/tuning",  # scripts without tests or examples
     # Their examples need a library that this machine may not have.
     *(
         f"src/poscount/interop/{library}.py"

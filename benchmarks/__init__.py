@@ -2,5 +2,5 @@
 
 `regression` compares one version with another, `accuracy` measures errors, intervals and warnings
 on data whose truth is known, `speed` time and memory, `robustness` what happens when something is
-wrong. How constants were chosen is in `research.tuning`.
+wrong. How constants were chosen is in `research/tuning`.
 """

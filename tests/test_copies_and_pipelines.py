@@ -65,7 +65,7 @@ def plain(value):
     return np.asarray(value).tolist()
 
 
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize("copied", list(COPIES.values())[:3], ids=list(COPIES)[:3])
 def test_models_and_results_survive(copied, quantifier, positives, sample, tmp_path):
     model = quantifier.fit(positives)
     answer = model.quantify(sample)

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from benchmarks.accuracy.paper_samples import Task, experiment_1
+from benchmarks.printing import print_rows
 from poscount import registry
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
 from poscount.seeds import stream
@@ -72,8 +73,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=5, help="take every n-th of 55 samples a set")
     parser.add_argument("--replicates", type=int, default=40)
     arguments = parser.parse_args()
-    print("| method | replicates | interval | coverage of 95 % | mean width | coverage by set |")
-    print("|---|---|---|---|---|---|")
+    rows = []
     for method in arguments.methods:
         by_set = {
             letter: [
@@ -86,7 +86,9 @@ def main() -> None:
             found = {x: np.array([r[kind] for r in results]) for x, results in by_set.items()}
             covered, width = np.concatenate(list(found.values())).mean(axis=0)
             each = " ".join(f"{letter} {x[:, 0].mean():.2f}" for letter, x in found.items())
-            print(f"| {method} | {' | '.join(kind)} | {covered:.3f} | {width:.1f} | {each} |")
+            rows.append([method, *kind, f"{covered:.3f}", f"{width:.1f}", each])
+    head = ["method", "replicates", "interval", "coverage of 95 %", "mean width"]
+    print_rows(rows, [*head, "coverage by set"])
 
 
 if __name__ == "__main__":

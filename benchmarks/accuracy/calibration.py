@@ -31,6 +31,7 @@ from joblib import Parallel, delayed
 
 from benchmarks.accuracy.fresh_families import FAMILIES as FRESH
 from benchmarks.accuracy.fresh_families import FIRST_ROUND, SECOND_ROUND
+from benchmarks.printing import print_rows
 from poscount import RCQ
 from poscount.calibration.calibration import RECOGNISABLE, Calibration
 from poscount.methods.regions.estimate import null_estimates
@@ -162,15 +163,6 @@ def row(name: str, judged: Judged, truth: np.ndarray, kin: np.ndarray) -> list[s
         f"{100 * by_kin(width, kin)[0]:.1f}",
         in_points(width + 40 * missed, kin),
     ]
-
-
-def print_rows(rows: list[list[str]], head: list[str]) -> None:
-    """Print a table in Markdown."""
-    print("| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
-    for cells in rows:
-        print("| " + " | ".join(cells) + " |")
-    print(flush=True)
 
 
 def strata(bank: Bank) -> Iterator[tuple[str, np.ndarray]]:

@@ -6,11 +6,11 @@
     python -m benchmarks.accuracy.change               # all of them
     python -m benchmarks.accuracy.change --share 0.1   # a tenth of everything
 
-Split, written before anything here was run: the choice of the common regions was made with the two
-clusters of `research/tuning/two_samples.py`, the test and the detector with binomial windows
-without any model. Nothing was chosen with the tasks of this file, and no constant was changed after
-its tables had been seen. One thing was added after a first run had shown how rarely two weeks alone
-show 5 points: the step of the whole series, which has no constant to choose.
+Split, written before anything here was run: the choice of the common regions was made with
+positives of two clusters, the test and the detector with binomial windows without any model.
+Nothing was chosen with the tasks of this file, and no constant was changed after its tables had
+been seen. One thing was added after a first run had shown how rarely two weeks alone show 5 points:
+the step of the whole series, which has no constant to choose.
 
 *Simulated*: 300 positives in five dimensions, half around 0, half around 3 in one direction;
 negatives are far away ("clean"), or half of them are like the second half of the positives
@@ -38,10 +38,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchmarks.accuracy.change_series import all_series
 from poscount import PAT, RCQ, Counts, compare_samples
 from poscount.change import ChangeDetector, Trend, trend
 from research.datasets import load
-from research.tuning.change_series import all_series
 
 SETS = ("A", "C", "L", "P", "R", "W", "q-g", "vowels")
 FILES = {

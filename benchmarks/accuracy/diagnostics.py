@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
+from benchmarks.printing import print_rows
 from poscount import RCQ, diagnose
 from poscount.checks.second_sample import ADVICE
 from poscount.diagnostics.assumption_report import Diagnosis
@@ -272,42 +273,25 @@ class Tally:
         return list(dict.fromkeys(code for found in self.found.values() for code, _ in found))
 
 
-def print_rows(head: list[str], rows: list[list[str]]) -> None:
-    print("| " + " | ".join(head) + " |")
-    print("|---" * len(head) + "|")
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
-    print(flush=True)
-
-
 def print_clean(tally: Tally) -> None:
     sources = list(dict.fromkeys(source for (source,) in tally.n))
     counted = ", ".join(f"{tally.n[source,]} {source}" for source in sources)
     print(f"**Clean samples**: share (%) with a warning, and in brackets a notice ({counted}).\n")
-    print_rows(
-        ["code", *sources],
-        [
-            [f"`{code}`"]
-            + [
-                "{:.1f} ({:.1f})".format(*(tally.share((s,), code, x) for x in SEVERITIES[:0:-1]))
-                for s in sources
-            ]
-            for code in tally.codes()
-        ],
-    )
+    rows = []
+    for code in tally.codes():
+        shares = ([tally.share((s,), code, x) for x in SEVERITIES[:0:-1]] for s in sources)
+        rows.append([f"`{code}`", *("{:.1f} ({:.1f})".format(*each) for each in shares)])
+    print_rows(rows, ["code", *sources])
 
 
 def print_faults(tally: Tally) -> None:
     print("**Overlap and drift**: share (%) of samples with each warning.\n")
-    print_rows(
-        ["kind", "strength", "p", *(f"`{code}`" for code in DOUBTS), "samples"],
-        [
-            [kind, f"{strength:g}", f"{p:g}"]
-            + [f"{tally.share((kind, strength, p), code, 'note'):.0f}" for code in DOUBTS]
-            + [str(tally.n[kind, strength, p])]
-            for kind, strength, p in tally.n
-        ],
-    )
+    rows = []
+    for key in tally.n:
+        kind, strength, p = key
+        shares = [f"{tally.share(key, code, 'note'):.0f}" for code in DOUBTS]
+        rows.append([kind, f"{strength:g}", f"{p:g}", *shares, str(tally.n[key])])
+    print_rows(rows, ["kind", "strength", "p", *(f"`{code}`" for code in DOUBTS), "samples"])
 
 
 def print_damage(tally: Tally) -> None:
@@ -321,21 +305,19 @@ def print_damage(tally: Tally) -> None:
             if tally.share(key, code, "check") + tally.share(key, code, "note") >= 20
         ]
         rows.append([key[0], ", ".join(seen), str(tally.n[key])])
-    print_rows(["damage", "seen by at least a fifth", "samples"], rows)
+    print_rows(rows, ["damage", "seen by at least a fifth", "samples"])
 
 
 def print_pairs(tally: Tally) -> None:
     print("**With a reference**: share (%) of pairs with each reading, and with the warning.\n")
     names = ("overlap", "drift", "close", "clean")
-    print_rows(
-        ["kind", "p of both", *names, "`second-sample`", "pairs"],
-        [
-            [kind, f"{pair[0]:g}, {pair[1]:g}"]
-            + [f"{100 * tally.readings[kind, pair][name] / n:.0f}" for name in names]
-            + [f"{tally.share((kind, pair), 'second-sample', 'note'):.0f}", str(n)]
-            for (kind, pair), n in tally.n.items()
-        ],
-    )
+    rows = []
+    for key, n in tally.n.items():
+        kind, pair = key
+        shares = [f"{100 * tally.readings[key][name] / n:.0f}" for name in names]
+        warned = f"{tally.share(key, 'second-sample', 'note'):.0f}"
+        rows.append([kind, f"{pair[0]:g}, {pair[1]:g}", *shares, warned, str(n)])
+    print_rows(rows, ["kind", "p of both", *names, "`second-sample`", "pairs"])
 
 
 def main() -> None:

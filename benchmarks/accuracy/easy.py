@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
+from benchmarks.printing import print_rows
 from poscount import PAT, RCQ
 
 
@@ -64,9 +65,6 @@ def answers(case: Case, seed: int) -> np.ndarray:
 
 def main() -> None:
     """Print the table."""
-    # It brings all that calibrations are learned with, which the tests of these cases do not need.
-    from benchmarks.accuracy.calibration import print_rows
-
     rows = []
     for name, case in CASES.items():
         found = np.array(Parallel(2)(delayed(answers)(case, seed) for seed in SEEDS))

@@ -28,7 +28,8 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.accuracy.calibration import Calibrations, print_rows
+from benchmarks.accuracy.calibration import Calibrations
+from benchmarks.printing import print_rows
 from poscount import RCQ, Prevalence, SubclassRCQ
 from poscount.calibration.calibration import Calibration
 from poscount.seeds import stream

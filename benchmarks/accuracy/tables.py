@@ -4,8 +4,6 @@
     python -m benchmarks.accuracy.tables turned bank-rcq  # half of the columns become categories
     python -m benchmarks.accuracy.tables gaps bank-rcq  # values removed in six ways
     python -m benchmarks.accuracy.tables drift bank-rcq  # words that have changed since
-    python -m benchmarks.accuracy.tables banks old-bank bank-rcq  # what tables did to calibrations
-    python -m benchmarks.accuracy.tables speed  # counting words beside numbers
 
 Every data set is judged by a calibration learned without it and its kin.
 
@@ -19,8 +17,6 @@ was run on more than seed 0.
 from __future__ import annotations
 
 import argparse
-import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,11 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet
 
-from benchmarks.accuracy.calibration import AT, Calibrations, print_rows, real_samples
-from poscount import BBE, DEDPUL, PAT, RCQ, TRCQ
-from poscount.engines import count
+from benchmarks.accuracy.calibration import Calibrations
+from benchmarks.printing import print_rows
+from poscount import BBE, DEDPUL, RCQ, TRCQ
 from poscount.results.prevalence import Prevalence
 from poscount.seeds import stream
 from poscount.training.bank import read_bank
@@ -269,7 +264,7 @@ def spoilt(
 
 
 def told(answers: list[Answer], codes: tuple[str, ...]) -> list[str]:
-    """Errors and warnings; silent and wrong as in `attacks.py`."""
+    """Errors and warnings; silent and wrong: no warning, off by over 15 points and outside."""
     silent = [
         not answer.prevalence.warnings
         and answer.error > 15
@@ -284,63 +279,10 @@ def told(answers: list[Answer], codes: tuple[str, ...]) -> list[str]:
     return [*summary(answers), str(sum(silent)), *seen, f"{np.mean(doubtful):.2f}"]
 
 
-def of_banks(banks: dict[str, Calibrations]) -> None:
-    """Samples of banks, each by a calibration without its source: numbers, and tables."""
-    rows = []
-    for bank, left_out in banks.items():
-        real = real_samples(left_out.bank)
-        judged = left_out.answers(real)
-        source = real.source.astype(str)
-        turned = np.char.endswith(source, "_as_table")
-        words = np.isin(source, list(WORDS))
-        kinds = {"numbers": ~turned & ~words, "tables with words": words, "turned": turned}
-        kinds |= {name: source == name for name in WORDS}
-        for kind, chosen in kinds.items():
-            if chosen.any():
-                truth = real.truth[chosen]
-                low, high = judged.low[AT][chosen], judged.high[AT][chosen]
-                error = np.abs(judged.value[chosen] - truth).mean()
-                held = ((low <= truth) & (truth <= high)).mean()
-                width = (high - low).mean()
-                numbers = [f"{100 * error:.2f}", f"{held:.3f}", f"{100 * width:.1f}"]
-                rows.append([bank, kind, f"{chosen.sum():,}", *numbers])
-    print_rows(rows, ["bank", "samples of", "samples", "mean error", "95 % held", "width"])
-
-
-def speed() -> None:
-    """Counting a million rows of ten numbers and ten words from Parquet, beside twenty numbers."""
-    rng = np.random.default_rng(0)
-    n = 10**6
-    numbers = {f"x{j}": rng.normal(size=n) for j in range(20)}
-    words = [rng.integers(5, size=n) for _ in range(10)]
-    mixed = {f"x{j}": numbers[f"x{j}"] for j in range(10)}
-    mixed |= {f"word{j}": pa.array(np.array(list("abcde"))[codes]) for j, codes in enumerate(words)}
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        files, models = {}, {}
-        for name, columns in (("20 numbers", numbers), ("10 numbers, 10 words", mixed)):
-            table = pa.table(columns)
-            files[name] = Path(folder) / f"{len(files)}.parquet"
-            pa.parquet.write_table(table, files[name])
-            models[name] = [kind(random_state=0).fit(table[:1000]) for kind in (RCQ, PAT)]
-        seconds: dict[tuple[str, str], list[float]] = {}
-        for _ in range(5):
-            for name, path in files.items():
-                for model in models[name]:
-                    start = time.perf_counter()
-                    count(model, path, n_jobs=1)
-                    took = time.perf_counter() - start
-                    seconds.setdefault((type(model).__name__, name), []).append(took)
-        for (method, name), times in seconds.items():
-            base = np.median(seconds[method, "20 numbers"])
-            rows.append([method, name, f"{np.median(times):.2f}", f"{np.median(times) / base:.2f}"])
-    print_rows(rows, ["method", "table", "seconds", "beside 20 numbers"])
-
-
 def main() -> None:
     """Run one of the measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["four", "turned", "gaps", "drift", "banks", "speed"])
+    parser.add_argument("what", choices=["four", "turned", "gaps", "drift"])
     parser.add_argument("banks", nargs="*", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -351,15 +293,10 @@ def main() -> None:
         spoilt(banks[0], NUMBERS, {"numbers": lambda task, rng: task, "turned": turned}, ())
     elif arguments.what == "gaps":
         spoilt(banks[0], NUMBERS, GAPS, ("missing-differs",))
-    elif arguments.what == "drift":
+    else:
         codes = ("unseen-words", "missing-differs")
         spoilt(banks[0], WORDS, DRIFTS, codes)
         spoilt(banks[0], NUMBERS, DRIFTS, codes, turned)
-    elif arguments.what == "banks":
-        names = [bank.name for bank in arguments.banks]
-        of_banks(dict(zip(names, banks, strict=True)))
-    else:
-        speed()
 
 
 if __name__ == "__main__":

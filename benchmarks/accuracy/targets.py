@@ -32,7 +32,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.accuracy.calibration import LEVELS, Calibrations, print_rows
+from benchmarks.accuracy.calibration import LEVELS, Calibrations
+from benchmarks.printing import print_rows
 from poscount import RCQ, MultiRCQ
 from poscount.calibration.calibration import Calibration
 from poscount.results.distribution import ends_at

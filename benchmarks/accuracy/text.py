@@ -24,7 +24,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from benchmarks.accuracy.calibration import print_rows
+from benchmarks.printing import print_rows
 from poscount import DEDPUL, RCQ
 from research.datasets import data_directory
 

@@ -35,6 +35,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from benchmarks.printing import print_rows
 from poscount import PAT, RCQ, Prevalence
 from research.datasets import load
 
@@ -179,16 +180,13 @@ def main() -> None:
         found = run(arguments.datasets, arguments.draws)
     groups = found.groupby(["method", "design", "rows"], sort=False)
     table = groups.mean().assign(samples=groups.size()).reset_index()
-    print(
-        "| method | weights | rows | error | holds | holds population | width | n_eff | samples |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+    rows = []
     for line in table.sort_values("method", kind="stable").itertuples(index=False):
-        method, design, rows, error, holds, population, width, n_effective, samples = line
-        print(
-            f"| {method} | {design} | {rows} | {error:.1f} | {holds:.1f} | {population:.1f} | "
-            f"{width:.1f} | {n_effective:.0f} | {samples} |"
-        )
+        method, design, way, *numbers, n_effective, samples = line
+        cells = [*(f"{number:.1f}" for number in numbers), f"{n_effective:.0f}", str(samples)]
+        rows.append([method, design, way, *cells])
+    head = ["method", "weights", "rows", "error", "holds", "holds population", "width"]
+    print_rows(rows, [*head, "n_eff", "samples"])
 
 
 if __name__ == "__main__":

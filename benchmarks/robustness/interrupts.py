@@ -24,6 +24,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import importlib
+import io
 import os
 import random
 import resource
@@ -128,6 +130,29 @@ def prepare(folder: Path) -> None:
     ):
         ended = run(command, folder)
         assert ended.status == 0, ended
+
+
+def import_what_is_used(commands: list[str], inputs: Path) -> None:
+    """Import what the commands import when they run, as a fork of this process tells."""
+    for command in commands:
+        ours, theirs = os.pipe()
+        if os.fork() == 0:
+            os.close(ours)
+            with tempfile.TemporaryDirectory() as temporary, contextlib.suppress(SystemExit):
+                os.chdir(fresh(inputs, Path(temporary) / "work"))
+                sys.argv = ["poscount", *command.split()]
+                with contextlib.redirect_stdout(io.StringIO()):
+                    main()
+            with open(theirs, "w") as pipe:
+                pipe.write("\n".join(name for name in sys.modules if name != "__main__"))
+            os._exit(0)
+        os.close(theirs)
+        with open(ours) as pipe:
+            for name in pipe.read().splitlines():
+                # Some are made by others, and cannot be imported by their names.
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(name)
+        os.wait()
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -271,6 +296,7 @@ def interrupt(names: list[str], troubles: list[str], moments: int, seed: int) ->
         inputs, work = Path(temporary, "inputs"), Path(temporary, "work")
         inputs.mkdir()
         prepare(inputs)
+        import_what_is_used([COMMANDS[name] for name in names], inputs)
         cases = {name: Case.of(COMMANDS[name], inputs, work) for name in names}
         pairs = [(name, trouble) for trouble in troubles for name in names]
         for i in range(moments):

@@ -1,117 +1,92 @@
-"""CPU seconds and memory of every method by rows and by features, each in a process of its own.
+"""CPU seconds of methods by rows and by features, with the slope of their growth.
 
-python -m benchmarks.speed.cost                                # all methods; an hour, mostly EN
-python -m benchmarks.speed.cost --methods pat extice --limit 60
-python -m benchmarks.speed.cost --compiled               # TIcE and ExTIcE with numba and without
+    python -m benchmarks.speed.cost                                     # all; an hour, mostly EN
+    python -m benchmarks.speed.cost --methods pat rcq tice extice ranfoce         # a minute
 
-Gaussian data, 330 positives, half of the sample positive, one thread. The first quantification of
-a process, which may compile, is not counted unless it took longer than five seconds.
+The paper (appendix) corrects TIcE's published O(m n) to O(min(n^2, 2^m n)) for m features and n
+rows, if every feature splits once and every split halves the rows. The implementation stops after
+500 regions and at regions of a tenth of a fold, so that neither bound is reached: a split looks at
+all features of the region's rows, O(m n_i), and the regions' sizes add up to at most 500 n.
+ExTIcE queues the halves of every feature; RanFocE splits at random, at the cost of the rows alone.
+
+CPU seconds of one thread, the smallest of `--turns` answers after a first one that may compile; the
+slope of log seconds in log rows or log features by least squares, with its 95 % interval
+(Student's t). Gaussian positives, a tenth of the rows labelled, half of the sample positive,
+negatives 3 away in one feature. After an answer that takes longer than `--limit`, larger sizes are
+left out.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import resource
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
 
 import numpy as np
+from scipy import stats
+from threadpoolctl import threadpool_limits
 
 from poscount import registry
-from poscount.methods.pu import tice_search
 
-ROWS = (500, 1000, 2000, 4000, 8000, 16000, 32000, 64000)
-FEATURES = (2, 8, 32, 128)
-COMPILED = ("tice", "extice")
+ROWS = (1000, 2000, 4000, 8000, 16000, 32000)
+FEATURES = (2, 4, 8, 16, 32, 64)
 
 
-def seconds_of(method: str, n_rows: int, n_features: int) -> float:
-    """CPU seconds of one quantification."""
+def cpu_seconds(method: str, n: int, m: int, turns: int) -> float:
+    """Seconds of an answer from a tenth of n labelled and n unlabeled rows with m features."""
     rng = np.random.default_rng(0)
-    positives = rng.normal(size=(330, n_features))
-    sample = rng.normal(size=(n_rows, n_features))
-    sample[n_rows // 2 :, 0] += 5
+    positives, sample = rng.normal(size=(n // 10, m)), rng.normal(size=(n, m))
+    sample[n // 2 :, 0] += 3
     model = registry.method(method)(random_state=0).fit(positives)
-    for _ in range(2):
+    model.quantify(sample[:100])
+    seconds = []
+    for _ in range(turns):
         start = time.process_time()
         model.quantify(sample)
-        seconds = time.process_time() - start
-        if seconds > 5:
-            break
-    return seconds
+        seconds.append(time.process_time() - start)
+    return min(seconds)
 
 
-def measure(method: str, n_rows: int, n_features: int) -> None:
-    """Print CPU seconds of one quantification and the peak memory in MB."""
-    seconds = seconds_of(method, n_rows, n_features)
-    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+def growing(method: str, sizes: list[tuple[int, int]], turns: int, limit: float) -> Iterator[float]:
+    """Seconds for sizes that grow, until one takes longer than the limit."""
+    for n, m in sizes:
+        seconds = cpu_seconds(method, n, m, turns)
+        yield seconds
+        if seconds > limit:
+            return
 
 
-def compiled() -> None:
-    print("| method | compiled, s | numpy, s | numpy / compiled |\n|---|---|---|---|")
-    for method in COMPILED:
-        fast = seconds_of(method, 2000, 8)
-        tice_search.can_compile = lambda: False
-        slow = seconds_of(method, 2000, 8)
-        tice_search.can_compile = lambda: True
-        print(f"| {method} | {fast:.4f} | {slow:.3f} | {slow / fast:.0f} |", flush=True)
-
-
-def in_own_process(method: str, n_rows: int, n_features: int, limit: float) -> tuple[str, str]:
-    command = [sys.executable, "-m", "benchmarks.speed.cost", "--measure", method]
-    command += [str(n_rows), str(n_features)]
-    threads = {"OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(
-            command,
-            env=os.environ | threads,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=limit,
-        )
-    except subprocess.TimeoutExpired:
-        return f"> {limit:g}", ""
-    except subprocess.CalledProcessError as error:
-        return error.stderr.strip().splitlines()[-1], ""
-    seconds, megabytes = map(float, done.stdout.split())
-    return f"{seconds:.3g}", f"{megabytes:.0f}"
-
-
-def table(methods: list[str], head: str, shapes: list[tuple[int, int]], limit: float) -> None:
-    names = [f"{rows if head == 'rows' else features}" for rows, features in shapes]
-    print(f"\nCPU seconds by {head}, and peak memory of the process at the last, MB\n")
-    print(f"| method | {' | '.join(names)} | MB |\n|{'---|' * (len(names) + 2)}")
-    for method in methods:
-        cells, megabytes = [], ""
-        for rows, features in shapes:
-            too_slow = bool(cells) and cells[-1].startswith(">")
-            seconds, megabytes = (
-                (cells[-1], "") if too_slow else in_own_process(method, rows, features, limit)
-            )
-            cells.append(seconds)
-        print(f"| {method} | {' | '.join(cells)} | {megabytes} |", flush=True)
+def slope(x: tuple[int, ...], y: list[float]) -> str:
+    """Slope of log y in log x, with its interval; empty if there are fewer than three points."""
+    if len(y) < 3:
+        return ""
+    fit = stats.linregress(np.log(x[: len(y)]), np.log(y))
+    half = stats.t.ppf(0.975, len(y) - 2) * fit.stderr
+    return f"{fit.slope:.2f} ({fit.slope - half:.2f} to {fit.slope + half:.2f})"
 
 
 def main() -> None:
-    if "--measure" in sys.argv:
-        measure(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
-        return
+    """Print both tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=60, help="seconds of an answer")
     parser.add_argument("--methods", nargs="+", default=list(registry.METHODS))
-    parser.add_argument("--limit", type=float, default=600, help="seconds for one cell")
-    parser.add_argument("--compiled", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.compiled:
-        compiled()
-        return
-    table(arguments.methods, "rows", [(n, 8) for n in ROWS], arguments.limit)
-    table(arguments.methods, "features", [(2000, d) for d in FEATURES], arguments.limit)
+    given = parser.parse_args()
+    for title, values, sizes in (
+        ("rows, 16 features", ROWS, [(n, 16) for n in ROWS]),
+        ("features, 4,000 rows", FEATURES, [(4000, m) for m in FEATURES]),
+    ):
+        print(f"\n| {title} | {' | '.join(f'{value:,}' for value in values)} | slope |")
+        print("|---" * (len(values) + 2) + "|")
+        for method in given.methods:
+            seconds = list(growing(method, sizes, given.turns, given.limit))
+            cells = [f"{value:.4f}" for value in seconds] + [""] * (len(values) - len(seconds))
+            name = registry.method(method).__name__
+            print(f"| {name} | {' | '.join(cells)} | {slope(values, seconds)} |", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    with threadpool_limits(1):
+        main()

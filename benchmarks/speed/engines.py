@@ -1,10 +1,10 @@
 """Cost of counting in every engine, beside a plain scan of the same files.
 
-Run ``python benchmarks/engines.py table|linear|groups [--rows 10000000]``. Every run of
-an engine is a process of its own, so that its peak memory is its own; CPU time and memory of the
-processes that an engine starts (Dask's workers, Spark's Java and its workers) are watched from
-outside. With ``--repetitions`` the quickest of several runs counts. The files are made once, in
-batches, under ``--data``.
+Run ``python -m benchmarks.speed.engines table|linear [--rows 10000000]``. Every run of an engine
+is a process of its own, so that its peak memory is its own; CPU time and memory of the processes
+that an engine starts (Dask's workers, Spark's Java and its workers) are watched from outside. With
+``--repetitions`` the quickest of several runs counts. The files are made once, in batches, under
+``--data``.
 """
 
 from __future__ import annotations
@@ -258,31 +258,9 @@ def linear(folder: Path, rows: int, methods: list[str], repetitions: int) -> Non
         n *= 10
 
 
-def groups(folder: Path, rows: int, methods: list[str], repetitions: int) -> None:
-    """Count with many groups against none, in turns, and estimate them all."""
-    print("| groups | method | count, CPU s | ratio to no groups | estimates, CPU s |")
-    print("|---|---|---|---|---|")
-    for method in methods:
-        model = fitted(method)
-        for n_groups in (1, 10_000):
-            place = folder / f"{rows}-groups-{n_groups}"
-            make_files(place, rows, n_groups)
-            best = {None: np.inf, "night": np.inf}
-            for _ in range(repetitions):
-                for by in best:
-                    start = time.process_time()
-                    counts = count(model, place, by=by, n_jobs=1)
-                    best[by] = min(best[by], time.process_time() - start)
-            start = time.process_time()
-            model.estimate_by(counts)
-            seconds = time.process_time() - start
-            ratio = best["night"] / best[None]
-            print(f"| {n_groups} | {method} | {best['night']:.3f} | {ratio:.2f} | {seconds:.2f} |")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["table", "linear", "groups", "one"])
+    parser.add_argument("what", choices=["table", "linear", "one"])
     parser.add_argument("--rows", type=int, default=10**6)
     parser.add_argument("--methods", nargs="+", default=["pat"])
     parser.add_argument("--repetitions", type=int, default=3)
@@ -294,8 +272,7 @@ def main() -> None:
     elif asked.what == "table":
         table(asked.data, asked.rows, asked.methods, asked.repetitions, asked.engine)
     else:
-        tables = {"linear": linear, "groups": groups}
-        tables[asked.what](asked.data, asked.rows, asked.methods, asked.repetitions)
+        linear(asked.data, asked.rows, asked.methods, asked.repetitions)
 
 
 if __name__ == "__main__":

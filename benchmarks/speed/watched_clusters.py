@@ -3,6 +3,11 @@
 A row's cost is the CPU time of all processes together, divided by that of the file engine for the
 same files; both use two cores. The cluster is there already and has counted once, so that starting
 it is in other figures.
+
+    python -m benchmarks.speed.watched_clusters
+
+prints from how many rows on a cluster is quicker than one machine, by the last figures in the
+history: the start of a cluster (S), what a row costs there (r) and in the file engine (t).
 """
 
 from __future__ import annotations
@@ -18,8 +23,11 @@ from typing import Any
 import psutil
 
 from benchmarks.speed.engines import FEATURES, fitted, make_files, spark_session
-from benchmarks.speed.watch import Figure, Pair
-from benchmarks.speed.watched_files import DATA, parquet_folder
+from benchmarks.speed.watch import HISTORY, Figure, Pair, latest, read_history
+from benchmarks.speed.watched_files import DATA, ROWS, parquet_folder
+
+CORES = (8, 32, 128)
+ONE_MACHINE = 2
 
 
 def cpu_seconds(task: Callable[[], object]) -> float:
@@ -162,3 +170,35 @@ FIGURES = [
         for cluster in START
     ),
 ]
+
+
+def break_even(start: float, per_row: float, ratio: float, cores: int) -> float:
+    """Rows from which on the cluster is quicker; infinity if it never is.
+
+    Examples
+    --------
+    >>> break_even(10.0, 1e-7, 2.0, 8)
+    200000000.0
+    """
+    gain = 1 - ratio * ONE_MACHINE / cores
+    return start / (per_row * gain) if gain > 0 else float("inf")
+
+
+def main() -> None:
+    """Print the table of docs/where-to-count.md, a line for each way to count on a cluster."""
+    found = latest(read_history(HISTORY))
+    heads = ["engine", "start, s", "CPU of a row, ratio", *(f"{cores} cores" for cores in CORES)]
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
+    for cluster in START:
+        started = next(of for name, of in found.items() if f"start of {cluster}" in name)
+        per_row = started["baseline"] / ROWS
+        for what in ("files", "a frame"):
+            row = next(of for name, of in found.items() if f"row of {what} on {cluster}" in name)
+            sizes = [break_even(started["candidate"], per_row, row["ratio"], k) for k in CORES]
+            cells = [f"{cluster}, {what}", f"{started['candidate']:.0f}", f"{row['ratio']:.1f}"]
+            cells += ["never" if size == float("inf") else f"{size:.0e}" for size in sizes]
+            print(f"| {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.speed.engines import FEATURES, fitted, make_files, scan
 from benchmarks.speed.watch import Figure, Pair
 
@@ -90,6 +92,29 @@ def memory(kind: str) -> Pair:
     return Pair(lambda: megabytes(False), lambda: megabytes(True))
 
 
+def words(method: str) -> Pair:
+    """Counting a million rows of ten numbers and ten words from Parquet, and of twenty numbers."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    from poscount import registry
+    from poscount.engines import count
+
+    rng = np.random.default_rng(0)
+    numbers = {f"x{j}": rng.normal(size=CSV_ROWS) for j in range(20)}
+    letters = np.array(list("abcde"))
+    mixed = {f"x{j}": numbers[f"x{j}"] for j in range(10)}
+    mixed |= {f"word{j}": letters[rng.integers(5, size=CSV_ROWS)] for j in range(10)}
+    tasks = []
+    for i, columns in enumerate((numbers, mixed)):
+        table, path = pa.table(columns), DATA / f"words-{i}.parquet"
+        DATA.mkdir(exist_ok=True)
+        pyarrow.parquet.write_table(table, path)
+        model = registry.method(method)(random_state=0).fit(table[:1000])
+        tasks.append(functools.partial(count, model, path, n_jobs=1))
+    return Pair(*tasks)
+
+
 def figure(name: str, prepare: Any, **more: Any) -> Figure:
     return Figure(name, prepare, **{"turns": 7, **more})
 
@@ -108,6 +133,14 @@ FIGURES = [
             f"files: {name} from CSV / Arrow's parse, 2 cores",
             functools.partial(csv, name),
             ratio_at_most=2.0,
+        )
+        for name in ("pat", "rcq")
+    ),
+    *(
+        figure(
+            f"files: {name} with 10 words / 20 numbers, 1 thread",
+            functools.partial(words, name),
+            turns=5,
         )
         for name in ("pat", "rcq")
     ),

@@ -76,18 +76,18 @@ def count_with_learned_score() -> Pair:
     return Pair(lambda: plain.count(rows), lambda: learned.count(rows))
 
 
-def extice_beside_numpy() -> Pair:
-    """ExTIcE compiled, and in numpy, on 2,000 rows of 8 features like HTRU2's."""
+def beside_numpy(method: str) -> Pair:
+    """TIcE or ExTIcE compiled, and in numpy, on 2,000 rows of 8 features like HTRU2's."""
     from unittest.mock import patch
 
-    from poscount import ExTIcE
+    from poscount import registry
     from poscount.methods.pu import tice_search
 
     rng = np.random.default_rng(0)
     mixing = rng.normal(size=(8, 8))
     positives = rng.normal(size=(330, 8)) @ mixing
     sample = np.vstack([rng.normal(size=(600, 8)), rng.normal(size=(1400, 8)) + 1]) @ mixing
-    model = ExTIcE(random_state=0).fit(positives)
+    model = registry.method(method)(random_state=0).fit(positives)
 
     def in_numpy() -> None:
         with patch.object(tice_search, "can_compile", lambda: False):
@@ -137,12 +137,15 @@ FIGURES = [
         value_at_most=1.5,
         clock=time.process_time,
     ),
-    Figure(
-        "quantify extice / in numpy, 2,000 x 8",
-        extice_beside_numpy,
-        ratio_at_most=1 / 10,
-        turns=5,
-        clock=time.process_time,
+    *(
+        Figure(
+            f"quantify {method} / in numpy, 2,000 x 8",
+            functools.partial(beside_numpy, method),
+            ratio_at_most=most,
+            turns=5,
+            clock=time.process_time,
+        )
+        for method, most in (("extice", 1 / 10), ("tice", None))
     ),
     Figure(
         "fit and quantify rcq / product, 200 x 2,000",

@@ -5,9 +5,9 @@ cannot always be fetched. Here such a network is learned again, so that rows are
 speakers overlap far more than those of Japanese Vowels do, because most dependences between the
 features are lost: some speakers look like a part of speaker 1.
 
-The network, chosen on Experiment #1 alone (`research/tuning/vowels_network.py`): ten bins of equal
-width for each feature; the speaker is a parent of every feature, and so is one other feature, along
-the tree with the most mutual information given the speaker (Friedman, Geiger and Goldszmidt,
+The network, chosen on Experiment #1 alone (`docs/reproduction/vowels-network.md`): ten bins of
+equal width for each feature; the speaker is a parent of every feature, and so is one other feature,
+along the tree with the most mutual information given the speaker (Friedman, Geiger and Goldszmidt,
 "Bayesian Network Classifiers", 1997); its tables are counts of rows plus 0.5. A value is uniform in
 its bin.
 """

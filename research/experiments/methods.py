@@ -44,7 +44,7 @@ class Method(NamedTuple):
     answer: str | None = None
 
 
-# The mean of what the authors' solver left at lam = 1: see research/tuning/km_solver.py.
+# The mean of what the authors' solver left at lam = 1: see research/tuning/README.md.
 _KM_PUBLISHED = "km1:lam_max=8.0,slack=0.00017,balanced=False"
 
 _NAMED = {

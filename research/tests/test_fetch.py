@@ -1,7 +1,5 @@
 """Fetching data sets: from a real HTTP server on this machine."""
 
-import csv
-import gzip
 import hashlib
 import http.server
 import json
@@ -184,26 +182,6 @@ def test_every_raw_form_is_converted(key, site, small, data_home):
     np.testing.assert_allclose(content.features, features, rtol=1e-12 if key == "A" else 0)
     assert content.labels.tolist() == labels.tolist()
     assert load(key).positive == CATALOG[key].positive
-
-
-@pytest.mark.parametrize("key", ["A", "C", "L", "P", "R", "W", "vowels", "q-g"])
-def test_the_real_values_come_back_from_the_raw_form(key, site, paper_directory, data_home):
-    path = paper_directory / f"{CATALOG[key].file}.csv.gz"
-    with gzip.open(path, "rt", newline="") as file:
-        header, *rows = csv.reader(file)
-    offer(site, key, raw(key, header, rows))
-    # It is kept only if the values have the catalog's checksum.
-    ours = read_content(fetch(key, base=site.base), CATALOG[key].dropped)
-    if key != "A":
-        assert ours.sha256 == CATALOG[key].sha256
-        return
-    theirs = read_content(path, CATALOG[key].dropped)
-    for digit in "0123456789":
-        mine, other = (
-            c.features[c.labels == digit][np.lexsort(c.features[c.labels == digit].T[:2])]
-            for c in (ours, theirs)
-        )
-        np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-12)
 
 
 def test_the_moments_of_an_utterance(tmp_path):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
+import research.calibrations  # noqa: F401 (adds its families)
 from poscount.training import bank
 from poscount.training.tasks import Limits, Task, endless, log_uniform
 
@@ -38,7 +38,4 @@ def draw_decisive(rng: np.random.Generator, limits: Limits) -> Task:
     return endless(positives, negatives, rng, limits)
 
 
-FAMILIES: dict[str, Callable[[np.random.Generator, Limits], Task]] = {
-    **bank.FAMILIES,
-    "decisive": draw_decisive,
-}
+FAMILIES = {**bank.FAMILIES, "decisive": bank.Family("decisive", draw_decisive)}

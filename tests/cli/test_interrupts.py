@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs fork, and signals as Linux has them")
 def test_a_short_run_of_the_benchmark():
-    """One moment for each trouble of one command; the long run is a command (docs/safety.md)."""
-    command = [sys.executable, "-m", "benchmarks.robustness.interrupts", "--moments", "8"]
+    """One moment for each trouble of two commands; the long run is a command (docs/safety.md)."""
+    command = [sys.executable, "-m", "benchmarks.robustness.interrupts", "--moments", "16"]
     done = subprocess.run(
-        [*command, "--seed", "3", "--only", "fit"],
+        [*command, "--seed", "3", "--only", "fit", "quantify --plot"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -271,27 +271,3 @@ def test_a_model_can_go_through_a_pipe(files, tmp_path):
     done = subprocess.run([*command, "-o", "-"], capture_output=True, check=True)
     assert done.stdout == (files / "m.poscount").read_bytes()
     assert b"learned from" in done.stderr
-
-
-def test_a_full_disk_leaves_nothing(files, tmp_path):
-    """A limit on the size of files fails in the middle of a write, as a full disk does."""
-    resource = pytest.importorskip("resource")
-
-    def small():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
-
-    for arguments in (
-        ["fit", files / "p.csv", "--method", "pat", "-o", "model"],
-        ["quantify", files / "m.poscount", files / "u.csv", "--plot", "plot.png"],
-    ):
-        done = subprocess.run(
-            [sys.executable, "-m", "poscount", *map(str, arguments)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            preexec_fn=small,
-        )
-        assert done.returncode == 2, done.stderr
-        assert done.stderr.startswith(f"poscount: {arguments[-1]}: ")
-        assert len(done.stderr.splitlines()) == 1
-        assert os.listdir(tmp_path) == []

@@ -68,15 +68,15 @@ def test_arrays(pat, sample, chunks):
 
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("weights", ["times", "weight"])
-def test_weights(counting, weighted_trap, weights, tmp_path):
+def test_weights(named_pat, weighted_trap, weights, tmp_path):
     table = weighted_trap
     rows = dataframe.from_pandas(table.to_pandas(), npartitions=7)
-    assert count(counting, rows, weights=weights) == counting.count(table, weights=weights)
-    expected = counting.count_by(table, "night", weights=weights)
-    assert count(counting, rows, by="night", weights=weights) == expected
+    assert count(named_pat, rows, weights=weights) == named_pat.count(table, weights=weights)
+    expected = named_pat.count_by(table, "night", weights=weights)
+    assert count(named_pat, rows, by="night", weights=weights) == expected
     for i in range(3):
         pq.write_table(table.slice(1000 * i, 1000), tmp_path / f"{i}.parquet")
-    assert count(counting, tmp_path, by="night", weights=weights, engine="dask") == expected
+    assert count(named_pat, tmp_path, by="night", weights=weights, engine="dask") == expected
 
 
 @pytest.mark.usefixtures("threads")
@@ -124,10 +124,10 @@ def test_another_version_says_so(named_pat, frame):
         _on_worker("9.9", named_pat.count, frame)
 
 
-def test_cluster_of_processes(counting, frame, cluster):
+def test_cluster_of_processes(named_pat, frame, cluster):
     rows = dataframe.from_pandas(frame, npartitions=9)
-    assert count(counting, rows, by="night") == counting.count_by(frame, "night")
-    assert count(counting, rows) == counting.count(frame)
+    assert count(named_pat, rows, by="night") == named_pat.count_by(frame, "night")
+    assert count(named_pat, rows) == named_pat.count(frame)
 
 
 def test_an_error_comes_back_from_another_process(named_pat, frame, cluster):

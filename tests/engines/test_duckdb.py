@@ -33,66 +33,66 @@ def test_relations_queries_and_database_files(counting, trap, connection, tmp_pa
 
 
 @pytest.mark.parametrize("by", ["night", ["site"], ["site", "night"], "at"])
-def test_groups_in_duckdb(counting, trap, connection, by):
-    assert count(counting, connection.table("trap"), by=by) == counting.count_by(trap, by)
+def test_groups_in_duckdb(named_pat, trap, connection, by):
+    assert count(named_pat, connection.table("trap"), by=by) == named_pat.count_by(trap, by)
 
 
-def test_no_rows_in_duckdb(counting, trap, connection):
+def test_no_rows_in_duckdb(named_pat, trap, connection):
     nothing = (connection, "FROM trap WHERE false")
-    assert count(counting, nothing) == counting.count(trap.slice(0, 0))
-    assert len(count(counting, nothing, by="night")) == 0
+    assert count(named_pat, nothing) == named_pat.count(trap.slice(0, 0))
+    assert len(count(named_pat, nothing, by="night")) == 0
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_infinities_say_what_memory_says(counting, trap, connection, value):
+def test_infinities_say_what_memory_says(named_pat, trap, connection, value):
     columns = trap.to_pydict()
     columns["b"][1234] = value
     columns["c"][1300] = np.nan
     spoilt = pa.table(columns)
     connection.register("spoilt", spoilt)
     with pytest.raises(InputError) as expected:
-        counting.count(spoilt)
+        named_pat.count(spoilt)
     for by in (None, "night"):
         with pytest.raises(InputError) as caught:
-            count(counting, (connection, "FROM spoilt"), by=by)
+            count(named_pat, (connection, "FROM spoilt"), by=by)
         assert str(caught.value) == str(expected.value)
 
 
 @pytest.mark.parametrize("value", [None, np.nan])
-def test_gaps_are_counted_as_memory_counts_them(counting, trap, connection, value):
+def test_gaps_are_counted_as_memory_counts_them(named_pat, trap, connection, value):
     columns = trap.to_pydict()
     columns["b"][1234] = columns["b"][1235] = columns["c"][1300] = value
     gapped = pa.table(columns)
     connection.register("gapped", gapped)
-    found = count(counting, (connection, "FROM gapped"))
-    assert found == counting.count(gapped)
+    found = count(named_pat, (connection, "FROM gapped"))
+    assert found == named_pat.count(gapped)
     assert found.n == len(trap)
     # The last cells count what is missing in a, b and c, and rows that lack anything.
     assert found.cells[-4:].tolist() == [0, 2, 1, 3]
-    by_night = count(counting, (connection, "FROM gapped"), by="night")
-    assert by_night == counting.count_by(gapped, "night")
+    by_night = count(named_pat, (connection, "FROM gapped"), by="night")
+    assert by_night == named_pat.count_by(gapped, "night")
 
 
-def test_missing_groups_and_columns_in_duckdb(counting, connection):
+def test_missing_groups_and_columns_in_duckdb(named_pat, connection):
     holes = "SELECT * REPLACE (CASE WHEN site = 3 THEN NULL ELSE night END AS night) FROM trap"
     rows = connection.sql(holes).to_arrow_table()
     assert rows["night"].null_count
     for by in ("night", ["site", "night"]):
-        found = count(counting, (connection, holes), by=by)
-        assert found == counting.count_by(rows, by)
+        found = count(named_pat, (connection, holes), by=by)
+        assert found == named_pat.count_by(rows, by)
     assert (3, None) in found.keys
     with pytest.raises(InputError, match="the DuckDB relation: column 'b': the file has no such"):
-        count(counting, (connection, "SELECT a, c FROM trap"))
+        count(named_pat, (connection, "SELECT a, c FROM trap"))
     words = (connection, "SELECT a, b::VARCHAR AS b, c FROM trap")
     with pytest.raises(InputError, match="'b': it holds words here, but held numbers"):
-        count(counting, words)
+        count(named_pat, words)
 
 
 @pytest.mark.parametrize("kind", ["FLOAT", "DECIMAL(9,3)", "INTEGER", "SMALLINT", "UBIGINT"])
-def test_types_of_duckdb(counting, trap, connection, kind):
+def test_types_of_duckdb(named_pat, trap, connection, kind):
     query = f"SELECT abs(a)::{kind} AS a, b::FLOAT AS b, (c > 5)::INTEGER::BOOLEAN AS c FROM trap"
     rows = connection.sql(query).to_arrow_table()
-    assert count(counting, (connection, query)) == counting.count(rows)
+    assert count(named_pat, (connection, query)) == named_pat.count(rows)
 
 
 def test_names_that_sql_must_quote(trap, positives, connection):
@@ -106,11 +106,11 @@ def test_names_that_sql_must_quote(trap, positives, connection):
 
 
 @pytest.mark.parametrize("weights", ["times", "weight"])
-def test_weights_in_duckdb(counting, weighted_trap, connection, weights):
+def test_weights_in_duckdb(named_pat, weighted_trap, connection, weights):
     connection.register("weighted", weighted_trap)
     source = (connection, "FROM weighted")
-    assert count(counting, source, weights=weights) == counting.count(
+    assert count(named_pat, source, weights=weights) == named_pat.count(
         weighted_trap, weights=weights
     )
-    by_night = counting.count_by(weighted_trap, "night", weights=weights)
-    assert count(counting, source, by="night", weights=weights) == by_night
+    by_night = named_pat.count_by(weighted_trap, "night", weights=weights)
+    assert count(named_pat, source, by="night", weights=weights) == by_night

@@ -67,31 +67,40 @@ def hive(trap, tmp_path):
 # Files
 
 
+def test_every_model_counts_files(counting, weighted_trap, tmp_path):
+    """What kind of file it is, how many threads and which groups is nothing that a model sees."""
+    for i, (start, stop) in enumerate([(0, 1000), (1000, 1001), (1001, 3000)]):
+        write(weighted_trap.slice(start, stop - start), tmp_path / f"part {i}.parquet")
+    assert count(counting, tmp_path, n_jobs=2) == counting.count(weighted_trap)
+    how = {"by": ["site", "night"], "weights": "weight"}
+    assert count(counting, tmp_path, n_jobs=2, **how) == counting.count_by(weighted_trap, **how)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_files_globs_and_directories(counting, trap, folder, n_jobs):
+def test_files_globs_and_directories(named_pat, trap, folder, n_jobs):
     files = sorted(folder.iterdir())
     for source in (folder, f"{folder}/part*", list(map(str, files)), files):
-        assert count(counting, source, n_jobs=n_jobs) == counting.count(trap)
+        assert count(named_pat, source, n_jobs=n_jobs) == named_pat.count(trap)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("by", ["night", ["site"], ["site", "night"]])
-def test_groups_of_files(counting, trap, folder, by, n_jobs):
-    expected = counting.count_by(trap, by)
+def test_groups_of_files(named_pat, trap, folder, by, n_jobs):
+    expected = named_pat.count_by(trap, by)
     if "csv" in str(next(folder.iterdir())):
         expected = as_text(expected)
-    assert count(counting, folder, by=by, n_jobs=n_jobs) == expected
+    assert count(named_pat, folder, by=by, n_jobs=n_jobs) == expected
 
 
 @pytest.mark.parametrize("weights", ["times", "weight"])
 @pytest.mark.parametrize("kind", ["parquet", "csv", "csv.gz", "feather"])
-def test_weights_of_files(counting, weighted_trap, tmp_path, weights, kind):
+def test_weights_of_files(named_pat, weighted_trap, tmp_path, weights, kind):
     for i, (start, stop) in enumerate([(0, 1000), (1000, 1001), (1001, 3000)]):
         write(weighted_trap.slice(start, stop - start), tmp_path / f"part {i}.{kind}")
-    expected = counting.count(weighted_trap, weights=weights)
-    by_night = counting.count_by(weighted_trap, "night", weights=weights)
-    assert count(counting, tmp_path, weights=weights) == expected
-    assert count(counting, tmp_path, by="night", weights=weights) == by_night
+    expected = named_pat.count(weighted_trap, weights=weights)
+    by_night = named_pat.count_by(weighted_trap, "night", weights=weights)
+    assert count(named_pat, tmp_path, weights=weights) == expected
+    assert count(named_pat, tmp_path, by="night", weights=weights) == by_night
 
 
 @pytest.mark.parametrize("weights", ["times", "weight"])
@@ -126,28 +135,28 @@ def test_bad_weights_in_files_are_named(named_pat, weighted_trap, tmp_path):
 
 
 @pytest.mark.parametrize("by", ["night", ["site", "night"]])
-def test_groups_that_stand_in_the_path(counting, trap, hive, by):
-    assert count(counting, hive, by=by) == counting.count_by(trap, by)
+def test_groups_that_stand_in_the_path(named_pat, trap, hive, by):
+    assert count(named_pat, hive, by=by) == named_pat.count_by(trap, by)
 
 
-def test_values_in_paths_are_text_and_may_be_missing(counting, trap, tmp_path):
+def test_values_in_paths_are_text_and_may_be_missing(named_pat, trap, tmp_path):
     for place in ("night=01", "night=a%20b%2Fc", "night=__HIVE_DEFAULT_PARTITION__"):
         (tmp_path / place).mkdir()
         pq.write_table(trap.drop_columns("night"), tmp_path / place / "x.parquet")
-    keys = count(counting, f"{tmp_path}/night=[0a]*", by="night").keys
+    keys = count(named_pat, f"{tmp_path}/night=[0a]*", by="night").keys
     assert keys == [("01",), ("a b/c",)]
-    keys = count(counting, tmp_path, by="night").keys
+    keys = count(named_pat, tmp_path, by="night").keys
     assert keys == [("01",), ("a b/c",), (None,)]
 
 
-def test_a_column_of_the_file_comes_before_the_path(counting, trap, tmp_path):
+def test_a_column_of_the_file_comes_before_the_path(named_pat, trap, tmp_path):
     place = tmp_path / "night=old" / "a=7"
     place.mkdir(parents=True)
     pq.write_table(trap, place / "x.parquet")
-    assert count(counting, tmp_path, by="night") == counting.count_by(trap, "night")
+    assert count(named_pat, tmp_path, by="night") == named_pat.count_by(trap, "night")
 
 
-def test_only_the_columns_of_the_model_are_read(counting, trap, folder, monkeypatch):
+def test_only_the_columns_of_the_model_are_read(named_pat, trap, folder, monkeypatch):
     seen = []
     counted = BatchCounter.count
 
@@ -156,13 +165,13 @@ def test_only_the_columns_of_the_model_are_read(counting, trap, folder, monkeypa
         return counted(self, batch)
 
     monkeypatch.setattr(BatchCounter, "count", spy)
-    count(counting, folder)
+    count(named_pat, folder)
     assert set(seen) == {("a", "b", "c")}
 
 
-def test_progress_rises_to_the_bytes_of_all_files(counting, folder):
+def test_progress_rises_to_the_bytes_of_all_files(named_pat, folder):
     seen = []
-    count(counting, folder, progress=lambda done, total: seen.append((done, total)))
+    count(named_pat, folder, progress=lambda done, total: seen.append((done, total)))
     done = [pair[0] for pair in seen]
     total = sum(file.stat().st_size for file in folder.iterdir())
     assert done == sorted(done)
@@ -170,14 +179,14 @@ def test_progress_rises_to_the_bytes_of_all_files(counting, folder):
     assert done[-1] == total
 
 
-def test_ctrl_c_stops_all_threads(counting, folder, monkeypatch):
+def test_ctrl_c_stops_all_threads(named_pat, folder, monkeypatch):
     def interrupted(self, batch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(BatchCounter, "count", interrupted)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
-        count(counting, folder, n_jobs=2)
+        count(named_pat, folder, n_jobs=2)
     assert threading.active_count() == before
 
 
@@ -218,27 +227,27 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_file_is_named_in_one_sentence(counting, mixed, name):
+def test_a_bad_file_is_named_in_one_sentence(named_pat, mixed, name):
     with pytest.raises(InputError) as caught:
-        count(counting, [mixed / "good", mixed / "bad" / f"{name}.parquet"])
+        count(named_pat, [mixed / "good", mixed / "bad" / f"{name}.parquet"])
     assert str(caught.value).startswith(f"{mixed}/bad/{name}.parquet: {BAD[name]}")
     assert "\n" not in str(caught.value)
 
 
-def test_checksums_are_looked_at_where_a_file_has_them(counting, trap, tmp_path):
+def test_checksums_are_looked_at_where_a_file_has_them(named_pat, trap, tmp_path):
     path = tmp_path / "x.parquet"
     pq.write_table(trap, path, write_page_checksum=True, use_dictionary=False)
     content = bytearray(path.read_bytes())
     place = content.find(trap["a"].to_numpy()[100:110].tobytes())
     assert place > 0
-    assert count(counting, path) == counting.count(trap)
+    assert count(named_pat, path) == named_pat.count(trap)
     content[place] ^= 1
     path.write_bytes(bytes(content))
     with pytest.raises(InputError, match=r"x\.parquet: this is not Parquet.*damaged"):
-        count(counting, path)
+        count(named_pat, path)
 
 
-def test_the_first_bad_row_is_the_one_that_is_named(counting, trap, tmp_path, monkeypatch):
+def test_the_first_bad_row_is_the_one_that_is_named(named_pat, trap, tmp_path, monkeypatch):
     spoilt = trap["c"].to_numpy().copy()
     spoilt[[700, 701, 1500, 2900]] = np.inf
     table = trap.set_column(2, "c", [spoilt])
@@ -246,31 +255,31 @@ def test_the_first_bad_row_is_the_one_that_is_named(counting, trap, tmp_path, mo
     monkeypatch.setattr("poscount.engines.count_files.BLOCK_ROWS", 50)
     for _ in range(5):
         with pytest.raises(InputError) as caught:
-            count(counting, tmp_path, n_jobs=4)
+            count(named_pat, tmp_path, n_jobs=4)
         assert (caught.value.row, caught.value.column) == (700, "c")
 
 
-def test_a_missing_partition_column_names_the_file(counting, trap, hive):
+def test_a_missing_partition_column_names_the_file(named_pat, trap, hive):
     pq.write_table(trap.drop_columns("night"), hive / "loose.parquet")
     with pytest.raises(InputError, match="no such column") as caught:
-        count(counting, hive, by="night")
+        count(named_pat, hive, by="night")
     assert (caught.value.file, caught.value.column) == (f"{hive}/loose.parquet", "night")
 
 
-def test_groups_of_two_types_name_the_file(counting, trap, tmp_path):
+def test_groups_of_two_types_name_the_file(named_pat, trap, tmp_path):
     pq.write_table(trap, tmp_path / "a.parquet")
     text = trap.set_column(4, "site", trap["site"].cast(pa.string()))
     pq.write_table(text, tmp_path / "b.parquet")
     with pytest.raises(InputError, match=r"text here but numbers in .*a\.parquet") as caught:
-        count(counting, tmp_path, by="site")
+        count(named_pat, tmp_path, by="site")
     assert caught.value.file == f"{tmp_path}/b.parquet"
 
 
-def test_integers_and_floats_in_different_files(counting, trap, tmp_path):
+def test_integers_and_floats_in_different_files(named_pat, trap, tmp_path):
     whole = trap.set_column(0, "a", trap["a"].cast(pa.int64(), safe=False))
     pq.write_table(whole, tmp_path / "0.parquet")
     pq.write_table(trap, tmp_path / "1.parquet")
-    assert count(counting, tmp_path) == counting.count(whole) + counting.count(trap)
+    assert count(named_pat, tmp_path) == named_pat.count(whole) + named_pat.count(trap)
 
 
 # Memory and iterators
@@ -285,7 +294,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_iterators_of_frames(counting, trap, kind):
+def test_iterators_of_frames(named_pat, trap, kind):
     cuts = [0, 1, 1200, 1200, 3000]
 
     def batches():
@@ -293,10 +302,10 @@ def test_iterators_of_frames(counting, trap, kind):
             if stop > start or kind != "record batches":
                 yield KINDS[kind](trap.slice(start, stop - start))
 
-    assert count(counting, batches()) == counting.count(trap)
-    assert count(counting, batches(), by="site") == counting.count_by(trap, "site")
-    assert count(counting, KINDS[kind](trap)) == counting.count(trap)
-    assert count(counting, KINDS[kind](trap), by="site") == counting.count_by(trap, "site")
+    assert count(named_pat, batches()) == named_pat.count(trap)
+    assert count(named_pat, batches(), by="site") == named_pat.count_by(trap, "site")
+    assert count(named_pat, KINDS[kind](trap)) == named_pat.count(trap)
+    assert count(named_pat, KINDS[kind](trap), by="site") == named_pat.count_by(trap, "site")
 
 
 def test_iterators_of_arrays(pat, sample):
@@ -323,16 +332,16 @@ def test_an_iterator_that_fails_says_why(pat, sample, n_jobs):
         count(pat, batches(), n_jobs=n_jobs)
 
 
-def test_sources_and_options_that_make_no_sense(counting, pat, trap, positives):
+def test_sources_and_options_that_make_no_sense(named_pat, pat, trap, positives):
     with pytest.raises(TypeError, match="A float cannot be counted"):
-        count(counting, 3.5)
+        count(named_pat, 3.5)
     with pytest.raises(InputError, match="not a single batch"):
-        count(counting, iter([]))
+        count(named_pat, iter([]))
     with pytest.raises(InputError, match="engine must be one of auto, dask, spark, got"):
-        count(counting, __file__, engine="flink")
+        count(named_pat, __file__, engine="flink")
     for options in ({"engine": "dask"}, {"delimiter": ";"}):
         with pytest.raises(InputError, match="is for files, but this source is a Table") as caught:
-            count(counting, trap, **options)
+            count(named_pat, trap, **options)
         assert {caught.value.option} == set(options)
         assert caught.value.leave_out
     with pytest.raises(TypeError, match="ExTIcE needs the positives and the sample together"):

@@ -112,18 +112,18 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("minutes", [(60, 60), (60, 20)])
-def test_windows_of_time(counting, trap, kind, minutes):
+def test_windows_of_time(named_pat, trap, kind, minutes):
     size, step = (timedelta(minutes=m) for m in minutes)
     batches = [KINDS[kind](trap.slice(i, 700)) for i in range(0, 3000, 700)]
-    found = list(windows(counting, batches, size=size, step=step, time="at"))
+    found = list(windows(named_pat, batches, size=size, step=step, time="at"))
     at = trap["at"].to_numpy()
     for window in found:
         assert window.end - window.start == size
         assert (window.end - datetime(1970, 1, 1)) % step == timedelta(0)
         inside = (at >= np.datetime64(window.start)) & (at < np.datetime64(window.end))
         rows = trap.filter(pa.array(inside))
-        assert window.counts == counting.count(rows)
-        assert window.prevalence.to_dict() == counting.quantify(rows).to_dict()
+        assert window.counts == named_pat.count(rows)
+        assert window.prevalence.to_dict() == named_pat.quantify(rows).to_dict()
     ends = [window.end for window in found]
     assert ends == [ends[0] + i * step for i in range(len(ends))]
     begins_before = [w for w in found if w.start < datetime(2026, 11, 1, 22)]
@@ -136,9 +136,9 @@ def numbers(rows, times):
     return pa.table({"a": rows[:, 0], "b": rows[:, 1], "c": rows[:, 2], "t": times})
 
 
-def test_gaps_in_time_move_the_window_and_empty_windows_are_left_out(counting, sample):
+def test_gaps_in_time_move_the_window_and_empty_windows_are_left_out(named_pat, sample):
     times = np.array([0.5, 1.2, 4.1, 1e9])
-    found = list(windows(counting, [numbers(sample[:4], times)], size=2.0, step=1.0, time="t"))
+    found = list(windows(named_pat, [numbers(sample[:4], times)], size=2.0, step=1.0, time="t"))
     assert [(w.start, w.end, w.counts.n) for w in found] == [
         (-1, 1, 1),
         (0, 2, 2),
@@ -149,17 +149,17 @@ def test_gaps_in_time_move_the_window_and_empty_windows_are_left_out(counting, s
     ]
 
 
-def test_times_with_zones_and_days(counting, sample):
+def test_times_with_zones_and_days(named_pat, sample):
     at = pd.date_range("2026-11-01 00:30", periods=48, freq="h", tz="Europe/Berlin")
     frame = pd.DataFrame(sample[:48], columns=list("abc")).assign(at=at)
-    first = next(windows(counting, [frame], size=timedelta(days=1), time="at"))
+    first = next(windows(named_pat, [frame], size=timedelta(days=1), time="at"))
     # Half past midnight in Berlin is still yesterday in UTC.
     assert first.start == datetime(2026, 10, 31, tzinfo=UTC)
     assert first.counts.n == 1
     days = pl.DataFrame(frame[["a", "b", "c"]]).with_columns(
         day=pl.Series([date(2026, 1, 1 + i // 24) for i in range(48)])
     )
-    found = list(windows(counting, [days], size=timedelta(days=1), time="day"))
+    found = list(windows(named_pat, [days], size=timedelta(days=1), time="day"))
     assert [(w.start, w.counts.n) for w in found] == [
         (datetime(2026, 1, 1), 24),
         (datetime(2026, 1, 2), 24),
@@ -167,12 +167,12 @@ def test_times_with_zones_and_days(counting, sample):
 
 
 @pytest.mark.parametrize("bad", [[3.0, 2.9], [3.0, np.nan], [3.0, None]])
-def test_times_out_of_order_or_missing(counting, sample, bad):
+def test_times_out_of_order_or_missing(named_pat, sample, bad):
     times = pa.array([1.0, 2.0, *bad, 5.0], pa.float64())
     table = numbers(sample[:5], times)
     for batches in ([table], [table[:3], table[3:]], [table[:2], table[2:]]):
         with pytest.raises(InputError, match="missing") as caught:
-            list(windows(counting, batches, size=1.0, time="t"))
+            list(windows(named_pat, batches, size=1.0, time="t"))
         assert (caught.value.column, caught.value.row) == ("t", 3)
 
 
@@ -194,7 +194,7 @@ def test_gaps_are_counted_in_their_window(pat, sample):
         assert ("missing-differs" in codes) == (i == 1)
 
 
-def test_sizes_that_make_no_sense(pat, counting, sample, trap):
+def test_sizes_that_make_no_sense(pat, named_pat, sample, trap):
     with pytest.raises(ValueError, match="whole multiple"):
         next(windows(pat, [sample], size=100, step=30))
     with pytest.raises(ValueError, match="between 0 and size"):
@@ -204,9 +204,9 @@ def test_sizes_that_make_no_sense(pat, counting, sample, trap):
     with pytest.raises(TypeError, match="numbers of rows"):
         next(windows(pat, [sample], size=timedelta(hours=1)))
     with pytest.raises(InputError, match="timedelta"):
-        next(windows(counting, [trap], size=3600, time="at"))
+        next(windows(named_pat, [trap], size=3600, time="at"))
     with pytest.raises(InputError, match="no such column"):
-        next(windows(counting, [trap], size=3600, time="when"))
+        next(windows(named_pat, [trap], size=3600, time="when"))
 
 
 def test_a_stream_without_rows_has_no_windows(pat, sample):

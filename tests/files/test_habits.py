@@ -460,7 +460,7 @@ def write_same(tables, tried, folder):
 
 def command(positives, sample, tried):
     by = ("--by", "month(night)") if "night" in tried.columns else ()
-    return ("estimate", positives, sample, "--format", "json", *by)
+    return ("estimate", positives, sample, "--method", "pat", "--format", "json", *by)
 
 
 @pytest.mark.parametrize("name", [name for name, tried in HABITS.items() if tried.sentence])

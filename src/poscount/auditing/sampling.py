@@ -25,7 +25,7 @@ from poscount.seeds import stream
 _KEY = np.dtype(
     [("group", "i8"), ("random", "f8"), ("place", "i8"), ("row", "i8"), ("cell", "i8"), ("w", "f8")]
 )
-# Chosen on the tuning split of benchmarks/accuracy/audit.py, as is the floor.
+# Chosen on other samples than those of benchmarks/accuracy/audit.py, as is the floor.
 MOST_STRATA = 8
 # Of labels; with fewer, a stratum would say next to nothing about itself.
 LABELS_PER_STRATUM = 5

@@ -76,8 +76,7 @@ def use_once(share: float, n_positives: int) -> bool:
     """Whether a model should learn from distinct positives alone.
 
     With copies, positives look more alike than they are, and estimates are too low: 40 positives
-    that were repeated ten times had a mean error of 46 points, and of 5 when each was used once
-    (benchmarks/accuracy/attacks.py).
+    that were repeated ten times had a mean error of 46 points, and of 5 when each was used once.
 
     Examples
     --------

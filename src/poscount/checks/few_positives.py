@@ -23,10 +23,9 @@ def covariance_bias(n_features: int, n_labeled: int) -> float:
     Of m rows in d dimensions, the covariance makes new rows look m / (m - d - 2) times too far
     away, in squared distance. The training scores come from nine tenths of the rows and so look
     farther than those of a sample; the estimate is too high by about the share of positives that
-    lies in this shift, 0.8 sqrt(d / 2) times the logarithm of the ratio, relative to itself.
-    `research/tuning/few_positives.py` compares this with simulations of Gaussian positives: it is
-    about right up to a fifth and an upper bound beyond. A shrunk covariance removes nearly all of
-    the bias.
+    lies in this shift, 0.8 sqrt(d / 2) times the logarithm of the ratio, relative to itself. In
+    simulations of Gaussian positives this is about right up to a fifth and an upper bound beyond.
+    A shrunk covariance removes nearly all of the bias.
 
     Examples
     --------

@@ -1,10 +1,8 @@
 """TRCQ: RCQ whose score is learned from the sample that it counts."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-import poscount
 from oblique import oblique
 from poscount import RCQ, TRCQ
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
@@ -59,19 +57,6 @@ def test_parameters_and_levels(task, model):
     assert answer.interval.level == 0.95
     narrow = TRCQ(confidence=0.5, random_state=0).fit(task[0]).quantify(task[1])
     assert narrow.interval.width < answer.interval.width
-
-
-def test_saved_and_loaded(task, model, tmp_path):
-    model.save(tmp_path / "m")
-    loaded = poscount.load(tmp_path / "m")
-    assert loaded.quantify(task[1]).to_dict() == model.quantify(task[1]).to_dict()
-
-
-def test_frames(task, model):
-    names = list("abcdef")
-    named = TRCQ(random_state=0).fit(pd.DataFrame(task[0], columns=names))
-    turned = pd.DataFrame(task[1], columns=names)[names[::-1]].assign(key="x")
-    assert float(named.quantify(turned)) == float(model.quantify(task[1]))
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

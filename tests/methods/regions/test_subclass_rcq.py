@@ -286,14 +286,6 @@ def test_counts_add_up_and_groups_are_as_alone(model, task):
         assert answer.details == alone.details
 
 
-def test_threads_do_not_matter(task):
-    rng = np.random.default_rng(0)
-    many = rng.normal(size=(150_000, 4)) * 5
-    one, two = (SubclassRCQ(3, n_jobs=n, random_state=0).fit(task[0]) for n in (1, 2))
-    assert one.hash_ == two.hash_
-    assert np.array_equal(one.count(many).cells, two.count(many).cells)
-
-
 def test_saved_and_loaded(model, task, tmp_path):
     model.save(tmp_path / "model.poscount")
     loaded = poscount.load(tmp_path / "model.poscount")

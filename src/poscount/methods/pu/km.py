@@ -334,8 +334,8 @@ class KM2(_KM):
     At lam = 1 the sample is itself a distribution and d is exactly 0. The published results come
     from an interior-point solver that gave 1e-4 to 2.5e-4 instead. This lowers the threshold, which
     matters where U is nearly all positive and the narrowest kernel is chosen: the mean answer on
-    letter at p = 1 is 0.31 here, 0.12 in the published results and 0.13 with such a solver
-    (``python -m research.tuning.km_solver --repetitions 5``). The parameter `slack` imitates that.
+    letter at p = 1 is 0.31 here, 0.12 in the published results and 0.13 with such a solver.
+    The parameter `slack` imitates that.
 
     For `details` and for degenerate samples see `KM1`.
 

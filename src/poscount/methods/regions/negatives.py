@@ -169,7 +169,8 @@ def _stack_with_negatives(
 def _combined(alone: Estimates, joint: Estimates, negatives: Mapping[str, Estimates]) -> Estimates:
     """Estimates for the positives, given those by themselves and those of all groups together.
 
-    (The square of the known share was chosen on the tuning sets of `benchmarks/targets_split.md`.)
+    (The square of the known share was chosen on the tuning sets of
+    `research/tuning/targets_split.md`.)
 
     Parameters
     ----------

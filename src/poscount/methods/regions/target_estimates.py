@@ -243,7 +243,7 @@ def scaled_to_rest(values: np.ndarray, other: np.ndarray) -> np.ndarray:
 
     The groups are scaled to what the others leave, because what belongs to none is known better
     than the sum of many answers: on japanese_vowels, left out, the error of "other" was a third of
-    that of the sum, and errors of targets became smaller, too (`benchmarks/targets_split.md`).
+    that of the sum, and errors of targets became smaller, too (`research/tuning/targets_split.md`).
     """
     total = values.sum(axis=1)
     factor = (1 - other) / np.where(total > 0, total, 1.0)

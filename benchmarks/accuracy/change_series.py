@@ -1,22 +1,15 @@
-"""Series of weeks in which kinds of rows change: what is learned about differences, and judged.
+"""Series of weeks in which kinds of rows change: what differences were learned from, and judged by.
 
-    python -m research.tuning.change_series tuned 300    # writes change_tuned.npz
-    python -m research.tuning.change_series reported 300
-
-`change_split.md` has the split.
+`research/tuning/change_split.md` has the split.
 """
 
 from __future__ import annotations
 
-import sys
-import warnings
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from poscount import RCQ
-from poscount.change.shared_regions import shared_regions
 from poscount.methods.regions.partition import k_means
 from poscount.training.sources import Source, read_table
 from research.calibrations import as_numbers
@@ -138,11 +131,7 @@ def draw(source: Source, rng: np.random.Generator, pattern: str, change: float) 
     )
 
 
-def named(rows: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=[f"x{j}" for j in range(rows.shape[1])])
-
-
-def all_series(half: str, n: int, constant: float = 0.6):
+def all_series(half: str, n: int, constant: float = 0.6) -> Iterator[tuple[int, Series]]:
     """Series of a half, one table after the other; `constant` of them without change."""
     tables = [found for name in halves()[half] if (found := table(name)) is not None]
     for i in range(n):
@@ -151,44 +140,3 @@ def all_series(half: str, n: int, constant: float = 0.6):
         source = tables[i % len(tables)]
         pattern = PATTERNS[int(rng.integers(len(PATTERNS)))]
         yield i, draw(source, rng, pattern, change)
-
-
-def main() -> None:
-    half, n = sys.argv[1], int(sys.argv[2])
-    warnings.filterwarnings("ignore")
-    records = []
-    for i, series in all_series(half, n):
-        reference = named(series.other) if i % 3 == 0 else None
-        model = RCQ(random_state=0).fit(named(series.labeled), unlabeled=reference)
-        counts = [model.count(named(rows)) for rows in series.weeks]
-        total = counts[0]
-        for each in counts[1:]:
-            total = total + each
-        answer = model.estimate(total)
-        regions = shared_regions(model, counts)
-        ratio, n_rows = regions.ratios(counts)
-        records.append(
-            {
-                "table": series.table,
-                "pattern": series.pattern,
-                "truth": series.truth,
-                "ratio": ratio,
-                "n": n_rows,
-                "a": regions.second_moment,
-                "scale": regions.scale,
-                "factor": regions.factor_sd,
-                "answer": float(answer),
-                "quantiles": answer.distribution.quantiles,
-                "weekly": np.array([float(model.estimate(each)) for each in counts]),
-                "reference": reference is not None,
-                "n_labeled": len(series.labeled),
-            }
-        )
-        if i % 20 == 0:
-            print(i, series.table, flush=True)
-        if i % 50 == 49 or i == n - 1:
-            pd.to_pickle(records, f"/tmp/change_{half}.pkl")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,1 +1,0 @@
-"""How constants were chosen: one script or note each, and nothing that is needed to run."""
