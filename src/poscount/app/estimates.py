@@ -198,7 +198,7 @@ class ScorePicture(NamedTuple):
 
 
 def scores_behind(
-    model: Quantifier, positives: Any, data: DataFiles, prevalence: float, *, most_rows: int
+    model: Quantifier, positives: Any, data: DataFiles, *, most_rows: int
 ) -> ScorePicture | None:
     """Score the rows of files, and say where their positives should be.
 
@@ -210,8 +210,6 @@ def scores_behind(
     positives : pyarrow.Table
         The rows that it was fitted on.
     data : DataFiles
-    prevalence : float
-        Of all these rows.
     most_rows : int
         Score no more rows than these, drawn at random by the seed of the model.
 
@@ -222,12 +220,12 @@ def scores_behind(
     >>> positives = load_example("pyarrow").positives
     >>> model = RCQ(random_state=0).fit(positives)
     >>> trap = DataFiles([str(example_path("trap.csv.gz"))])
-    >>> picture = scores_behind(model, positives, trap, 0.3, most_rows=10_000)
-    >>> picture.rows, round(sum(picture.positives))
-    (8070, 2421)
+    >>> scores_behind(model, positives, trap, most_rows=10_000).rows
+    8070
     """
     if not has_scores(model) or positives.num_rows > most_rows:
         return None
+    prevalence = quantify(model, data)[0].prevalence
     numeric = model.numeric_features_
     table = data.sample(model_columns(model), numeric, most_rows, seed=model.seed_).table
     scores, n = scores_of(model, positives, table), table.num_rows

@@ -67,6 +67,7 @@ def build_answer(
     of_all = totals or (results if len(results) == 1 or results[0].target else [])
     whole = of_all[0].prevalence if len(of_all) == 1 else None
     distribution = None if whole is None else whole.distribution
+    first = results[0].prevalence
     with_reference = bool(results[0].n_reference)
     return {
         "label_title": ", ".join(name for name in results[0].group if name != TARGET),
@@ -98,7 +99,7 @@ def build_answer(
         "seed": model.seed_,
         **results[0].knowledge,
         "command": reproduction_code.command(task, named, is_reusable(model), with_reference),
-        "python": reproduction_code.python(task, named, type(model).__name__, with_reference),
+        "python": reproduction_code.python(task, named, first.method, with_reference),
         "no_model": no_model,
     }
 

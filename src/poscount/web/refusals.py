@@ -114,6 +114,7 @@ SETTINGS = {
     "method": _Setting("method", "Method"),
     "confidence": _Setting("confidence", "Confidence"),
     "recognisable": _Setting("recognisable", "Recognisable", {None: "not sure"}),
+    "n_resamples": _Setting("bootstrap", "Replicates"),
     "random_state": _Setting("random_state", "Seed"),
     "header_row": _Setting("header_row", "Row of the column names"),
     "footer": _Setting("footer", "Rows of notes at the end"),

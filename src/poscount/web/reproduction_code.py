@@ -48,7 +48,7 @@ def command(
         options.append(f"--features {shlex.quote(','.join(features))}")
     for name, value in task.options.items():
         if value is not None:
-            flag = name.replace("_", "-")
+            flag = {"n_resamples": "bootstrap"}.get(name, name.replace("_", "-"))
             shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
             options.append(f"--{flag} {shown}")
     groups = [f"--by {shlex.quote(','.join(task.by))}"] if task.by else []
@@ -78,6 +78,9 @@ def python(
     imported = [class_name]
     parameters = [f"{name}={value!r}" for name, value in options.items()]
     made = f"{class_name}({', '.join(parameters)})"
+    if "n_resamples" in options:
+        made = f"Bootstrap({class_name}(), {', '.join(parameters)})"
+        imported.append("Bootstrap")
     chosen = "" if features is None else f", features={list(features)!r}"
     if task.wanted.target_column is not None:
         chosen = f", target_column={task.wanted.target_column!r}{chosen}"

@@ -167,6 +167,7 @@ class EstimateRequest(_Request):
     drop_known: bool = False
     confidence: Annotated[float, Field(gt=0, lt=1)] | None = None
     recognisable: bool | None = None
+    bootstrap: Annotated[int, Field(ge=2, le=1000)] | None = None
     random_state: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
 

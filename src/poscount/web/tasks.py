@@ -220,6 +220,7 @@ class EstimateTask:
         return {
             "confidence": wanted.confidence,
             "recognisable": wanted.recognisable,
+            "n_resamples": wanted.bootstrap,
             "random_state": wanted.random_state,
         }
 

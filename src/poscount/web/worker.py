@@ -163,14 +163,8 @@ def _check_assumptions(model: Any, parts: Parts, report_step: ReportStep) -> dic
     )
     scores = None
     if positives is not None:
-        prevalence = parts.sample.count(model)
-        scores = scores_behind(
-            model,
-            positives.rows().table,
-            parts.sample,
-            float(model.estimate(prevalence)),
-            most_rows=_MOST_SCORED,
-        )
+        table = positives.rows().table
+        scores = scores_behind(model, table, parts.sample, most_rows=_MOST_SCORED)
     rows = f"all {n_rows:,} rows to be counted, together"
     if n_used < n_rows:
         rows = f"{n_used:,} of the {n_rows:,} rows to be counted, drawn at random"

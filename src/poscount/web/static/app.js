@@ -3,7 +3,7 @@
 import { ask, pause, tell } from "./api.js";
 import { renderAnswer } from "./answer.js";
 import { check, forgetCheck, renderCheck, startCheck } from "./check.js";
-import { choices, columnsLine, renderColumns, startColumns, usefulFixes, whyNotYet } from "./columns.js";
+import { choices, columnsLine, renderColumns, startColumns, whyNotYet } from "./columns.js";
 import { dataLine, fixButtons, renderData, replaceFiles, resume, sendAgain, startData, swap, useExample } from "./data.js";
 import { button, byId, show, whole } from "./dom.js";
 import { pack, unpack } from "./saved_session.js";
@@ -77,7 +77,7 @@ function listen() {
       renderSteps();
     });
   }
-  for (const name of ["method", "confidence", "random_state", "by_file"]) {
+  for (const name of ["method", "confidence", "bootstrap", "random_state", "by_file"]) {
     byId(name).addEventListener("change", ({ target }) => {
       state.options = { ...state.options, [name]: target.type === "checkbox" ? target.checked : target.value };
       changed();
@@ -102,7 +102,7 @@ async function stayAlive() {
 }
 
 function restoreSettings() {
-  for (const name of ["method", "confidence", "random_state"]) {
+  for (const name of ["method", "confidence", "bootstrap", "random_state"]) {
     byId(name).value = state.options[name];
   }
   byId("by_file").checked = state.options.by_file;
@@ -169,6 +169,7 @@ function wanted() {
     drop_known: options.drop_known,
     random_state: Number(options.random_state) || 0,
     ...(options.confidence ? { confidence: Number(options.confidence) } : {}),
+    ...(options.bootstrap ? { bootstrap: Number(options.bootstrap) } : {}),
   };
 }
 
@@ -197,7 +198,7 @@ function renderSteps() {
   byId("count").hidden = state.answer !== null;
   byId("count").disabled = missing !== "" || running !== null;
   byId("count").textContent = `Count the ${nouns().positives}`;
-  show("lacking", running ? "" : missing, missing && !running ? fixButtons(usefulFixes(), {}) : []);
+  byId("lacking").textContent = running ? "" : missing;
 }
 
 // Counting

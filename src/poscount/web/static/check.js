@@ -112,11 +112,11 @@ export async function check(path) {
 }
 
 export function renderCheck() {
-  byId("check").hidden = !state.answer;
+  const found = state.answer ? findings() : [];
+  byId("check").hidden = !state.answer || (severalTargets() && !found.length);
   if (!state.answer) {
     return;
   }
-  const found = findings();
   const doubts = found.filter(({ severity }) => severity !== "note");
   const fine = state.checked?.findings.filter(({ severity }) => severity === "ok") ?? [];
   byId("check-status").textContent = severalTargets() ? "" : !state.checked ? "Checking …" : doubts.length ? "worst first, each with one thing to do" : "nothing speaks against it";

@@ -58,10 +58,15 @@ export function whyNotYet() {
   return by.length > MOST_GROUPINGS ? `Split by at most ${MOST_GROUPINGS} columns.` : "";
 }
 
-// What would mend the columns if none of them can be used: each setting once.
-export function usefulFixes() {
-  const fixes = columns().some(({ usable }) => usable) ? [] : columns().flatMap((column) => column.fixes);
-  return [...new Map(fixes.map((fix) => [JSON.stringify(fix), fix])).values()];
+// Columns that may only be called otherwise, all of them by one click.
+function renameAll() {
+  const fixes = columns().flatMap((column) => column.fixes).filter(({ setting }) => setting === "rename");
+  const roles = new Set(fixes.map(({ role }) => role));
+  if (fixes.length < 2 || roles.size > 1) {
+    return null;
+  }
+  const all = { ...fixes[0], label: `Yes, all ${fixes.length} of them`, value: fixes.map(({ value }) => value).join("\n") };
+  return h("li", {}, "Some columns seem to have other names there. ", fixButtons([all], {}));
 }
 
 export function pick(name, value) {
@@ -83,7 +88,7 @@ export function renderColumns() {
   byId("find").hidden = known.length <= SHOWN;
   const found = known.filter(({ name }) => name.toLowerCase().includes(words));
   const shown = all ? found : found.slice(0, SHOWN);
-  show("column-notes", known.filter(({ problem, no_periods: noPeriods }) => problem || noPeriods).slice(0, SHOWN).map(note));
+  show("column-notes", renameAll(), known.filter(({ problem, no_periods: noPeriods }) => problem || noPeriods).slice(0, SHOWN).map(note));
   const cells = firstRows();
   show("grid", h("table", { class: "cells" },
     h("thead", {}, h("tr", {}, shown.map(head))),

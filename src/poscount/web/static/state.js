@@ -6,7 +6,7 @@ const nothing = () => ({
   picked: {}, // what somebody chose for a column, by its name
   label: { column: null, marks: {} }, // the column that says what is known, and what its values mean
   nouns: { positives: "", rows: "" },
-  options: { recognisable: null, drop_known: false, by_file: true, method: "rcq", confidence: "", random_state: "0" },
+  options: { recognisable: null, drop_known: false, by_file: true, method: "rcq", confidence: "", bootstrap: "", random_state: "0" },
   labels: {}, // labels given by hand: {key: {n, rows: {audit_id: true or false}}}
   report: { title: "", notes: "" },
 });
