@@ -135,10 +135,10 @@ def test_numbers_written_as_text_are_read_and_that_is_said(visit):
     assert told["files"][0]["reading"] == "Read with decimal commas."
     assert [column["kind"] for column in told["columns"]] == ["number", "number"]
     # What the user says is not guessed.
-    (broken, fine) = visit.send("positives", "p.csv", positives, decimal=".").json()["columns"]
+    (broken, fine) = visit.send("positives", "q.csv", positives, decimal=".").json()["columns"]
     assert (broken["usable"], fine["usable"]) == (False, True)
     assert broken["problem"] == (
-        "p.csv: column 'a', row 1: '0,5' is not a number unless the comma is the decimal mark. "
+        "q.csv: column 'a', row 1: '0,5' is not a number unless the comma is the decimal mark. "
         "Change the setting Decimal mark to “comma: 0,5”."
     )
 

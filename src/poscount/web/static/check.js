@@ -60,7 +60,7 @@ export const plain = (text) => text.replace(/\s*\([^)]*(--| in Python)[^)]*\)/g,
 export function comparison() {
   const { difference, interval, samples } = state.compared;
   const points = (value) => `${Math.abs(100 * value).toFixed(1)} points ${value < 0 ? "fewer" : "more"}`;
-  return `In ${samples[1].name} it is ${share(samples[1].prevalence)}: here ${points(difference)}, between ${points(interval.low)} and ${points(interval.high)}.`;
+  return `Compared with ${samples[1].name}: ${points(difference)}, between ${points(interval.low)} and ${points(interval.high)}.`;
 }
 
 const severalTargets = () => state.answer.result.targets.length > 0;
