@@ -335,16 +335,15 @@ def test_files_are_sent_again_to_a_server_that_has_forgotten_them(chromium):
 
 
 def test_leaving_the_page_deletes_the_session(chromium):
-    with served(leave_seconds=0.3) as web:
-        with opened(chromium, web.link) as page:
-            Person(page).give(ADELIES)
-            assert web.files()
-            page.goto("about:blank")
-            for _ in range(100):
-                if not web.files():
-                    break
-                page.wait_for_timeout(100)
-            assert web.files() == []
+    with served(leave_seconds=0.3) as web, opened(chromium, web.link) as page:
+        Person(page).give(ADELIES)
+        assert web.files()
+        page.goto("about:blank")
+        for _ in range(100):
+            if not web.files():
+                break
+            page.wait_for_timeout(100)
+        assert web.files() == []
 
 
 def test_a_server_that_is_gone_is_said_to_be_and_the_answer_stays(chromium):

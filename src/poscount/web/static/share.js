@@ -86,24 +86,19 @@ function warnings() {
 
 const css = async () => (await fetch("/static/report.css")).text();
 
+// As text, because the page's own policy forbids styles that are not in its files.
 async function saveReport() {
   const page = document.implementation.createHTMLDocument(byId("report").querySelector("h2").textContent);
   page.documentElement.lang = "en";
-  const style = page.createElement("style");
-  style.textContent = await css();
-  page.head.append(style);
   page.body.className = "report";
   page.body.append(...[...byId("report").children].map((part) => page.importNode(part, true)));
-  offer(new Blob([`<!DOCTYPE html>\n${page.documentElement.outerHTML}`], { type: "text/html" }), "poscount-report.html");
+  const text = page.documentElement.outerHTML.replace("</head>", `<meta charset="utf-8"><style>${await css()}</style></head>`);
+  offer(new Blob([`<!DOCTYPE html>\n${text}`], { type: "text/html" }), "poscount-report.html");
 }
 
 async function savePicture() {
-  const picture = document.querySelector("#headline svg").cloneNode(true);
-  const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
-  style.textContent = await css();
-  picture.prepend(style);
-  picture.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  offer(new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" }), "poscount-answer.svg");
+  const text = new XMLSerializer().serializeToString(document.querySelector("#headline svg"));
+  offer(new Blob([text.replace(">", `><style>${await css()}</style>`)], { type: "image/svg+xml" }), "poscount-answer.svg");
 }
 
 export function offer(blob, name) {

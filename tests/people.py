@@ -1,6 +1,6 @@
 """What people do with the page: files as they have them, and the clicks that lead to the answer.
 
-``python tests/web/people.py`` does all of it in Chromium, and prints each answer beside the truth,
+``python tests/people.py`` does all of it in Chromium, and prints each answer beside the truth,
 with clicks and seconds. The tests of the page do some of it.
 """
 
@@ -20,7 +20,7 @@ from workbooks import xlsx
 
 MEASURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
 COLUMNS = [*MEASURES, "island", "sex", "year"]
-PENGUINS = Path(__file__).parents[1] / "penguins.csv"
+PENGUINS = Path(__file__).with_name("penguins.csv")
 QUIET = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
