@@ -30,8 +30,19 @@ function filled(made, attributes, children) {
 
 export const button = (text, click, attributes = {}) => h("button", { type: "button", class: "act", click, ...attributes }, text);
 
+const FOCUSABLE = "a, button, input, select, textarea, summary";
+
+// What tells an element from the others of its box, also when it is made anew.
+const known = (made) => `${made.tagName} ${made.id} ${made.getAttribute("aria-label")} ${JSON.stringify(made.dataset)} ${made.textContent}`;
+
+// Fill a box anew; whoever is at an element of it stays there.
 export function show(id, ...children) {
-  byId(id).replaceChildren(...children.flat(Infinity).filter(Boolean));
+  const box = byId(id);
+  const held = box.contains(document.activeElement) ? known(document.activeElement) : null;
+  box.replaceChildren(...children.flat(Infinity).filter(Boolean));
+  if (held) {
+    [...box.querySelectorAll(FOCUSABLE)].find((made) => known(made) === held)?.focus({ preventScroll: true });
+  }
 }
 
 export const whole = (number) => Math.round(number).toLocaleString("en");
