@@ -38,7 +38,7 @@ def opened(chromium, address, size="desktop", expected=()):
     """Open the page as somebody new, and see to it that nothing odd happens there."""
     width, height, scheme = SIZES[size]
     context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(180_000)
     page = context.new_page()
     complaints, foreign = [], []
     page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
@@ -51,7 +51,7 @@ def opened(chromium, address, size="desktop", expected=()):
     yield page
     context.close()
     # The browser itself notes every refusal by the server, which the page then explains.
-    noted = [text for text in complaints if not (expected and "status of" in text)]
+    noted = [text for text in complaints if not (expected and "Failed to load" in text)]
     assert noted == []
     assert foreign == []
 
@@ -323,15 +323,13 @@ def test_long_work_is_told_and_cancelled(wary):
 
 
 def test_files_are_sent_again_to_a_server_that_has_forgotten_them(chromium):
-    with served(idle_seconds=0.7) as web, opened(chromium, web.link, expected=("gone",)) as page:
+    with served() as web, opened(chromium, web.link, expected=("gone",)) as page:
         person = Person(page)
         person.give(ADELIES, COLONY)
-        (session,) = web.service.sessions._sessions
-        while session in web.service.sessions._sessions:
-            page.wait_for_timeout(200)
-        page.click("#count")
-        page.wait_for_selector("#unlabeled-files .file:has-text('269 rows')")
-        page.wait_for_selector("#count:not([disabled])")
+        for session in list(web.service.sessions._sessions.values()):
+            web.service.sessions.close(session)
+        assert web.files() == []
+        assert "of 269 rows" in person.count()
 
 
 def test_leaving_the_page_deletes_the_session(chromium):
@@ -347,13 +345,12 @@ def test_leaving_the_page_deletes_the_session(chromium):
 
 
 def test_a_server_that_is_gone_is_said_to_be_and_the_answer_stays(chromium):
-    with served() as web, opened(chromium, web.link) as page:
+    with served() as web, opened(chromium, web.link, expected=("gone",)) as page:
         person = Person(page)
         person.give(ADELIES, COLONY)
         answer = person.count()
         person.checked()
         page.route("**/api/**", lambda route: route.abort())
-        page.on("console", lambda m: None)
         page.click("#beside button:has-text('often not')")
         page.wait_for_selector("#answer-error:has-text('does not answer')")
         assert person.answer() == answer

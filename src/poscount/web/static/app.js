@@ -16,7 +16,7 @@ const ALIVE = 240_000; // milliseconds between two signs of life, while somebody
 const EXAMPLE = { nouns: { positives: "Aedes females", rows: "insects" }, picked: { night: "group:night" } };
 
 let running = null; // the promise of an estimate that runs
-let stop = null; // "cancel" or "again", what its end is for
+let stop = null; // "cancel", "again" or "forgotten": why it ends
 let timer = 0;
 const open = new Set(["data", "columns", "check"]); // steps that are not folded into a line
 
@@ -228,6 +228,8 @@ function follow(begin) {
     render();
     if (next === "again") {
       count();
+    } else if (next === "forgotten") {
+      sendAgain().then(() => lacking() || count());
     }
   });
   renderSteps();
@@ -261,9 +263,10 @@ async function watch(begin) {
     }
   } catch (error) {
     if (error.status === 404) {
-      await sendAgain();
+      stop = "forgotten";
+    } else {
+      showError(error);
     }
-    showError(error);
   }
 }
 

@@ -93,20 +93,28 @@ export async function check(path) {
   }
   try {
     if (filesOf("reference").length && state.options.method === "rcq") {
-      state.compared = await followUp(path, "comparison", {}, current);
-      emit("known");
+      const compared = await followUp(path, "comparison", {}, current);
+      if (current()) {
+        state.compared = compared;
+        emit("known");
+      }
     }
     const found = await followUp(path, "diagnosis", {}, current);
-    if (found && current()) {
+    if (current()) {
       state.checked = found;
     }
   } catch (error) {
-    state.checked = { findings: [], skipped: [], scores: null, rows: error.message };
+    if (current()) {
+      state.checked = { findings: [], skipped: [], scores: null, rows: error.message };
+    }
+  }
+  if (!current()) {
+    return;
   }
   renderCheck();
   emit("known");
   const known = state.labels[labelKey()];
-  if (known && current()) {
+  if (known) {
     await chooseRows(known.n);
   }
 }
@@ -222,7 +230,7 @@ async function settle() {
   }
   try {
     const told = await followUp(path, "settlement", { n, labels: known.rows }, () => state.answer?.path === path);
-    if (told) {
+    if (told && state.answer?.path === path) {
       state.settled = told;
       const { low, high, count, prevalence } = told.labels;
       const needed = told.labels_needed["0.08"];
