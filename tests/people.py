@@ -98,9 +98,10 @@ class Person:
 
     def next_answer(self, act):
         """Do what changes the answer, and wait until it is there."""
-        before = self.page.locator("#downloads a").first.get_attribute("href")
+        first = "#downloads li:first-child a"
+        before = self.page.get_attribute(first, "href")
         act()
-        self.page.locator(f'#downloads a:not([href="{before}"])').first.wait_for(state="attached")
+        self.page.locator(f'{first}:not([href="{before}"])').wait_for(state="attached")
         return self.answer()
 
     def checked(self):

@@ -55,7 +55,7 @@ def take(browser, address, name, width, height, scheme):
     page = browser.new_page(viewport=view, color_scheme=scheme)
     page.goto(address)
     page.click("#try-example", timeout=60_000)
-    page.wait_for_selector("#check-status:text-matches('worst first|nothing')", timeout=120_000)
+    page.wait_for_selector("#scores svg", timeout=120_000)
     page.evaluate("window.scrollTo(0, 0)")
     page.screenshot(path=HERE / name)
     page.close()
