@@ -235,7 +235,7 @@ class Attacker:
         base = f"/api/sessions/{self.session}"
         path = self.random.choice(
             (
-                *("/", "/api/info", "/api/methods", "/openapi.json", "/static/app.js", base),
+                *("/", "/api/info", "/openapi.json", "/static/app.js", base),
                 *(f"{base}/files", f"{base}/estimates/{self.estimate}", f"{base}/example"),
                 *(f"{base}/estimates/{self.estimate}/{name}" for name in ("result.csv", "x", "..")),
             )

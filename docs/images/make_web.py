@@ -54,10 +54,8 @@ def take(browser, address, name, width, height, scheme):
     view = {"width": width, "height": height}
     page = browser.new_page(viewport=view, color_scheme=scheme)
     page.goto(address)
-    page.click("#example", timeout=60_000)
-    page.wait_for_selector(
-        "#diagnosis-status:has-text('are checked')", state="attached", timeout=120_000
-    )
+    page.click("#try-example", timeout=60_000)
+    page.wait_for_selector("#scores svg", timeout=120_000)
     page.evaluate("window.scrollTo(0, 0)")
     page.screenshot(path=HERE / name)
     page.close()
@@ -74,9 +72,9 @@ def take_columns(browser, address):
     ):
         file = {"name": name, "mimeType": "text/csv", "buffer": content.encode()}
         page.set_input_files(f"#{role}", file)
-        page.wait_for_selector(f"#{role}-files li")
-    page.select_option('#columns select[data-column="visit"]', "group:month(visit)")
-    page.locator("#columns-section").evaluate("part => part.scrollIntoView()")
+        page.wait_for_selector(f"#{role}-files .file:has-text('rows')")
+    page.select_option('#grid select[data-column="visit"]', "group:month(visit)")
+    page.locator("#columns").evaluate("part => part.scrollIntoView()")
     page.screenshot(path=HERE / "web-columns.png")
     page.close()
 

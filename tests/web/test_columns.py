@@ -179,9 +179,9 @@ def test_a_column_that_is_missing_is_named_with_the_one_that_may_be_meant(visit,
     columns = sent(visit, {name: sizes(), "b": sizes(1)}, {other: sizes(), "b": sizes(1)})
     assert not columns[name]["usable"]
     assert columns[name]["why_not"] == "is missing in u.csv"
-    assert columns[name]["problem"] == (
-        f"u.csv has no column {name!r}; did you mean {other!r}? Give it the same name in all files."
-    )
+    assert columns[name]["problem"] == (f"u.csv has no column {name!r}; is it {other!r} there?")
+    (fix,) = columns[name]["fixes"]
+    assert (fix["setting"], fix["value"]) == ("rename", f"{other}={name}")
     assert columns["b"]["use"]
     refusal = visit.http.post(f"{visit.base}/estimates", json={"features": [name]})
     assert (refusal.status_code, refusal.json()["field"]) == (422, "features")

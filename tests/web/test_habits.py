@@ -133,87 +133,51 @@ def test_a_habit_that_needs_no_setting(visit, habit):
     assert numbers_of(estimate(visit, columns)) == by_python()
 
 
-# How a table is written, the settings that read it, and what is said of it without them: of a
-# column by its name, or of the file.
-WITH_A_SETTING = {
+# How a table is written, and what the page says that it guessed.
+GUESSED = {
     "decimal commas": (
         lambda t: text(t, ";", comma).encode(),
-        {"decimal": ","},
-        {
-            "weight": "positives.csv: column 'weight', row 1: '{cell}' is not a number unless the "
-            "comma is the decimal mark. Change the setting Decimal mark to “comma: 0,5”."
-        },
-        lambda t: comma(t["weight"][0]),
+        "Read with decimal commas.",
     ),
-    "12,000": (
-        lambda t: text(thousands(",")(t)).encode(),
-        {"thousands": ","},
-        {
-            "length": "positives.csv: column 'length', row 1: '{cell}' is not a number: the comma "
-            "is either a thousands mark (then it is {plain}) or the decimal mark. Change the "
-            "setting Thousands mark to “comma: 12,000”, or change the setting Decimal mark to "
-            "“comma: 0,5”."
-        },
-        lambda t: f"{t['length'][0]:,.0f}",
-    ),
-    "12 000": (
-        lambda t: text(thousands(" ")(t)).encode(),
-        {"thousands": " "},
-        {
-            "length": "positives.csv: column 'length', row 1: '{cell}' is not a number: it has "
-            "thousands marks. Change the setting Thousands mark to “space: 12 000”."
-        },
-        lambda t: f"{t['length'][0]:,.0f}".replace(",", " "),
-    ),
+    "12,000": (lambda t: text(thousands(",")(t)).encode(), "Read with commas between thousands."),
+    "12 000": (lambda t: text(thousands(" ")(t)).encode(), "Read with spaces between thousands."),
     "40.25 g": (
         lambda t: text(changed(t, weight=lambda i, x: f"{x} g")).encode(),
-        {"units": "weight=g"},
-        {
-            "weight": "positives.csv: column 'weight', row 1: '{cell}' is not a number: it has the "
-            "unit g. Write “weight=g” into the setting Units, one in each line."
-        },
-        lambda t: f"{t['weight'][0]} g",
+        "Read with 'weight' in g.",
     ),
     "cp1252": (
         lambda t: text({"größe" if n == "age" else n: c for n, c in t.items()}).encode("cp1252"),
-        {"encoding": "cp1252"},
-        "positives.csv: line 1 is not UTF-8 text; spreadsheets on Windows often write cp1252, and "
-        "some programs utf-16. Change the setting Encoding to “Windows, Western Europe (cp1252)”.",
-        None,
+        "Read as Windows-1252.",
     ),
-    "UTF-16 without a mark": (
-        lambda t: text(t).encode("utf-16-le"),
-        {"encoding": "utf-16-le"},
-        "positives.csv: it has zero bytes, which text in UTF-8 has not; it may be UTF-16 without a "
-        "byte-order mark. Change the setting Encoding to “UTF-16, little-endian”.",
-        None,
-    ),
-    "no header": (
-        lambda t: text(t).encode().partition(b"\n")[2],
-        {"header": "false"},
-        "positives.csv: the first line holds only numbers, not column names; if the numbers are "
-        "names, choose the columns by them. Change the setting First line to “data”.",
-        None,
+    "UTF-16 without a mark": (lambda t: text(t).encode("utf-16-le"), "Read as UTF-16."),
+    "notes above": (
+        lambda t: b"Survey of 2026\nby hand\n\n" + text(t).encode(),
+        "Header in row 4.",
     ),
 }
 
 
-@pytest.mark.parametrize("habit", WITH_A_SETTING)
-def test_a_habit_that_needs_a_setting_is_told_which(visit, again, habit):
-    write, settings, said, example = WITH_A_SETTING[habit]
-    told = as_the_page(visit, write)
-    if isinstance(said, str):
-        assert {fix["setting"]: fix["value"] for fix in told.pop("fixes")} == settings
-        assert told == {"message": said, "field": next(iter(settings)), "choices": []}
-    else:
-        cell = example(plain("positives"))
-        digits = cell.replace(",", "")
-        for name, sentence in said.items():
-            assert told[name]["problem"] == sentence.format(cell=cell, plain=digits)
-            assert not told[name]["usable"]
-    columns = as_the_page(again, write, **settings)
+@pytest.mark.parametrize("habit", GUESSED)
+def test_what_is_guessed_is_said(visit, habit):
+    write, said = GUESSED[habit]
+    columns = as_the_page(visit, write)
     assert [column["problem"] for column in columns.values() if column["problem"]] == []
-    assert numbers_of(estimate(again, columns)) == by_python()
+    assert visit.see().json()["files"][0]["reading"] == said
+    assert numbers_of(estimate(visit, columns)) == by_python()
+
+
+def test_a_file_without_a_header_is_told_which_setting_reads_it(visit, again):
+    def write(columns):
+        return text(columns).encode().partition(b"\n")[2]
+
+    refusal = visit.refused("positives", "positives.csv", write(plain("positives")))
+    assert refusal["message"] == (
+        "positives.csv: the first line holds only numbers, not column names; if the numbers are "
+        "names, choose the columns by them. Change the setting First line to “data”."
+    )
+    (fix,) = refusal["fixes"]
+    assert (fix["setting"], fix["value"]) == ("header", "false")
+    assert numbers_of(estimate(again, as_the_page(again, write, header="false"))) == by_python()
 
 
 def test_the_sheets_of_a_workbook_are_offered(visit, tmp_path, monkeypatch, capsys):

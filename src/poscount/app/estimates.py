@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from poscount.app.data_files import DataFiles, add_counts
 from poscount.app.fitting import learned_score
 from poscount.app.results import RESERVED, TARGET, Result, limit_column
-from poscount.base.counting import BatchCounter, CountingQuantifier
+from poscount.base.counting import CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts
 from poscount.data.known_rows import KnownRows
-from poscount.engines.count_files import count_files
 from poscount.errors import InputError
-from poscount.files.sampling import RowSample
+from poscount.files.features import model_columns
 from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.plotting.scores import has_scores, scores_of
 from poscount.results.groups import ALL_ROWS
@@ -199,24 +197,10 @@ class ScorePicture(NamedTuple):
     rows: int
 
 
-class _KeepingCounter(BatchCounter):
-    """Counts batches, and keeps some of their rows."""
-
-    def __init__(self, model: CountingQuantifier, sample: RowSample) -> None:
-        super().__init__(model)
-        self.sample = sample
-
-    def count(self, batch: Any) -> Any:
-        """Count the rows of a batch, and look at them."""
-        counts = super().count(batch)
-        self.sample.add(batch)
-        return counts
-
-
-def quantify_with_scores(
+def scores_behind(
     model: Quantifier, positives: Any, data: DataFiles, *, most_rows: int
-) -> tuple[list[Result], ScorePicture | None]:
-    """Estimate the prevalence of all files together and score their rows, in one pass over them.
+) -> ScorePicture | None:
+    """Score the rows of files, and say where their positives should be.
 
     There is no picture if the model has no score, or too many positives to score them again.
 
@@ -236,37 +220,21 @@ def quantify_with_scores(
     >>> positives = load_example("pyarrow").positives
     >>> model = RCQ(random_state=0).fit(positives)
     >>> trap = DataFiles([str(example_path("trap.csv.gz"))])
-    >>> (result,), picture = quantify_with_scores(model, positives, trap, most_rows=10_000)
-    >>> result.prevalence.n_unlabeled, picture.rows
-    (8070, 8070)
+    >>> scores_behind(model, positives, trap, most_rows=10_000).rows
+    8070
     """
-    # The order of the batches decides which rows are drawn.
-    data = replace(data, n_jobs=1)
     if not has_scores(model) or positives.num_rows > most_rows:
-        return quantify(model, data), None
-    sample = RowSample(most_rows, seed=model.seed_)
-    counter = _KeepingCounter(model, sample)
-    counter.known = known = model._known()
-    with data.progress(data.name) as progress:
-        counts = count_files(
-            counter,
-            data.files,
-            progress=progress,
-            n_jobs=1,
-            read_options=data.read_options,
-        )
-    prevalence = _estimate(model, counts, data)
-    if known is not None:
-        prevalence = model._told_of(known, prevalence)
-    table = sample.rows().table
+        return None
+    prevalence = quantify(model, data)[0].prevalence
+    numeric = model.numeric_features_
+    table = data.sample(model_columns(model), numeric, most_rows, seed=model.seed_).table
     scores, n = scores_of(model, positives, table), table.num_rows
     edges = scores.edges
     of_positives, of_sample = scores.shares(edges)
-    picture = ScorePicture(
+    return ScorePicture(
         edges.tolist(),
         (n * of_sample).round().tolist(),
         (prevalence * n * of_positives).tolist(),
         int((scores.sample < edges[0]).sum()),
         n,
     )
-    return _results({}, prevalence, model), picture

@@ -28,11 +28,8 @@ from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.negatives import RCQWithNegatives
 from poscount.methods.regions.quantifier import ReferenceQuantifier
 from poscount.methods.regions.subclass_rcq import SubclassRCQ
-from poscount.scorers.out_of_fold import N_FOLDS
 from poscount.seeds import seed_of
 
-# Methods that are not reusable but score the positives fold by fold, as reusable ones do.
-_SCORE_POSITIVES = ("trcq", "minimum")
 # Unlabeled rows that a model is given to learn from: more than it uses, because some may be equal.
 MOST_REFERENCE_ROWS = 20_000
 # Where an interval is made by resampling, these are about that.
@@ -362,18 +359,6 @@ def has_interval(kind: type[Quantifier]) -> bool:
 def learned_score(model: Quantifier) -> LearnedScore | None:
     """The score that a model has learned from unlabeled rows, too, or None if there were none."""
     return getattr(getattr(model, "part_", None), "learned_score_", None)
-
-
-def fewest_positives(method: str) -> int:
-    """Tell how many positives a method of the registry needs.
-
-    Examples
-    --------
-    >>> fewest_positives("rcq"), fewest_positives("dedpul")
-    (10, 1)
-    """
-    in_folds = is_reusable(registry.method(method)) or method in _SCORE_POSITIVES
-    return N_FOLDS if in_folds else 1
 
 
 class ModelColumn(NamedTuple):

@@ -6,6 +6,7 @@ import contextlib
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,11 @@ _COLUMNS_SHOWN = 50
 _LONGEST_SHOWN = 60
 # A longer text is not the name of a group.
 _LONGEST_VALUE = 200
+# Of a column with more values, there is no picture of how often each is there.
+_VALUES_COUNTED = 20
+# Values of each batch from which the picture of a column of numbers is drawn, and its quantiles.
+_SKETCHED = 1000
+_QUANTILES = np.linspace(0, 1, 33)
 _CHUNK = 1 << 20
 _PERIODS = ("day", "week", "month", "year", "hour")
 
@@ -60,6 +66,22 @@ class FileLimits(NamedTuple):
                 raise InputError(f"the file has more than {what}.", file=path, option="limits")
 
 
+class Sketch(NamedTuple):
+    """How the values of a column are spread, for a small picture.
+
+    Parameters
+    ----------
+    quantiles : list of float
+        33 of them, from the smallest to the largest; empty if the column is not of numbers.
+    values : list of (str or None, int)
+        Its values and how many rows have each, the most frequent first, None where it is missing;
+        empty if there are many.
+    """
+
+    quantiles: list[float]
+    values: list[tuple[str | None, int]]
+
+
 class FileDescription(NamedTuple):
     """The number of rows of a file, its columns, and its first rows.
 
@@ -71,11 +93,14 @@ class FileDescription(NamedTuple):
         cannot be used as numbers, whatever it looks like, because the positives decide on kinds.
     preview : tuple of tuple
         The first cells of the first rows as text, cut if they are long; None is a missing value.
+    sketches : dict of str to Sketch
+        Of the columns that are in the preview.
     """
 
     rows: int
     columns: tuple[ColumnDescription, ...]
     preview: tuple[tuple[str | None, ...], ...]
+    sketches: dict[str, Sketch]
 
 
 def inspect_file(
@@ -133,7 +158,9 @@ def inspect_file(
         found = column.description()
         problem, no_periods = (e and e.at(file=path) for e in (found.problem, found.no_periods))
         described.append(found._replace(problem=problem, no_periods=no_periods))
-    return FileDescription(n_rows, tuple(described), tuple(preview))
+    shown = list(columns.values())[:_COLUMNS_SHOWN]
+    sketches = {column.name: column.sketch() for column in shown}
+    return FileDescription(n_rows, tuple(described), tuple(preview), sketches)
 
 
 def _shown(batch: Any, n_rows: int) -> list[tuple[str | None, ...]]:
@@ -150,21 +177,42 @@ class _Column(ABC):
     def __init__(self, name: str, most_groups: int, read_options: ReadOptions, typed: bool) -> None:
         self.name, self.most_groups = name, most_groups
         self.read_options, self.typed = read_options, typed
-        self.values: dict[str, None] = {}
+        self.values: Counter[str] = Counter()
+        self.n_missing_cells = 0
+        self.sketched: list[np.ndarray] = []
         self.many = False
 
     def add(self, values: Any, first_row: int) -> None:
+        self.n_missing_cells += values.null_count
         if self.many:
             return
         try:
-            distinct = values.unique()
+            distinct = values.value_counts()
         except pyarrow().ArrowException:
             self.many = True  # lists and the like make no groups
             return
-        shown = distinct[: self.most_groups + 1].to_pylist()
-        self.values |= dict.fromkeys(str(value) for value in shown if value is not None)
+        for each in distinct[: self.most_groups + 1].to_pylist():
+            if each["values"] is not None:
+                self.values[str(each["values"])] += each["counts"]
         longest = max(map(len, self.values), default=0)
         self.many = len(self.values) > self.most_groups or longest > _LONGEST_VALUE
+
+    def draw(self, values: Any) -> None:
+        """Take some values for the picture, evenly from the whole batch."""
+        if is_number(values.type) and len(values) > 0:
+            some = values.take(np.arange(0, len(values), 1 + len(values) // _SKETCHED))
+            numbers = some.cast(pyarrow().float64(), safe=False).to_numpy(zero_copy_only=False)
+            self.sketched.append(numbers[np.isfinite(numbers)])
+
+    def sketch(self) -> Sketch:
+        """How its values are spread."""
+        values: list[tuple[str | None, int]] = []
+        if not self.many and len(self.values) <= _VALUES_COUNTED:
+            values += sorted(self.values.items(), key=lambda item: (-item[1], item[0]))
+            values += [(None, self.n_missing_cells)] if self.n_missing_cells else []
+        numbers = np.concatenate([np.empty(0), *self.sketched])
+        quantiles = np.quantile(numbers, _QUANTILES).tolist() if len(numbers) else []
+        return Sketch([float(f"{value:.6g}") for value in quantiles], values)
 
     @abstractmethod
     def description(self) -> ColumnDescription: ...
@@ -194,8 +242,14 @@ class _Positives(_Column):
         self.chunks.append(values)
 
     def description(self) -> ColumnDescription:
-        column = self._inferred(pyarrow().chunked_array(self.chunks))
+        column = self._inferred(pyarrow().chunked_array(self.chunks)).combine_chunks()
+        self.draw(column)
         found = self._described(column, is_number(column.type))
+        if found.kind == "date":
+            # The file may also be that of the rows to be counted.
+            dates = DateGroups(self.name, self.most_groups, self.read_options.day_first)
+            dates.add(column, 0)
+            found = found._replace(periods=tuple(dates.n_groups.items()), no_periods=dates.problem)
         return found._replace(problem=found.problem or _infinite(column, self.name))
 
 
@@ -221,6 +275,7 @@ class _Unlabeled(_Column):
                 self.dates = DateGroups(self.name, self.most_groups, day_first)
         if self.dates is not None:
             self.dates.add(inferred, first_row)
+        self.draw(inferred)
         self.n_rows += len(values)
         self.n_missing += round(len(values) * share_missing(inferred))
         self.numeric = self.numeric and is_number(inferred.type)

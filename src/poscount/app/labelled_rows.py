@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poscount.app.data_files import DataFiles
+from poscount.auditing.batches import Batch, Source
 from poscount.base.counting import BatchCounter
 from poscount.base.quantifier import Quantifier
 from poscount.data.grouping import group_columns
@@ -108,6 +109,14 @@ class LabelledRows(DataFiles):
         for batch in self._columns(columns, numeric, by).table.to_batches():
             drawn.add(batch)
         return drawn.rows()
+
+    def batches(
+        self, model: Quantifier, by: Sequence[str] = (), weights: str | None = None
+    ) -> Source:
+        """All rows with all their columns, as often as they are asked for."""
+        numeric = [*model.numeric_features_, *([] if weights is None else [weights])]
+        rows = self._columns(self.part.table.column_names, numeric, by)
+        return lambda: iter([Batch(as_frame_with_names(rows.table), self.name)])
 
     def _columns(
         self, columns: Sequence[str], numeric: Sequence[str], by: Sequence[str] = ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -146,7 +148,7 @@ class GuessedOptions:
         try:
             look = {"CSV": csv_head, "Excel": excel_head}.get(format_of(file))
             head = look(file, self.options, self.said) if look else None
-        except (InputError, OSError):
+        except (InputError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
             return None  # reading it says what is wrong
         if head is None:
             return None

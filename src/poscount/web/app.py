@@ -16,9 +16,8 @@ from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
-from poscount import __version__, registry
+from poscount import __version__
 from poscount.web import schemas
-from poscount.web.column_match import match_columns
 from poscount.web.guard import Guard, Hosts, refusal_response
 from poscount.web.jobs import Job
 from poscount.web.refusals import RefusedError
@@ -34,10 +33,7 @@ _LONGEST_FIELD = 60
 _MEDIA_TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".json": "application/json",
-    ".html": "text/html; charset=utf-8",
     ".poscount": "application/octet-stream",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
 }
 
 
@@ -128,7 +124,7 @@ _FILE = f"{_SESSION}/files/{{file}}"
 _ESTIMATE = f"{_SESSION}/estimates/{{estimate}}"
 
 
-def _about(session: Session, service: Service) -> schemas.SessionInfo:
+def _about(session: Session) -> schemas.SessionInfo:
     return schemas.SessionInfo(
         session=session.id,
         example=session.example,
@@ -138,7 +134,7 @@ def _about(session: Session, service: Service) -> schemas.SessionInfo:
             )
             for upload in session.uploads.values()
         ],
-        columns=match_columns(session.positives, session.unlabeled, service.limits.groups),
+        columns=session.columns,
         estimate=session.last.id if session.last else None,
     )
 
@@ -168,23 +164,16 @@ async def info(service: AService) -> schemas.Info:
     return schemas.Info(version=__version__, limits=service.limits)
 
 
-@_API.get("/methods")
-async def list_methods(service: AService) -> schemas.Methods:
-    """List the methods, the default first, and the scorers that some of them accept."""
-    methods = {"methods": await service.methods(), "scorers": list(registry.SCORERS)}
-    return schemas.Methods.model_validate(methods)
-
-
 @_API.post("/sessions", status_code=201)
 async def open_session(service: AService) -> schemas.SessionInfo:
     """Begin a session."""
-    return _about(service.sessions.open(), service)
+    return _about(service.sessions.open())
 
 
 @_API.get(_SESSION)
-async def see_session(service: AService, session: ASession) -> schemas.SessionInfo:
+async def see_session(session: ASession) -> schemas.SessionInfo:
     """List the files of a session, how their columns match, and its last estimate."""
-    return _about(session, service)
+    return _about(session)
 
 
 @_API.delete(_SESSION, status_code=204)
@@ -203,7 +192,7 @@ async def leave_session(session: ASession) -> None:
 async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
     """Replace all files by the embedded example: nine nights of a mosquito trap."""
     await service.add_example(session)
-    return _about(session, service)
+    return _about(session)
 
 
 def _upload_form() -> dict[str, Any]:
@@ -221,7 +210,7 @@ def _upload_form() -> dict[str, Any]:
 async def add_file(service: AService, session: ASession, request: Request) -> schemas.SessionInfo:
     """Send a file. It is read at once, and refused if it cannot be used."""
     await service.add_file(session, request)
-    return _about(session, service)
+    return _about(session)
 
 
 @_API.get(f"{_SESSION}/reading")
@@ -237,7 +226,7 @@ async def see_reading(session: ASession) -> list[schemas.FileProgress]:
 async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
     """Delete a file."""
     await service.remove_file(session, session.upload(file))
-    return _about(session, service)
+    return _about(session)
 
 
 @_API.get(_FILE, response_class=FileResponse)
@@ -253,7 +242,14 @@ async def change_settings(
 ) -> schemas.SessionInfo:
     """Read a file again with other settings: the fields of the form that it came with."""
     await service.change_settings(session, session.upload(file), settings)
-    return _about(session, service)
+    return _about(session)
+
+
+@_API.post(f"{_SESSION}/swap")
+async def swap(service: AService, session: ASession) -> schemas.SessionInfo:
+    """Exchange the file of positives and the file to be counted."""
+    await service.swap(session)
+    return _about(session)
 
 
 @_API.post(f"{_SESSION}/estimates", status_code=202)
@@ -277,14 +273,6 @@ async def remove_estimate(service: AService, session: ASession, estimate: AnEsti
     await service.remove_estimate(session, estimate)
 
 
-@_API.post(f"{_ESTIMATE}/report", status_code=204)
-async def write_report(
-    service: AService, estimate: AnEstimate, wanted: schemas.ReportRequest
-) -> None:
-    """Write the report of an estimate again, with a title and notes."""
-    await service.write_report(estimate, wanted)
-
-
 @_API.post(f"{_ESTIMATE}/follow-ups", status_code=202)
 async def start_follow_up(
     service: AService, session: ASession, estimate: AnEstimate, wanted: schemas.FollowUpRequest
@@ -303,7 +291,7 @@ async def see_follow_up(estimate: AnEstimate, kind: str) -> schemas.JobInfo:
 
 @_API.get(f"{_ESTIMATE}/{{download}}", response_class=FileResponse)
 async def get_download(estimate: AnEstimate, download: schemas.Download) -> FileResponse:
-    """Get a file that an estimate wrote: its result, report, picture or model."""
+    """Get a file that an estimate wrote: its result or its model."""
     path = estimate.directory / download.value
     if not path.is_file():
         raise RefusedError(404, "This estimate has no such file, or it is not done yet.")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from poscount.app.results import RESERVED
-from poscount.errors import InputError, ask_about_similar, join_names
+from poscount.errors import InputError, join_names, similar_name
 from poscount.files.read_options import ColumnDescription
 from poscount.web.refusals import fixes_of, refusal_of
 from poscount.web.schemas import ColumnMatch, Fix, Grouping
@@ -19,7 +19,6 @@ _LONGEST_VALUE = 30
 MOST_TARGETS = 20
 # A column of numbers with more different ones is a measurement, and makes no groups.
 MOST_NUMBERS = 60
-_SAME_NAME = "Give it the same name in all files."
 
 
 class _Use(NamedTuple):
@@ -28,6 +27,7 @@ class _Use(NamedTuple):
     usable: bool
     why_not: str | None = None
     problem: str | None = None
+    fixes: Sequence[Fix] = ()
 
 
 def match_columns(
@@ -70,6 +70,7 @@ def match_columns(
             (_said(file, other.no_periods) for file, other in having if other.no_periods), None
         )
         described = [(positives, column)] if positives and column else []
+        fixes = _fixes([*described, *having])[:1] if use.problem or no_periods else []
         match = ColumnMatch(
             name=name,
             kind=shown.kind,
@@ -83,7 +84,7 @@ def match_columns(
             why_not=use.why_not,
             problem=use.problem,
             no_periods=no_periods,
-            fixes=_fixes([*described, *having])[:1] if use.problem or no_periods else [],
+            fixes=fixes or list(use.fixes),
         )
         matches.append(match)
     return matches
@@ -163,14 +164,23 @@ def _lacking(
     known: dict[str, ColumnDescription],
 ) -> _Use:
     """Name the files that lack a column, and ask whether it has another name in one of them."""
-    problem = _said(positives, column.problem)
+    problem, fixes = _said(positives, column.problem), []
     for file, columns in files:
         # A name that the positives have, too, is not another name of this column.
         others = [other for other in columns if other not in known]
-        question = ask_about_similar(column.name, others, _SAME_NAME)
-        if problem is None and question != _SAME_NAME:
-            problem = f"{file.label} has no column {column.name!r}; {question}"
-    return _Use(False, f"is missing in {join_names(file.label for file, _ in files)}", problem)
+        other = similar_name(column.name, others)
+        if other is None:
+            continue
+        problem = problem or f"{file.label} has no column {column.name!r}; is it {other!r} there?"
+        fix = Fix(
+            label=f"Yes, it is {other!r}",
+            setting="rename",
+            value=f"{other}={column.name}",
+            role=file.role,
+        )
+        fixes.append(fix)
+    missing = f"is missing in {join_names(file.label for file, _ in files)}"
+    return _Use(False, missing, problem, fixes[:1])
 
 
 def _targets(column: ColumnDescription) -> int | None:

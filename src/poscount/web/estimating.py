@@ -10,70 +10,82 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from poscount.app.data_files import DataFiles, ProgressFactory
-from poscount.app.estimates import ScorePicture, quantify, quantify_with_scores
+from poscount.app.estimates import quantify
 from poscount.app.fitting import Fitted, fit, is_reusable
-from poscount.app.results import Result, draw, write_csv
+from poscount.app.labelled_rows import take_apart
+from poscount.app.results import Result, write_csv
 from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.storage.writer import write_whole
 from poscount.web.answers import build_answer
-from poscount.web.report import write_report
 from poscount.web.schemas import Download
 from poscount.web.tasks import EstimateTask, ReportStep
 
-_MOST_DRAWN = 300
-# Rows in the picture of scores.
-_MOST_SCORED = 20_000
-_DPI = 110
+
+class Parts(NamedTuple):
+    """The rows of an estimate by what is known of them; with several targets, those of each."""
+
+    positives: Sequence[DataFiles]
+    negatives: Sequence[DataFiles]
+    sample: DataFiles
+    targets: list[str] | None = None
+
+
+def parts_of(task: EstimateTask) -> Parts:
+    """Where the rows of an estimate are, to be read in one thread: other jobs have the others."""
+    data = DataFiles(task.paths, task.read_options, n_jobs=1)
+    wanted = task.wanted
+    if wanted.label is not None:
+        found = take_apart(data, wanted.label, wanted.positive or None, wanted.negative or None)
+        return Parts(found.positives, found.negatives, found.unlabeled, found.targets)
+    positives = DataFiles([task.positives.path], task.positives_format)
+    negatives = [DataFiles([file.path], file.read_options) for file in task.negatives]
+    return Parts([positives], negatives, data)
 
 
 def make_estimate(task: EstimateTask, report_step: ReportStep) -> dict[str, Any]:
     """Fit the method, estimate all groups, and write the answer into the folder of the task."""
     report_step(f"learning from {task.positives.name}", None)
-    fitted = _fitted(task, report_step)
-    model = fitted.model
-    if not is_reusable(model):
-        report_step(f"looking at {_spoken(task)} of unlabeled rows", None)
-    results, scores = _results(task, fitted, report_step)
+    parts = parts_of(task)
+    fitted = _fitted(task, parts, report_step)
+    if not is_reusable(fitted.model):
+        report_step(f"looking at {_spoken(task)}", None)
+    results = _results(task, fitted, parts.sample, report_step)
     if sum(not result.is_total for result in results) > task.most_groups:
         raise InputError(f"There are {len(results):,} groups, too many to show.", option="by")
     report_step("writing the result", None)
-    return _write(task, fitted, results, scores)
+    return _write(task, fitted, results)
 
 
-def data_of(task: EstimateTask) -> DataFiles:
-    """The files to be counted. The other cores are for other jobs, so there is one thread."""
-    return DataFiles(task.paths, task.read_options, n_jobs=1)
-
-
-def _fitted(task: EstimateTask, report_step: ReportStep) -> Fitted:
-    positives = DataFiles([task.positives.path], task.positives_format)
+def _fitted(task: EstimateTask, parts: Parts, report_step: ReportStep) -> Fitted:
     progress = _progress([f"learning from {_spoken(task)}"], report_step)
     return fit(
-        [positives],
+        parts.positives,
         task.method,
         options=task.options,
+        targets=parts.targets,
         target_column=task.wanted.target_column,
+        negatives=parts.negatives,
         features=task.wanted.features,
-        sample=replace(data_of(task), progress=progress),
+        sample=replace(parts.sample, progress=progress),
         by=task.by,
     )
 
 
 def _results(
-    task: EstimateTask, fitted: Fitted, report_step: ReportStep
-) -> tuple[list[Result], ScorePicture | None]:
-    """The result of every group; of a single answer also the scores, from the same reading."""
+    task: EstimateTask, fitted: Fitted, sample: DataFiles, report_step: ReportStep
+) -> list[Result]:
+    """The result of every group."""
     by_file = task.wanted.by_file
     counted = [file.name for file in task.unlabeled] if by_file else [_spoken(task)]
-    progress = _progress([f"counting {name}" for name in counted], report_step)
-    data = replace(data_of(task), progress=progress)
-    if task.wanted.target_column is None and not task.by and not by_file:
-        return quantify_with_scores(fitted.model, fitted.positives, data, most_rows=_MOST_SCORED)
-    results = quantify(fitted.model, data, by=task.by, by_file=by_file)
+    data = replace(
+        sample, progress=_progress([f"counting {name}" for name in counted], report_step)
+    )
+    drop = task.wanted.drop_known
+    results = quantify(fitted.model, data, by=task.by, by_file=by_file, drop_positives=drop)
     if by_file:
         names = {file.path: file.name for file in task.unlabeled}
         results = [
@@ -82,7 +94,7 @@ def _results(
             else result._replace(group={**result.group, "file": names[result.group["file"]]})
             for result in results
         ]
-    return results, None
+    return results
 
 
 def _spoken(task: EstimateTask) -> str:
@@ -104,15 +116,10 @@ def _progress(steps: Sequence[str], report_step: ReportStep) -> ProgressFactory:
     return progress
 
 
-def _write(
-    task: EstimateTask, fitted: Fitted, results: Sequence[Result], scores: ScorePicture | None
-) -> dict[str, Any]:
+def _write(task: EstimateTask, fitted: Fitted, results: Sequence[Result]) -> dict[str, Any]:
     """Write the files of the answer; the answer as it is in the file of JSON."""
     folder, model = Path(task.directory), fitted.model
     truth = _truth(results) if task.example else None
-    drawn = len(results) <= _MOST_DRAWN + 1
-    if drawn:
-        draw(results, folder / Download.svg, folder / Download.png, truth=truth, dpi=_DPI)
     # People open a download in a spreadsheet; the command line writes the exact values.
     table = io.StringIO(newline="")
     write_csv([result.line(for_spreadsheet=True) for result in results], table)
@@ -122,11 +129,8 @@ def _write(
         model.save(folder / Download.model)
     except ImportError as error:
         no_model = str(error)
-    answer = build_answer(
-        task, fitted, results, truth=truth, scores=scores, drawn=drawn, no_model=no_model
-    )
+    answer = build_answer(task, fitted, results, truth=truth, no_model=no_model)
     write_whole(folder / Download.json, json.dumps(answer, indent=1).encode())
-    write_report(folder, answer)
     return answer
 
 

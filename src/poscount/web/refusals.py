@@ -69,19 +69,19 @@ SETTINGS = {
     "delimiter": _Setting(
         "delimiter",
         "Delimiter",
-        {None: "detect automatically", ",": "comma", ";": "semicolon", "\t": "tab"},
+        {None: "guessed", ",": "comma", ";": "semicolon", "\t": "tab"},
     ),
     "decimal": _Setting(
-        "decimal", "Decimal mark", {None: "point: 0.5", ".": "point: 0.5", ",": "comma: 0,5"}
+        "decimal", "Decimal mark", {None: "guessed", ".": "point: 0.5", ",": "comma: 0,5"}
     ),
     "header": _Setting(
-        "header", "First line", {None: "column names", True: "column names", False: "data"}
+        "header", "First line", {None: "guessed", True: "column names", False: "data"}
     ),
     "encoding": _Setting(
         "encoding",
         "Encoding",
         {
-            None: "UTF-8, or as the file says",
+            None: "guessed",
             "cp1252": "Windows, Western Europe (cp1252)",
             "latin-1": "Latin-1",
             "utf-16": "UTF-16",
@@ -93,7 +93,7 @@ SETTINGS = {
         "thousands",
         "Thousands mark",
         {
-            None: "none: 12000",
+            None: "guessed",
             ",": "comma: 12,000",
             ".": "point: 12.000",
             " ": "space: 12 000",
@@ -107,21 +107,24 @@ SETTINGS = {
     "day_first": _Setting(
         "day_first",
         "Dates such as 03/04/2026",
-        {None: "not known", True: "day first: 3 April", False: "month first: 4 March"},
+        {None: "guessed", True: "day first: 3 April", False: "month first: 4 March"},
     ),
     "features": _COLUMNS,
     "by": _Setting("by", advice="Choose another column as group."),
     "method": _Setting("method", "Method"),
-    "scorer": _Setting("scorer", "Scorer", {None: "the method's default"}),
     "confidence": _Setting("confidence", "Confidence"),
-    "recognisable": _Setting("recognisable", "Recognisable", {None: "I do not know"}),
-    "tolerance": _Setting("tolerance", "Recorded differently"),
+    "recognisable": _Setting("recognisable", "Recognisable", {None: "not sure"}),
     "n_resamples": _Setting("bootstrap", "Replicates"),
     "random_state": _Setting("random_state", "Seed"),
+    "header_row": _Setting("header_row", "Row of the column names"),
+    "footer": _Setting("footer", "Rows of notes at the end"),
+    "rename": _Setting("rename", "Other names of columns"),
+    "label": _Setting("label", advice="Choose the column that says what is known."),
+    "positive": _Setting("label", advice="Say which of its values mean positives."),
+    "negative": _Setting("label", advice="Say which of its values mean known negatives."),
     # What the page has no setting for, the command line can do.
-    "header_row": _Setting(None, advice="The command line has --header-row for it."),
     "limits": _Setting(None, advice="The command line has no such limit."),
-    "drop_positives": _Setting(None, advice="The command line has --drop-positives for it."),
+    "drop_positives": _Setting(None, advice="Count all rows."),
     "positives": _Setting(None, advice="The command poscount diagnose has --positives for it."),
     "reference": _Setting(None, advice="The command poscount diagnose has --reference for it."),
 }

@@ -26,17 +26,24 @@ def command(
             "# A column name has a comma in it, or a space at one of its ends: the command line "
             "cannot\n# be given such a name. Use Python."
         )
-    together = with_reference or not reusable
+    labelled = task.wanted.label is not None
+    together = with_reference or not reusable or labelled or bool(task.negatives)
     if together and task.positives_format != task.read_options:
         return (
             "# The positives are not written as the other files are, or are in another sheet, and "
             "this\n# command reads all files in one way. Use Python."
         )
-    positives, *unlabeled = _file_names(task)
+    positives = _file_name(task.positives.name)
+    unlabeled = [_file_name(file.name) for file in task.unlabeled if not labelled]
     csv_options = _csv_options(task.read_options)
     options = [] if task.method == registry.DEFAULT_METHOD else [f"--method {task.method}"]
     if task.wanted.target_column is not None:
         options.append(f"--target-column {shlex.quote(task.wanted.target_column)}")
+    if task.wanted.label is not None:
+        options.append(f"--label {shlex.quote(task.wanted.label)}")
+        options += [f"--positive {shlex.quote(value)}" for value in task.wanted.positive]
+        options += [f"--negative {shlex.quote(value)}" for value in task.wanted.negative]
+    options += [f"--negatives {_file_name(file.name)}" for file in task.negatives]
     if features is not None:
         options.append(f"--features {shlex.quote(','.join(features))}")
     for name, value in task.options.items():
@@ -46,7 +53,8 @@ def command(
             options.append(f"--{flag} {shown}")
     groups = [f"--by {shlex.quote(','.join(task.by))}"] if task.by else []
     groups += ["--by-file"] if task.wanted.by_file else []
-    if not reusable:
+    groups += ["--drop-positives"] if task.wanted.drop_known else []
+    if not reusable or labelled or task.negatives:
         words = ["poscount estimate", positives, *unlabeled, *options, *groups, *csv_options]
         return " ".join(words)
     positives_options = _csv_options(task.positives_format)
@@ -55,15 +63,6 @@ def command(
     fit = ["poscount fit", positives, f"-o {_MODEL}", *options, *positives_options]
     quantify = [f"poscount quantify {_MODEL}", *unlabeled, *groups, *csv_options]
     return f"{' '.join(fit)}\n{' '.join(quantify)}"
-
-
-def diagnose_command(task: EstimateTask) -> str:
-    """Write the command that checks the assumptions with the model file of the estimate."""
-    positives, *unlabeled = _file_names(task)
-    options = _csv_options(task.read_options)
-    if task.positives_format == task.read_options:
-        options = [f"--positives {positives}", *options]
-    return " ".join([f"poscount diagnose {_MODEL}", *unlabeled, *options])
 
 
 def python(
@@ -76,10 +75,8 @@ def python(
     if of_positives != unusual:
         positives_format = ", read_options=positives_format" if of_positives else ""
     options = {name: value for name, value in task.options.items() if value is not None}
-    scorer = options.pop("scorer", None)
-    imported = [class_name, *(["registry"] if scorer else [])]
-    parameters = [f"scorer=registry.scorer({scorer!r})"] if scorer else []
-    parameters += [f"{name}={value!r}" for name, value in options.items()]
+    imported = [class_name]
+    parameters = [f"{name}={value!r}" for name, value in options.items()]
     made = f"{class_name}({', '.join(parameters)})"
     if "n_resamples" in options:
         made = f"Bootstrap({class_name}(), {', '.join(parameters)})"
@@ -94,11 +91,12 @@ def python(
     else:
         reading_options = read_options
     by_file = task.wanted.by_file
-    together = with_reference or not by_file
+    together = with_reference or not by_file or bool(task.negatives)
     if len(names) == 1:
         reading = [f"sample = read_table({names[0]!r}{reading_options})"]
     else:
         reading = [f"sample = read_files({names!r}{reading_options}).table"]
+    labelled = task.wanted.label is not None
     drawn = with_reference and sum(file.rows for file in task.unlabeled) > MOST_REFERENCE_ROWS
     if drawn:
         reading += [
@@ -106,8 +104,27 @@ def python(
             "for batch in sample.to_batches():",
             "    drawn.add(batch)",
         ]
+    wanted = task.wanted
+    if wanted.label is not None:
+        known = [f"label={wanted.label!r}"]
+        known += [f"positive={wanted.positive!r}"] if wanted.positive else []
+        known += [f"negative={wanted.negative!r}"] if wanted.negative else []
+        reading = [
+            *(line.replace("sample =", "table =", 1) for line in reading),
+            f"parts = split(table, {', '.join(known)})",
+            "positives, sample = parts.positives, parts.unlabeled",
+        ]
+        imported.append("split")
+        chosen = f", negatives=parts.negatives{chosen}" if wanted.negative else chosen
+    elif task.negatives:
+        of_negatives = [file.name for file in task.negatives]
+        reading.append(
+            f"negatives = {{name: read_table(name{positives_format}) for name in {of_negatives!r}}}"
+        )
+        chosen = f", negatives=negatives{chosen}"
     if with_reference:
         chosen = f", unlabeled={'drawn.rows().table' if drawn else 'sample'}{chosen}"
+    drop = "sample = model.without_positives(sample)"
     each = [f"for name in {names!r}:", f"    sample = read_table(name{reading_options})"]
     indent, shown = ("    ", "name, ") if by_file else ("", "")
     if task.by:
@@ -128,6 +145,7 @@ def python(
         for name, settings in formats.items()
         if settings
     ]
+    of_positives_alone = f"positives = read_table({task.positives.name!r}{positives_format})"
     lines = [
         f"from poscount import {', '.join(sorted(imported))}",
         *(["from poscount.files.read_options import ReadOptions"] if written else []),
@@ -135,19 +153,19 @@ def python(
         *(["from poscount.files.sampling import RowSample"] if drawn else []),
         "",
         *written,
-        f"positives = read_table({task.positives.name!r}{positives_format})",
+        *([] if labelled else [of_positives_alone]),
         *(reading if together else []),
         f"model = {made}.fit(positives{chosen})",
         *(each if by_file else []),
+        *([f"{indent}{drop}"] if wanted.drop_known else []),
         *answers,
     ]
     return "\n".join(lines)
 
 
-def _file_names(task: EstimateTask) -> list[str]:
-    """Give the names of all files as a shell takes them, the positives first."""
-    names = [file.name for file in task.files]
-    return [shlex.quote(f"./{name}" if name.startswith("-") else name) for name in names]
+def _file_name(name: str) -> str:
+    """Give the name of a file as a shell takes it."""
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)
 
 
 def _unusual(read_options: ReadOptions) -> dict[str, Any]:
@@ -158,13 +176,15 @@ def _unusual(read_options: ReadOptions) -> dict[str, Any]:
 def _csv_options(read_options: ReadOptions) -> list[str]:
     settings = _unusual(read_options)
     options = []
-    for name in ("delimiter", "decimal", "encoding", "thousands", "sheet"):
+    for name in ("delimiter", "decimal", "encoding", "thousands", "sheet", "header_row", "footer"):
         if name in settings:
-            written = settings[name].replace("\t", "\\t")
+            written = str(settings[name]).replace("\t", "\\t")
+            name = name.replace("_", "-")
             options.append(f"--{name} {shlex.quote(written)}")
     if read_options.units:
         units = ",".join(f"{column}={unit}" for column, unit in read_options.units)
         options.append(f"--units {shlex.quote(units)}")
+    options += [f"--rename {shlex.quote(f'{old}={new}')}" for old, new in read_options.rename]
     if read_options.na:
         # With an equals sign, because a value may begin with a dash.
         options.append(f"--na={shlex.quote(','.join(read_options.na))}")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
-
-from poscount.files.read_options import ReadOptions
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 MEGABYTE = 1_000_000
 Name = Annotated[str, Field(max_length=1000)]
-Role = Literal["positives", "unlabeled", "reference"]
+# A table has rows of every kind, and a column that says what is known of each.
+Role = Literal["positives", "unlabeled", "negatives", "reference", "table"]
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,18 @@ class _Request(BaseModel):
 
 
 class FileSettings(_Request):
-    """How a file is written, in the words of the form; an empty field is the default."""
+    """What a file is used as and how it is written; what is empty is guessed.
 
-    delimiter: Annotated[Name, Field(description="Of CSV; detected if empty.")] = ""
-    decimal: Literal[".", ","] = "."
-    header: Literal["true", "false"] = "true"
-    encoding: Annotated[Name, Field(description="Of text, such as cp1252.")] = ""
+    Without a `role`, a file that is there keeps its own.
+    """
+
+    role: Role | None = None
+    delimiter: Name = ""
+    decimal: Literal["", ".", ","] = ""
+    header: Literal["", "true", "false"] = ""
+    header_row: Annotated[str, Field(pattern=r"^[1-9]?\d{0,5}$")] = ""
+    footer: Annotated[str, Field(pattern=r"^\d{0,5}$")] = ""
+    encoding: Name = ""
     thousands: Literal["", ",", ".", " ", "'", "_"] = ""
     day_first: Literal["", "true", "false"] = ""
     na: Annotated[Name, Field(description="More signs of missing values, separated by commas.")] = (
@@ -80,39 +86,58 @@ class FileSettings(_Request):
     units: Annotated[
         Name, Field(description="A column and its unit in each line, such as weight=g.")
     ] = ""
+    rename: Annotated[
+        Name, Field(description="In each line the name of a column, and the one to use instead.")
+    ] = ""
     sheet: Annotated[Name, Field(description="Of a workbook.")] = ""
 
-    @field_validator("units")
+    @field_validator("units", "rename")
     @classmethod
-    def _check_units(cls, text: str) -> str:
+    def _check_pairs(cls, text: str, info: ValidationInfo) -> str:
+        what = "a column and its unit" if info.field_name == "units" else "two names of a column"
         for line in filter(str.strip, text.splitlines()):
-            column, _, unit = line.rpartition("=")
-            if not column.strip() or not unit.strip():
-                raise ValueError(f"{line!r} is not a column and its unit; write them like weight=g")
+            column, _, other = line.rpartition("=")
+            if not column.strip() or not other.strip():
+                raise ValueError(f"{line!r} is not {what}; write them with = between them")
         return text
 
     @property
-    def read_options(self) -> ReadOptions:
-        """The same in the words of the library.
+    def said(self) -> dict[str, Any]:
+        """What is not empty, in the words of the library.
 
         Examples
         --------
-        >>> FileSettings(units="weight = g", na="-, -999").read_options.units
-        (('weight', 'g'),)
+        >>> FileSettings(units="weight = g", na="-, -999", header_row="4").said
+        {'header_row': 4, 'na': ('-', '-999'), 'units': (('weight', 'g'),)}
         """
-        truth = {"true": True, "false": False}
-        units = (line.rpartition("=") for line in self.units.splitlines() if line.strip())
-        return ReadOptions(
-            delimiter=self.delimiter or None,
-            decimal=self.decimal,
-            header=truth[self.header],
-            encoding=self.encoding or None,
-            thousands=self.thousands or None,
-            units=tuple((column.strip(), unit.strip()) for column, _, unit in units),
-            na=tuple(sign.strip() for sign in self.na.split(",") if sign.strip()),
-            sheet=self.sheet or None,
-            day_first=truth.get(self.day_first),
-        )
+        return {
+            name: _VALUES.get(name, str)(text)
+            for name, text in self.model_dump(exclude={"role"}).items()
+            if text.strip(" ") or (name == "thousands" and text)
+        }
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    lines = (line.rpartition("=") for line in text.splitlines() if line.strip())
+    return tuple((first.strip(), second.strip()) for first, _, second in lines)
+
+
+def _rename(text: str) -> tuple[tuple[str, str], ...]:
+    # Names may have spaces at their ends: that may be all that is wrong with them.
+    lines = (line.rpartition("=") for line in text.splitlines() if line.strip())
+    return tuple((first, second) for first, _, second in lines)
+
+
+# How the text of a setting is read.
+_VALUES: dict[str, Callable[[str], Any]] = {
+    "header": "true".__eq__,
+    "day_first": "true".__eq__,
+    "header_row": int,
+    "footer": int,
+    "units": _pairs,
+    "rename": _rename,
+    "na": lambda text: tuple(sign.strip() for sign in text.split(",") if sign.strip()),
+}
 
 
 class FileForm(FileSettings):
@@ -126,7 +151,9 @@ class EstimateRequest(_Request):
 
     Without `features` all columns are used; the request fails if one does not look like a feature.
     `target_column` is the column of the positives that names the target of each, if there are
-    several targets.
+    several targets. Of a table, `label` is the column that says what is known of its rows, and
+    `positive` and `negative` are what it says of positives and of known negatives; several of the
+    first are targets. `drop_known` leaves positives out that are in the sample, too.
     """
 
     method: Name | None = None
@@ -134,10 +161,12 @@ class EstimateRequest(_Request):
     by: Annotated[list[Name], Field(max_length=3)] = []
     by_file: bool = False
     target_column: Name | None = None
-    scorer: Name | None = None
+    label: Name | None = None
+    positive: Annotated[list[Name], Field(max_length=50)] = []
+    negative: Annotated[list[Name], Field(max_length=50)] = []
+    drop_known: bool = False
     confidence: Annotated[float, Field(gt=0, lt=1)] | None = None
     recognisable: bool | None = None
-    tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     bootstrap: Annotated[int, Field(ge=2, le=1000)] | None = None
     random_state: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
@@ -146,19 +175,6 @@ class DiagnosisRequest(_Request):
     """Check the assumptions of an estimate."""
 
     kind: Literal["diagnosis"]
-
-
-class TrendRequest(_Request):
-    """Look for changes between groups that follow each other in time.
-
-    `baseline` is the number of groups at the beginning to compare the others with, 0 for none.
-    `smooth` says whether small groups borrow strength from the others.
-    """
-
-    kind: Literal["trend"]
-    by: Name
-    baseline: Annotated[int, Field(ge=0, le=10_000)] = 0
-    smooth: bool = False
 
 
 class ComparisonRequest(_Request):
@@ -183,16 +199,9 @@ class SettlementRequest(_Request):
 
 
 FollowUpRequest = Annotated[
-    DiagnosisRequest | TrendRequest | ComparisonRequest | AuditRequest | SettlementRequest,
+    DiagnosisRequest | ComparisonRequest | AuditRequest | SettlementRequest,
     Field(discriminator="kind"),
 ]
-
-
-class ReportRequest(_Request):
-    """What somebody adds to the report of an estimate."""
-
-    title: Annotated[str, Field(max_length=200)] = ""
-    notes: Annotated[str, Field(max_length=10_000)] = ""
 
 
 # What is answered
@@ -229,27 +238,23 @@ class Info(BaseModel):
     limits: Limits
 
 
-class Methods(BaseModel):
-    """What can be chosen: methods, the default first, and scorers.
-
-    A `reusable` method is fitted once, and its model can be saved and used on other data.
-    """
-
-    methods: list[dict[str, Any]]
-    scorers: list[str]
-
-
 class FileInfo(BaseModel):
-    """A file, the settings that were sent with it, the names of its columns and its first rows."""
+    """A file, the settings that were sent with it, the names of its columns and its first rows.
+
+    `reading` says how it is read, where that was guessed, and `sketches` how the values of its
+    columns are spread.
+    """
 
     id: str
     name: str
     role: Role
     size: int
     settings: dict[str, str]
+    reading: str
     rows: int
     columns: list[str]
     preview: list[list[str | None]]
+    sketches: dict[str, Any]
 
 
 class Grouping(BaseModel):
@@ -310,9 +315,8 @@ class JobInfo(BaseModel):
     """Some work and, when it is done, its result and the files that can be downloaded.
 
     Of an estimate, the result is the content of ``result.json``. Of what follows it, it is what
-    `Trend.to_dict` and `Settlement.to_dict` give; the `findings` and `skipped` of a diagnosis;
-    the `columns` and `rows` of an audit; the `difference`, `interval`, `samples` and `sentence` of
-    a comparison.
+    `Settlement.to_dict` gives; the `findings`, `skipped` and `scores` of a diagnosis; the `columns`
+    and `rows` of an audit; the `difference`, `interval`, `samples` and `sentence` of a comparison.
     """
 
     id: str
@@ -331,8 +335,4 @@ class Download(StrEnum):
 
     csv = "result.csv"
     json = "result.json"
-    report = "report.html"
     model = "model.poscount"
-    svg = "prevalence.svg"
-    png = "prevalence.png"
-    diagnosis = "diagnosis.html"

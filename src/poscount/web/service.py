@@ -16,11 +16,10 @@ from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect, Request
 
-from poscount import registry
 from poscount.errors import InputError
 from poscount.files.read_options import ColumnDescription, ReadOptions
 from poscount.web import schemas
-from poscount.web.column_match import is_taken, match_columns, too_many_groups, why_no_group
+from poscount.web.column_match import is_taken, too_many_groups, why_no_group
 from poscount.web.jobs import Job, JobQueue
 from poscount.web.refusals import RefusedError, size
 from poscount.web.sessions import Estimate, ServerDirectory, Session, Sessions
@@ -32,6 +31,7 @@ from poscount.web.tasks import (
     FollowUpTask,
     InspectTask,
     LibraryTask,
+    MatchTask,
     Upload,
     known_suffix,
     shown_name,
@@ -45,6 +45,9 @@ _MOST_FIELDS = 20
 _FIELD_BYTES = 4096
 _CHUNK = 1 << 20
 _SWEEP_SECONDS = 15.0
+# Settings of which each file may have some, and those that a file need not show.
+_ADD_UP = ("units", "na", "rename")
+_OF_CELLS = ("decimal", "thousands", "day_first", "encoding")
 
 
 class Service:
@@ -56,10 +59,6 @@ class Service:
         self.jobs = JobQueue(limits.workers, limits.seconds, limits.memory_bytes)
         # At once, so that the library is imported before the first file comes.
         self._library = self.jobs.submit(LibraryTask())
-
-    async def methods(self) -> list[dict[str, Any]]:
-        """Describe the methods on offer."""
-        return (await _result(self._library))["methods"]
 
     async def add_file(self, session: Session, request: Request) -> None:
         """Store the file of a form, and have it inspected."""
@@ -92,13 +91,10 @@ class Service:
             raise RefusedError(
                 413, f"The file is larger than {size(self.limits.upload_bytes)}.", "file"
             )
-        upload = self._new_upload(session, file.filename or "", form.role, form.read_options)
-        settings = form.model_dump(exclude_unset=True, exclude={"role"})
-        await self._keep(session, replace(upload, settings=settings), file.file)
+        upload = self._new_upload(session, file.filename or "", form)
+        await self._keep(session, upload, file.file)
 
-    def _new_upload(
-        self, session: Session, name: str, role: str, read_options: ReadOptions
-    ) -> Upload:
+    def _new_upload(self, session: Session, name: str, form: schemas.FileForm) -> Upload:
         """Give a new file its place; what the client calls it is only shown, never a path."""
         shown = shown_name(name)
         suffix = known_suffix(shown)
@@ -107,17 +103,19 @@ class Service:
                 415,
                 f"{shown}: files with this extension cannot be read here; use one of "
                 f"{KNOWN_SUFFIXES} (text also as .gz, .zst or .zip).",
-                role,
+                form.role,
             )
         # Two sheets of one workbook have one name, so that commands and code can be repeated.
         taken = {
             upload.name
             for upload in session.uploads.values()
-            if upload.read_options.sheet == read_options.sheet
+            if upload.settings.get("sheet", "") == form.sheet
         }
         identifier = secrets.token_hex(8)
         path = session.directory / f"{identifier}{suffix}"
-        return Upload(identifier, untaken_name(shown, suffix, taken), role, str(path), read_options)
+        settings = form.model_dump(exclude_defaults=True, exclude={"role"})
+        name = untaken_name(shown, suffix, taken)
+        return Upload(identifier, name, form.role, str(path), _options(form), settings)
 
     async def _keep(self, session: Session, upload: Upload, content: IO[bytes]) -> None:
         try:
@@ -129,11 +127,14 @@ class Service:
             Path(upload.path).unlink(missing_ok=True)
             raise
         session.keep_upload(upload)
+        await self._match(session)
 
     async def _inspected(self, session: Session, upload: Upload) -> Upload:
         """Read a file, and add what is in it to its description."""
         _check_open(session)
-        job = self.jobs.submit(InspectTask(upload, self.limits))
+        others = tuple(each for each in session.uploads.values() if each.id != upload.id)
+        said = tuple(schemas.FileSettings.model_validate(upload.settings).said)
+        job = self.jobs.submit(InspectTask(upload, said, others, self.limits))
         session.reading[upload.name] = job
         try:
             content = await _result(job)
@@ -143,8 +144,12 @@ class Service:
         finally:
             session.reading.pop(upload.name, None)
             _check_open(session)
-        columns = tuple(described(column) for column in content["columns"])
-        return replace(upload, rows=content["rows"], columns=columns, preview=content["preview"])
+        content["columns"] = tuple(described(column) for column in content["columns"])
+        options = content.pop("read_options")
+        for name in ("units", "rename"):
+            options[name] = tuple(map(tuple, options[name]))
+        options["na"] = tuple(options["na"])
+        return replace(upload, **content, read_options=ReadOptions(**options))
 
     async def change_settings(
         self, session: Session, upload: Upload, settings: schemas.FileSettings
@@ -153,13 +158,44 @@ class Service:
         await self._make_way(session)
         again = replace(
             upload,
-            read_options=settings.read_options,
-            settings=settings.model_dump(exclude_unset=True),
+            role=settings.role or upload.role,
+            read_options=_options(settings),
+            settings=settings.model_dump(exclude_defaults=True, exclude={"role"}),
         )
         with session.receiving():
             again = await self._inspected(session, again)
-        session.example = session.example and upload.role == "reference"
-        session.uploads[upload.id] = again
+            session.keep_upload(again)
+            await self._match(session)
+
+    async def swap(self, session: Session) -> None:
+        """Exchange the file of positives and the file to be counted."""
+        positives, unlabeled = session.positives, session.unlabeled
+        if positives is None or len(unlabeled) != 1 or session.tables:
+            raise RefusedError(
+                409, "Only one file of positives and one file to be counted can be exchanged."
+            )
+        await self._make_way(session)
+        with session.receiving():
+            changed = [(positives, "unlabeled"), (unlabeled[0], "positives")]
+            read = [
+                await self._inspected(session, replace(upload, role=role))
+                for upload, role in changed
+            ]
+            for upload in read:
+                session.uploads[upload.id] = upload
+            session.changes += 1
+            session.example = False
+            await self._match(session)
+
+    async def _match(self, session: Session) -> None:
+        """Find out how the columns match, once for each change of the files."""
+        while True:
+            change = session.changes
+            task = MatchTask(session.positives, tuple(session.unlabeled), self.limits.groups)
+            found = await _result(self.jobs.submit(task))
+            if session.changes == change:
+                session.columns = [schemas.ColumnMatch.model_validate(each) for each in found]
+                return
 
     async def add_example(self, session: Session) -> None:
         """Replace all files by the embedded example."""
@@ -169,7 +205,8 @@ class Service:
             for upload in list(session.uploads.values()):
                 session.remove_upload(upload)
             for name, role in EXAMPLE.items():
-                upload = self._new_upload(session, name, role, ReadOptions())
+                form = schemas.FileForm.model_validate({"role": role})
+                upload = self._new_upload(session, name, form)
                 with open(paths[name], "rb") as content:
                     await self._keep(session, upload, content)
         session.example = True
@@ -178,6 +215,7 @@ class Service:
         """Delete a file."""
         await self._make_way(session)
         session.remove_upload(upload)
+        await self._match(session)
 
     async def start_estimate(self, session: Session, wanted: schemas.EstimateRequest) -> Estimate:
         """Queue an estimate of the files of a session."""
@@ -189,7 +227,8 @@ class Service:
             raise RefusedError(422, "There is no file of positives yet; add one.", "positives")
         if not unlabeled:
             raise RefusedError(422, "There is no file of unlabeled rows yet; add one.", "unlabeled")
-        self._check_request(positives, unlabeled, wanted)
+        _check_label(session, wanted)
+        self._check_request(session, positives, unlabeled, wanted)
         read_options = _common_format(unlabeled)
         try:
             positives_format = read_options = _common_format([positives, *unlabeled])
@@ -207,33 +246,34 @@ class Service:
             read_options=read_options,
             example=session.example,
             most_groups=self.limits.groups,
+            negatives=tuple(session.negatives),
         )
         estimate = Estimate(secrets.token_hex(8), directory, task, self.jobs.submit(task))
         session.keep_estimate(estimate)
         return estimate
 
     def _check_request(
-        self, positives: Upload, unlabeled: Sequence[Upload], wanted: schemas.EstimateRequest
+        self,
+        session: Session,
+        positives: Upload,
+        unlabeled: Sequence[Upload],
+        wanted: schemas.EstimateRequest,
     ) -> None:
         """Refuse methods and scorers that do not exist, and columns that cannot be used."""
-        for name, value, known in (
-            ("method", wanted.method, AVAILABLE_METHODS),
-            ("scorer", wanted.scorer, registry.SCORERS),
-        ):
-            if value is not None and value not in known:
-                raise RefusedError(
-                    422, f"There is no {name} {value!r} here; choose from {', '.join(known)}.", name
-                )
-        most_groups = self.limits.groups
-        columns = match_columns(positives, unlabeled, most_groups)
+        if wanted.method is not None and wanted.method not in AVAILABLE_METHODS:
+            known = ", ".join(AVAILABLE_METHODS)
+            raise RefusedError(
+                422, f"There is no method {wanted.method!r} here; choose from {known}.", "method"
+            )
+        most_groups, columns = self.limits.groups, session.columns
         matches = {column.name: column for column in columns}
         features = wanted.features
         if features is None:
             # If there is no default, the worker says which columns are doubtful.
-            features = list(positives.default_features or ())
+            features = [name for name in positives.default_features or () if name != wanted.label]
         for name in features:
             # Only columns of the positives say which part of them is missing.
-            if name not in matches or matches[name].missing is None:
+            if name not in matches or matches[name].missing is None or name == wanted.label:
                 raise RefusedError(422, f"{positives.name} has no column {name!r}.", "features")
             match = matches[name]
             if not match.usable:
@@ -266,9 +306,7 @@ class Service:
             # There is nothing about it that could have been asked in another way.
             return earlier
         reference = None
-        if isinstance(wanted, schemas.TrendRequest):
-            self._check_trend(session, wanted.by)
-        elif isinstance(wanted, schemas.ComparisonRequest):
+        if isinstance(wanted, schemas.ComparisonRequest):
             reference = session.reference
             if reference is None:
                 raise RefusedError(422, "There is no reference yet; add a file of it.", "reference")
@@ -277,23 +315,6 @@ class Service:
         job = self.jobs.submit(FollowUpTask(estimate.task, wanted, reference))
         estimate.follow_ups[wanted.kind] = job
         return job
-
-    def _check_trend(self, session: Session, by: str) -> None:
-        unlabeled, most_groups = session.unlabeled, self.limits.groups
-        columns = match_columns(session.positives, unlabeled, most_groups)
-        if by not in {grouping.by for match in columns for grouping in match.groupings}:
-            raise RefusedError(422, why_no_group(unlabeled, by, False, most_groups), "trend")
-
-    async def write_report(self, estimate: Estimate, wanted: schemas.ReportRequest) -> None:
-        """Write the report of an estimate again, with what somebody adds to it."""
-        if estimate.job.state != "done":
-            raise RefusedError(409, "The estimate is not done; wait for it.")
-        from poscount.web.report import write_report  # it needs more than the server does
-
-        answer = estimate.job.result
-        await asyncio.to_thread(
-            write_report, estimate.directory, answer, wanted.title, wanted.notes
-        )
 
     async def remove_estimate(self, session: Session, estimate: Estimate) -> None:
         """Cancel an estimate if it waits or runs, and delete what it wrote."""
@@ -351,19 +372,53 @@ def described(column: dict[str, Any]) -> ColumnDescription:
     )
 
 
+def _options(settings: schemas.FileSettings) -> ReadOptions:
+    return ReadOptions(**settings.said)
+
+
+def _check_label(session: Session, wanted: schemas.EstimateRequest) -> None:
+    """Refuse a label without a table that has one, and other files beside such a table."""
+    if not session.tables:
+        if wanted.label is not None:
+            raise RefusedError(422, "No file here is used by a column that says what is known.")
+        return
+    if wanted.label is None:
+        sentence = "Choose the column that says what is known of each row."
+        raise RefusedError(422, sentence, "label")
+    if wanted.label not in {column.name for column in session.columns}:
+        raise RefusedError(422, f"There is no column {wanted.label!r} here.", "label")
+    others = {file.name for file in session.uploads.values() if file.role != "reference"}
+    others -= {file.name for file in session.tables}
+    if others:
+        raise RefusedError(
+            422,
+            f"{session.tables[0].name} has rows of every kind already: remove {min(others)}, or "
+            "use the table in another way.",
+            "label",
+        )
+
+
 def _common_format(uploads: Sequence[Upload]) -> ReadOptions:
     """Give the settings by which all of these files are read, or refuse files that differ.
 
-    A setting that means nothing for a file, such as the delimiter of a workbook, may differ.
+    A setting that means nothing for a file, such as the delimiter of a workbook, may differ. What
+    was found in the cells of one file holds for the others, too.
     """
+    usual = ReadOptions()._asdict()
     settings: dict[str, Any] = {}
     for name in ReadOptions._fields:
-        values = {getattr(upload.read_options, name) for upload in uploads if upload.heeds(name)}
+        of_files = [getattr(file.read_options, name) for file in uploads if file.heeds(name)]
+        if name in _ADD_UP:
+            settings[name] = tuple(dict.fromkeys(each for values in of_files for each in values))
+            continue
+        values = set(of_files)
+        if name in _OF_CELLS and len(values) > 1:
+            values.discard(usual[name])
         if len(values) > 1:
             raise RefusedError(
                 422,
-                "The files of unlabeled rows were sent with different settings; send them with the "
-                "same ones.",
+                "The files of unlabeled rows are written in different ways; write them alike, or "
+                "read them with the same settings.",
                 "unlabeled" if name == "sheet" else name,
             )
         if values:

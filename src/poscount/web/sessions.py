@@ -14,7 +14,7 @@ from pathlib import Path
 
 from poscount.web.jobs import Job
 from poscount.web.refusals import RefusedError
-from poscount.web.schemas import Limits
+from poscount.web.schemas import ColumnMatch, Limits
 from poscount.web.tasks import EstimateTask, Upload
 
 try:
@@ -26,6 +26,8 @@ PREFIX = "poscount-serve-"
 # The path of a socket can have 104 to 108 bytes, and multiprocessing adds 33 to this one.
 _LONGEST_PATH = 70
 _ESTIMATES_KEPT = 5
+# A session has one file of each of these.
+_ONE_FILE = ("positives", "reference")
 
 
 @dataclass
@@ -55,17 +57,29 @@ class Session:
     estimates: dict[str, Estimate] = field(default_factory=dict)
     incoming: int = 0
     reading: dict[str, Job] = field(default_factory=dict)
+    columns: list[ColumnMatch] = field(default_factory=list)
+    changes: int = 0
     closed: bool = False
 
     @property
+    def tables(self) -> list[Upload]:
+        """The files with a column that says what is known of each row."""
+        return self._of_role("table")
+
+    @property
     def positives(self) -> Upload | None:
-        """The file of positives."""
-        return next(iter(self._of_role("positives")), None)
+        """The file that has the positives."""
+        return next(iter([*self._of_role("positives"), *self.tables]), None)
 
     @property
     def unlabeled(self) -> list[Upload]:
-        """The files of unlabeled rows, in the order in which they came."""
-        return self._of_role("unlabeled")
+        """The files that have unlabeled rows, in the order in which they came."""
+        return [*self._of_role("unlabeled"), *self.tables]
+
+    @property
+    def negatives(self) -> list[Upload]:
+        """The files of known negatives."""
+        return self._of_role("negatives")
 
     @property
     def reference(self) -> Upload | None:
@@ -84,8 +98,9 @@ class Session:
     def last(self) -> Estimate | None:
         """The newest estimate, unless the files are not those that it was made from any more."""
         newest = next(reversed(self.estimates.values()), None)
-        files = [file for file in (self.positives, *self.unlabeled) if file]
-        return newest if newest and list(newest.task.files) == files else None
+        files = {file.id: file for file in self.uploads.values() if file.role != "reference"}
+        same = newest and {file.id: file for file in newest.task.files} == files
+        return newest if same else None
 
     @contextlib.contextmanager
     def receiving(self) -> Iterator[None]:
@@ -110,15 +125,18 @@ class Session:
     def keep_upload(self, upload: Upload) -> None:
         """Keep a new file; there is one file of positives, and one reference."""
         self.example = self.example and upload.role == "reference"
-        for old in self._of_role(upload.role) if upload.role != "unlabeled" else ():
-            self.remove_upload(old)
+        for old in self._of_role(upload.role) if upload.role in _ONE_FILE else ():
+            if old.id != upload.id:
+                self.remove_upload(old)
         self.uploads[upload.id] = upload
+        self.changes += 1
 
     def remove_upload(self, upload: Upload) -> None:
         """Delete a file."""
         self.example = self.example and upload.role == "reference"
         Path(upload.path).unlink(missing_ok=True)
         self.uploads.pop(upload.id, None)
+        self.changes += 1
 
     def estimate(self, identifier: str) -> Estimate:
         """Find an estimate."""

@@ -44,16 +44,18 @@ class Upload:
     name : str
         What the client calls it.
     role : str
-        "positives", "unlabeled" or "reference".
+        "positives", "unlabeled", "negatives", "reference" or "table".
     path : str
     read_options : ReadOptions
         How it is written.
     settings : dict
-        The same in the words of the form that it came with.
+        What was said about that, in the words of the form that it came with.
     size : int
     sha256 : str
-    rows, columns, preview
+    rows, columns, preview, sketches
         What the inspection found.
+    reading : str
+        How it is read, where that was guessed.
     """
 
     id: str
@@ -67,6 +69,8 @@ class Upload:
     rows: int = 0
     columns: tuple[ColumnDescription, ...] = ()
     preview: list[list[str | None]] = field(default_factory=list)
+    sketches: dict[str, Any] = field(default_factory=dict)
+    reading: str = ""
 
     @property
     def label(self) -> str:
@@ -87,6 +91,8 @@ class Upload:
         parquet = self.path.endswith(".parquet")
         if setting in ("delimiter", "encoding"):
             return not workbook and not parquet
+        if setting in ("header_row", "footer"):
+            return not parquet
         if setting == "sheet":
             return workbook
         # The rest is about what is in the cells; those of Parquet have types, but may have signs.
@@ -128,28 +134,48 @@ def untaken_name(name: str, suffix: str, taken: set[str]) -> str:
 
 @dataclass(frozen=True)
 class LibraryTask:
-    """Describe the methods on offer, and say where the files of the example are."""
+    """Import the library, and say where the files of the example are."""
 
     files: tuple[Upload, ...] = ()
 
 
 @dataclass(frozen=True)
 class InspectTask:
-    """Read a file through, and describe it.
+    """Guess how a file is written, read it through, and describe it.
 
     Attributes
     ----------
     file : Upload
+    said : tuple of str
+        The options that are not to be guessed.
+    others : tuple of Upload
+        The other files of the session: what text in cells means is the same in all of them.
     limits : Limits
     """
 
     file: Upload
+    said: tuple[str, ...]
+    others: tuple[Upload, ...]
     limits: Limits
 
     @property
     def files(self) -> tuple[Upload, ...]:
         """All files."""
-        return (self.file,)
+        return (self.file, *self.others)
+
+
+@dataclass(frozen=True)
+class MatchTask:
+    """Say how the columns of all files match, and what can be done with each of them."""
+
+    positives: Upload | None
+    unlabeled: tuple[Upload, ...]
+    most_groups: int
+
+    @property
+    def files(self) -> tuple[Upload, ...]:
+        """No files: their descriptions are all that is needed."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -162,7 +188,8 @@ class EstimateTask:
         Where to write the results.
     wanted : EstimateRequest
     positives : Upload
-    unlabeled : tuple of Upload
+        With a label column, the first of the unlabeled files, which have all rows.
+    unlabeled, negatives : tuple of Upload
     positives_format, read_options : ReadOptions
         How the positives are written, and how the unlabeled files are.
     example : bool
@@ -179,6 +206,7 @@ class EstimateTask:
     read_options: ReadOptions
     example: bool
     most_groups: int
+    negatives: tuple[Upload, ...] = ()
 
     @property
     def method(self) -> str:
@@ -190,10 +218,8 @@ class EstimateTask:
         """Parameters of the method; None leaves one at its default."""
         wanted = self.wanted
         return {
-            "scorer": wanted.scorer,
             "confidence": wanted.confidence,
             "recognisable": wanted.recognisable,
-            "tolerance": wanted.tolerance,
             "n_resamples": wanted.bootstrap,
             "random_state": wanted.random_state,
         }
@@ -211,7 +237,8 @@ class EstimateTask:
     @property
     def files(self) -> tuple[Upload, ...]:
         """All files, the positives first."""
-        return (self.positives, *self.unlabeled)
+        known = () if self.wanted.label is not None else (self.positives, *self.negatives)
+        return (*known, *self.unlabeled)
 
 
 @dataclass(frozen=True)
@@ -236,4 +263,4 @@ class FollowUpTask:
         return (*self.estimate.files, *([self.reference] if self.reference else []))
 
 
-Task = LibraryTask | InspectTask | EstimateTask | FollowUpTask
+Task = LibraryTask | InspectTask | MatchTask | EstimateTask | FollowUpTask

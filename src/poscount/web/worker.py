@@ -12,20 +12,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-import matplotlib.pyplot as plt  # noqa: F401 (imported here, so that no worker has to)
 import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
 
 from poscount import registry
 from poscount.app.data_files import DataFiles
-from poscount.app.fitting import fewest_positives, has_interval, is_reusable
-from poscount.app.follow_ups import ListedRows, audit, compare, diagnose, settle, trend
+from poscount.app.estimates import scores_behind
+from poscount.app.follow_ups import ListedRows, audit, compare, diagnose, settle
 from poscount.app.inspection import FileLimits, inspect_file, sheet_names
 from poscount.errors import InputError
 from poscount.example import example_path
-from poscount.web import reproduction_code, schemas
-from poscount.web.estimating import data_of, make_estimate
+from poscount.files.guessed_options import GuessedOptions, GuessNote
+from poscount.web import schemas
+from poscount.web.column_match import match_columns
+from poscount.web.estimating import Parts, make_estimate, parts_of
 from poscount.web.refusals import RefusedError, refusal_of, remedy
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
@@ -34,19 +34,21 @@ from poscount.web.tasks import (
     FollowUpTask,
     InspectTask,
     LibraryTask,
+    MatchTask,
     ReportStep,
     Task,
 )
 
-# No window, whatever the machine has.
-matplotlib.use("agg")
-_CLASSES = {name: registry.method(name) for name in AVAILABLE_METHODS}
+# So that no worker has to import them.
+_CLASSES = [registry.method(name) for name in AVAILABLE_METHODS]
 
 # Of intervals by labels, for which the page says how many labels they need.
-_WANTED_WIDTHS = (0.1, 0.05)
+_WANTED_WIDTHS = (0.1, 0.08, 0.05)
 # Values that a check of the assumptions looks at: more would take long and tell little.
 _MOST_VALUES = 5_000_000
 _FEWEST_ROWS = 10_000
+# Rows in the picture of scores.
+_MOST_SCORED = 20_000
 
 
 def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
@@ -82,12 +84,12 @@ def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
 def _do(task: Task, report_step: ReportStep) -> Any:
     match task:
         case LibraryTask():
-            return {
-                "methods": [_about(name, kind) for name, kind in _CLASSES.items()],
-                "example": {name: str(example_path(name)) for name in EXAMPLE},
-            }
+            return {"example": {name: str(example_path(name)) for name in EXAMPLE}}
         case InspectTask():
             return _inspect(task, report_step)
+        case MatchTask():
+            found = match_columns(task.positives, task.unlabeled, task.most_groups)
+            return [column.model_dump() for column in found]
         case EstimateTask():
             return make_estimate(task, report_step)
         case FollowUpTask():
@@ -95,30 +97,20 @@ def _do(task: Task, report_step: ReportStep) -> Any:
     raise AssertionError(f"there is no such task: {task!r}")
 
 
-def _about(name: str, kind: Any) -> dict[str, Any]:
-    parameters = kind().get_params(deep=False)
-    of_page = ("scorer", "confidence", "recognisable", "tolerance")
-    options = [option for option in of_page if option in parameters]
-    if not has_interval(kind):
-        options += ["confidence", "bootstrap"]
-    return {
-        "name": name,
-        "title": kind.__name__,
-        "summary": (kind.__doc__ or "").splitlines()[0].replace("`", ""),
-        "reusable": is_reusable(kind),
-        "fewest_positives": fewest_positives(name),
-        "options": options,
-    }
-
-
 def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
     file, limits = task.file, task.limits
+    notes: list[GuessNote] = []
     try:
+        guesses = GuessedOptions(file.read_options, task.said, notes.append)
+        for other in task.others:
+            guesses.of([other.path])
+        notes.clear()
+        read_options = guesses.of([file.path])
         found = inspect_file(
             file.path,
-            positives=file.role == "positives",
+            positives=file.role in ("positives", "negatives", "table"),
             limits=FileLimits(limits.rows, limits.columns, limits.unpacked_bytes, limits.groups),
-            read_options=file.read_options,
+            read_options=read_options,
             progress=lambda done, total: report_step("reading", done / total if total else None),
         )
     except UnicodeError as error:
@@ -129,47 +121,56 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
         {name: vars(value) if isinstance(value, InputError) else value for name, value in about}
         for about in (column._asdict().items() for column in found.columns)
     ]
-    return {"rows": found.rows, "columns": columns, "preview": found.preview}
+    return {
+        "rows": found.rows,
+        "columns": columns,
+        "preview": found.preview,
+        "sketches": {name: sketch._asdict() for name, sketch in found.sketches.items()},
+        "reading": " ".join(_shortly(note, file.path) for note in notes),
+        "read_options": read_options._asdict(),
+    }
+
+
+def _shortly(note: GuessNote, path: str) -> str:
+    """What was guessed, without the name of the file, beside which it stands."""
+    sentence = note.message.removeprefix(f"{path}: ")
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def _follow_up(task: FollowUpTask, report_step: ReportStep) -> dict[str, Any]:
     model = registry.load(Path(task.estimate.directory) / schemas.Download.model)
-    estimate = task.estimate
+    parts = parts_of(task.estimate)
     match task.wanted:
         case schemas.DiagnosisRequest():
-            return _check_assumptions(model, estimate, report_step)
-        case schemas.TrendRequest() as wanted:
-            report_step("counting the groups", None)
-            baseline = wanted.baseline or None
-            found = trend(
-                model, data_of(estimate), wanted.by, baseline=baseline, smooth=wanted.smooth
-            )
-            return found.to_dict()
+            return _check_assumptions(model, parts, report_step)
         case schemas.ComparisonRequest():
-            return _compare(model, task, report_step)
+            return _compare(model, task, parts, report_step)
         case schemas.AuditRequest() as wanted:
-            return _chosen_rows(model, estimate, wanted.n, report_step).record()
+            return _chosen_rows(model, task.estimate, parts, wanted.n, report_step).record()
         case schemas.SettlementRequest() as wanted:
-            return _settle(model, estimate, wanted, report_step)
+            return _settle(model, task.estimate, parts, wanted, report_step)
 
 
-def _check_assumptions(
-    model: Any, estimate: EstimateTask, report_step: ReportStep
-) -> dict[str, Any]:
-    """Check the assumptions of an estimate, and write the report."""
+def _check_assumptions(model: Any, parts: Parts, report_step: ReportStep) -> dict[str, Any]:
+    """Check the assumptions of an estimate, and score its rows for a picture."""
     report_step("checking the assumptions", None)
+    positives = parts.positives[0] if len(parts.positives) == 1 else None
     diagnosis, n_used, n_rows = diagnose(
         model,
-        data_of(estimate),
-        positives=DataFiles([estimate.positives.path], estimate.positives_format),
+        parts.sample,
+        positives=positives,
         most_rows=max(_FEWEST_ROWS, _MOST_VALUES // len(model.feature_names_in_)),
     )
-    diagnosis.to_html(Path(estimate.directory) / schemas.Download.diagnosis)
-    rows = f"all {n_rows:,} unlabeled rows together"
+    scores = None
+    if positives is not None:
+        table = positives.rows().table
+        scores = scores_behind(model, table, parts.sample, most_rows=_MOST_SCORED)
+    rows = f"all {n_rows:,} rows to be counted, together"
     if n_used < n_rows:
-        rows = f"{n_used:,} of the {n_rows:,} unlabeled rows, drawn at random"
+        rows = f"{n_used:,} of the {n_rows:,} rows to be counted, drawn at random"
     return {
         "rows": f"Rows checked: {rows}.",
+        "scores": None if scores is None else scores._asdict(),
         "findings": [
             {**finding.to_dict(), "figures": finding.figures} for finding in diagnosis.findings
         ],
@@ -181,17 +182,18 @@ def _check_assumptions(
             }
             for missing in diagnosis.skipped
         ],
-        "command": reproduction_code.diagnose_command(estimate),
     }
 
 
-def _compare(model: Any, task: FollowUpTask, report_step: ReportStep) -> dict[str, Any]:
+def _compare(
+    model: Any, task: FollowUpTask, parts: Parts, report_step: ReportStep
+) -> dict[str, Any]:
     """Compare the files of an estimate with another sample."""
     estimate, reference = task.estimate, task.reference
     assert reference is not None
     report_step("counting both samples", None)
     other = DataFiles([reference.path], reference.read_options, n_jobs=1)
-    found = compare(model, data_of(estimate), other)
+    found = compare(model, parts.sample, other)
     names = " and ".join(file.name for file in estimate.unlabeled), reference.name
     shares = [prevalence.to_dict() for prevalence in found.prevalences]
     return {
@@ -209,20 +211,26 @@ def _compare(model: Any, task: FollowUpTask, report_step: ReportStep) -> dict[st
     }
 
 
-def _chosen_rows(model: Any, estimate: EstimateTask, n: int, report_step: ReportStep) -> ListedRows:
+def _chosen_rows(
+    model: Any, estimate: EstimateTask, parts: Parts, n: int, report_step: ReportStep
+) -> ListedRows:
     """Choose rows to be labelled by hand."""
     report_step("choosing rows to label", None)
-    chosen = audit(model, data_of(estimate), n, random_state=0)
+    chosen = audit(model, parts.sample, n, random_state=0)
     return chosen.with_file_names({file.path: file.name for file in estimate.unlabeled})
 
 
 def _settle(
-    model: Any, estimate: EstimateTask, wanted: schemas.SettlementRequest, report_step: ReportStep
+    model: Any,
+    estimate: EstimateTask,
+    parts: Parts,
+    wanted: schemas.SettlementRequest,
+    report_step: ReportStep,
 ) -> dict[str, Any]:
     """Turn the labels of chosen rows into a prevalence."""
-    chosen = _chosen_rows(model, estimate, wanted.n, report_step)
+    chosen = _chosen_rows(model, estimate, parts, wanted.n, report_step)
     report_step("reading the labels", None)
     labels = {row: "yes" if positive else "no" for row, positive in wanted.labels.items()}
-    settled = settle(model, data_of(estimate), chosen.with_labels(labels))
+    settled = settle(model, parts.sample, chosen.with_labels(labels))
     widths = {f"{width:g}": settled.labels_needed(width) for width in _WANTED_WIDTHS}
     return {**settled.to_dict(), "labels_needed": widths}

@@ -63,7 +63,7 @@ export function send(path, fields, file, onProgress) {
   });
 }
 
-const POLL_MILLISECONDS = 300;
+const POLL_MILLISECONDS = 150;
 
 // Between two requests for the state of some work.
 export const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
@@ -71,4 +71,24 @@ export const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MIL
 // For when the page is closed and nobody waits for the answer.
 export function tell(path) {
   fetch(`/api/${path}`, { method: "POST", keepalive: true }).catch(() => {});
+}
+
+// Further work on an estimate: begin it, and wait for its result. What comes is null if `wanted` says
+// that nobody waits any more.
+export async function followUp(path, kind, request = {}, wanted = () => true) {
+  let told = await ask("POST", `${path}/follow-ups`, { kind, ...request });
+  while (["waiting", "running"].includes(told.state)) {
+    await pause();
+    if (!wanted()) {
+      return null;
+    }
+    told = await ask("GET", `${path}/follow-ups/${kind}`);
+  }
+  if (told.state === "cancelled") {
+    return null;
+  }
+  if (told.state !== "done") {
+    throw new Refusal(0, told.error.message, told.error.field);
+  }
+  return told.result;
 }

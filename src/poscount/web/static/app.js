@@ -1,352 +1,367 @@
-// The page: what to count on the left, the answer on the right.
+// The page: steps from the files to an answer that can be shown.
 
-import { ask, pause } from "./api.js";
-import { forgetAudit, startAudit } from "./audit.js";
-import { forgetChange, offerChange, startChange } from "./change.js";
-import {
-  choices,
-  forgetChoices,
-  groupBy,
-  pickedChoices,
-  restoreChoices,
-  showColumns,
-  startColumns,
-  usefulFixes,
-  whyNotYet,
-} from "./columns.js";
-import { forgetComparison, startCompare } from "./compare.js";
-import { forgetComparisonOfSamples, offerComparison, startComparison } from "./comparison.js";
-import { diagnose, forgetDiagnosis } from "./diagnosis.js";
-import { clearErrors, showError } from "./errors.js";
-import {
-  currentSession,
-  isReceiving,
-  replaceFiles,
-  resumeSession,
-  startFiles,
-  useExample,
-  watchFiles,
-} from "./files.js";
-import { recall, remember, restoreSettings, settings } from "./memory.js";
-import { fixButtons } from "./fixes.js";
-import { OPTIONS } from "./options.js";
-import { byId, fillSelect, say, whole } from "./page.js";
-import { startReport } from "./report.js";
-import { showDownloads, showResult, startResult } from "./result.js";
-import { isDoubtful } from "./results_table.js";
-import { offer, pack, unpack } from "./saved_session.js";
-import { namedTab, offerTabs, openTab, startTabs } from "./tabs.js";
+import { ask, pause, tell } from "./api.js";
+import { renderAnswer } from "./answer.js";
+import { check, forgetCheck, renderCheck, startCheck } from "./check.js";
+import { choices, columnsLine, renderColumns, startColumns, whyNotYet } from "./columns.js";
+import { dataLine, fixButtons, renderData, replaceFiles, resume, sendAgain, startData, swap, useExample } from "./data.js";
+import { button, byId, show, whole } from "./dom.js";
+import { pack, unpack } from "./saved_session.js";
+import { offer, renderReport, startShare } from "./share.js";
+import { choose, chosen, emit, filesOf, nouns, on, recall, remember, state } from "./state.js";
 
-const FIELDS = ["features", "by", "method", ...Object.keys(OPTIONS), "random_state"];
-const OF_ONE_TARGET = ["compare", "change", "audit"];
-const OF_AN_ANSWER = ["answer", "belief", "compare", "change", "audit", "report", "code"];
+const STEPS = ["data", "columns", "answer", "check", "share"];
+const WAIT_FOR_MORE = 350; // milliseconds after a choice, before the answer is updated
+const ALIVE = 240_000; // milliseconds between two signs of life, while somebody looks at the page
+const EXAMPLE = { nouns: { positives: "Aedes females", rows: "insects" }, picked: { night: "group:night" } };
 
-let methods = [];
-let cancelled = false; // whether to stop the estimate that is running
-let busy = false; // whether an estimate is running
-let answered = null; // {path, request, gone, tabs}: the estimate whose answer is shown, and if its files are gone
+let running = null; // the promise of an estimate that runs
+let stop = null; // "cancel", "again" or "forgotten": why it ends
+let timer = 0;
+const open = new Set(["data", "columns", "check"]); // steps that are not folded into a line
 
 async function start() {
   // The token came with the link; from now on a cookie has it.
   history.replaceState(null, "", location.pathname + location.hash);
-  watchFiles();
-  startTabs();
-  startResult();
-  startCompare(
-    () => ({ base: `sessions/${currentSession().session}/estimates`, wanted: wanted() }),
-    () => methods,
-  );
-  for (const begin of [startReport, startChange, startComparison, startAudit]) {
-    begin(() => answered.path);
+  const info = await ask("GET", "info");
+  startData(info.limits, quiet);
+  startColumns();
+  startCheck();
+  startShare();
+  byId("version").textContent = info.version;
+  const { upload_bytes: bytes, rows, columns } = info.limits;
+  byId("limits").textContent = `Up to ${whole(bytes / 1e6)} MB, ${whole(rows)} rows and ${whole(columns)} columns each.`;
+  on("files", filesChanged);
+  on("choices", changed);
+  on("words", wordsChanged);
+  on("answer", () => {
+    forgetCheck();
+    render();
+  });
+  on("known", () => {
+    renderAnswer();
+    renderReport();
+    remember();
+  });
+  listen();
+  render();
+  const last = await resume();
+  restoreSettings();
+  if (last) {
+    await follow(async () => last);
+  } else if (recall().counted && !lacking()) {
+    await count();
   }
+  document.body.dataset.ready = "true";
+}
+
+function listen() {
   for (const id of ["example", "try-example"]) {
-    byId(id).addEventListener("click", runExample);
+    byId(id).addEventListener("click", askForExample);
   }
   byId("help").addEventListener("click", () => {
     byId("welcome").hidden = !byId("welcome").hidden;
-    byId("welcome").scrollIntoView({ block: "nearest" });
+    open.add("data");
+    renderSteps();
   });
   byId("save-session").addEventListener("click", save);
-  byId("open-session").addEventListener("change", open);
-  byId("estimate").addEventListener("click", estimate);
-  byId("cancel").addEventListener("click", cancel);
-  byId("method").addEventListener("change", showMethod);
-  byId("settings-section").addEventListener("change", tellOutdated);
-  window.addEventListener("pagehide", () => remember(chosen()));
-  try {
-    const info = await ask("GET", "info");
-    startFiles(info.limits, showSession, allowEstimate);
-    startColumns(info.limits, choicesChanged);
-    say("version", info.version);
-    const { upload_bytes: bytes, rows, columns } = info.limits;
-    say("limits", `Up to ${whole(bytes / 1e6)} MB, ${whole(rows)} rows and ${whole(columns)} columns per file.`);
-    const offered = await ask("GET", "methods");
-    methods = offered.methods;
-    fillSelect("method", methods.map(({ name, title }, i) => [name, i ? title : `${title} (recommended)`]));
-    fillSelect("scorer", [["", "the method's default"], ...offered.scorers.map((name) => [name, name])]);
-    await resume();
-    showMethod();
-    byId("example").disabled = false;
-    document.body.dataset.ready = "true";
-  } catch (error) {
-    showError(error, "positives");
+  byId("open-session").addEventListener("change", openSession);
+  byId("count").addEventListener("click", count);
+  byId("cancel").addEventListener("click", () => {
+    stop = "cancel";
+  });
+  byId("swap").addEventListener("click", swap);
+  for (const step of STEPS) {
+    byId(`${step}-change`)?.addEventListener("click", () => {
+      open[open.has(step) ? "delete" : "add"](step);
+      renderSteps();
+    });
   }
-}
-
-// After the page was loaded again: the files, the choices, and the last answer or the wait for it.
-async function resume() {
-  const { picked = [], settings: values = {} } = recall();
-  restoreSettings(values);
-  restoreChoices(picked);
-  await resumeSession();
-  const { estimate: last } = currentSession() ?? {};
-  if (currentSession()) {
-    restoreSettings(values); // a new list of files has set some
+  for (const name of ["method", "confidence", "bootstrap", "random_state", "by_file"]) {
+    byId(name).addEventListener("change", ({ target }) => {
+      state.options = { ...state.options, [name]: target.type === "checkbox" ? target.checked : target.value };
+      changed();
+    });
   }
-  if (last) {
-    watchEstimate(async () => last, namedTab());
-  }
-}
-
-const chosen = () => ({ picked: pickedChoices(), settings: settings() });
-
-async function save() {
-  const { session, files } = currentSession();
-  try {
-    const blob = await pack(session, files, { ...chosen(), answered: answered !== null });
-    const [{ name }] = files;
-    offer(blob, `${name.replace(/\..*/, "")}.poscount-session`);
-  } catch (error) {
-    showError(error);
-  }
-}
-
-async function open() {
-  const [file] = byId("open-session").files;
-  byId("open-session").value = "";
-  clearErrors("general");
-  try {
-    const { files, choices: saved } = await unpack(file);
-    restoreSettings(saved.settings);
-    await replaceFiles(files);
-    restoreChoices(saved.picked);
-    showColumns(currentSession());
-    restoreSettings(saved.settings);
-    showMethod();
-    if (saved.answered && !byId("estimate").disabled) {
-      await estimate();
+  window.addEventListener("pagehide", () => {
+    remember();
+    if (state.session) {
+      tell(`sessions/${state.session.session}/leave`);
     }
-  } catch (error) {
-    showError(error);
+  });
+  window.addEventListener("pageshow", ({ persisted }) => persisted && stayAlive());
+  setInterval(() => document.visibilityState === "visible" && stayAlive(), ALIVE);
+  // Should the goodbye of the page that was here before be late, the session is kept in spite of it.
+  setTimeout(stayAlive, 5000);
+}
+
+async function stayAlive() {
+  if (state.session) {
+    await ask("GET", `sessions/${state.session.session}/reading`).catch((error) => error.status === 404 && sendAgain());
   }
 }
 
-async function runExample() {
-  byId("example").disabled = true;
-  try {
-    forgetChoices();
-    groupBy("night");
-    await useExample();
-    await estimate();
-  } catch (error) {
-    say("file-status", "");
-    showError(error, "positives");
-  } finally {
-    byId("example").disabled = false;
+function restoreSettings() {
+  for (const name of ["method", "confidence", "bootstrap", "random_state"]) {
+    byId(name).value = state.options[name];
+  }
+  byId("by_file").checked = state.options.by_file;
+}
+
+// What changes
+
+function filesChanged() {
+  renderData();
+  renderColumns();
+  byId("save-session").disabled = filesOf("positives", "unlabeled", "table").length === 0;
+  byId("by-file-choice").hidden = filesOf("unlabeled").length < 2;
+  changed();
+}
+
+// After the first answer, each change makes a new one by itself.
+function changed() {
+  clearTimeout(timer);
+  remember();
+  render();
+  if (state.answer && !lacking() && state.answer.request !== JSON.stringify(wanted())) {
+    timer = setTimeout(count, WAIT_FOR_MORE);
   }
 }
 
-function showSession(session) {
-  const files = session?.files ?? [];
-  byId("columns-section").hidden = files.length === 0;
-  byId("save-session").disabled = files.length === 0;
-  byId("welcome").hidden = files.length > 0;
-  byId("tabs").hidden = files.length === 0;
-  offerTabs(files.length ? ["data", ...(answered?.tabs ?? [])] : []);
-  if (files.length && !answered) {
-    openTab("data");
+function wordsChanged() {
+  remember();
+  renderSteps();
+  renderAnswer();
+  renderCheck();
+  renderReport();
+}
+
+function render() {
+  renderSteps();
+  renderAnswer();
+  renderCheck();
+  renderReport();
+}
+
+// Why nothing can be counted; empty if something can.
+function lacking() {
+  if (state.sent.some(({ busy }) => busy)) {
+    return "Wait until the file is read.";
   }
-  if (!files.length) {
-    forgetAnswer();
+  const table = filesOf("table").length;
+  if (!table && !filesOf("positives").length) {
+    return "Add a file of known positives.";
   }
-  if (answered) {
-    answered.gone = !answered.path.endsWith(`/${session.estimate}`);
+  if (!table && !filesOf("unlabeled").length) {
+    return "Add a file of what is to be counted.";
   }
-  clearErrors(...FIELDS, "general");
-  showColumns(session);
-  offerChange(session?.columns ?? []);
-  offerComparison(files);
-  const unlabeled = files.filter((file) => file.role === "unlabeled");
-  byId("by-file-choice").hidden = unlabeled.length < 2;
-  byId("by_file").checked = unlabeled.length > 1;
-  allowEstimate();
-  tellOutdated();
-}
-
-function choicesChanged() {
-  clearErrors("features", "by");
-  allowEstimate();
-  tellOutdated();
-}
-
-// The last answer stays until there is another, and says that it is the last one.
-function tellOutdated() {
-  const same = !answered || busy || (!answered.gone && answered.request === JSON.stringify(wanted()));
-  say("outdated", same ? "" : "This is the answer to the earlier choices: estimate again for a new one.");
-}
-
-function forgetAnswer() {
-  answered = null;
-  byId("dropping-reference").hidden = true;
-  byId("result").hidden = true;
-  delete document.body.dataset.answered;
-  for (const name of [...OF_AN_ANSWER, "data"]) {
-    byId(`panel-${name}`).hidden = true;
-  }
-  forgetDiagnosis();
-  forgetFollowUps();
-}
-
-function forgetFollowUps() {
-  forgetComparison();
-  forgetComparisonOfSamples();
-  forgetChange();
-  forgetAudit();
-}
-
-// The button works when an estimate can be made; until then, what is lacking stands beside it.
-function allowEstimate() {
-  const roles = new Set((currentSession()?.files ?? []).map((file) => file.role));
-  let lacking = "";
-  if (isReceiving()) {
-    lacking = "Wait until the file is read.";
-  } else if (!roles.has("positives")) {
-    lacking = "Add a file of positives.";
-  } else if (!roles.has("unlabeled")) {
-    lacking = "Add a file of unlabeled rows.";
-  } else {
-    lacking = tooFewPositives() || whyNotYet();
-  }
-  byId("estimate").disabled = busy || lacking !== "" || methods.length === 0;
-  say("lacking", busy ? "" : lacking);
-  byId("lacking-fixes").replaceChildren(...(busy || !lacking ? [] : fixButtons(usefulFixes())));
-}
-
-function tooFewPositives() {
-  const { title, fewest_positives: fewest } = methods.find(({ name }) => name === byId("method").value);
-  const { name, rows } = currentSession().files.find(({ role }) => role === "positives");
-  return rows < fewest ? `${title} needs at least ${fewest} positives, but ${name} has ${whole(rows)}.` : "";
-}
-
-function showMethod() {
-  const method = methods.find(({ name }) => name === byId("method").value);
-  const kind = method.reusable
-    ? "It is fitted once, and the model file can be used for other data."
-    : "It is fitted anew for each set of unlabeled rows.";
-  say("method-hint", `${method.summary} ${kind}`);
-  for (const option of Object.keys(OPTIONS)) {
-    byId(option).parentElement.hidden = !method.options.includes(option);
-  }
-  allowEstimate();
+  return whyNotYet();
 }
 
 function wanted() {
-  const method = methods.find(({ name }) => name === byId("method").value);
-  const request = {
-    method: method.name,
+  const { options } = state;
+  return {
+    files: state.session?.files.map(({ id, role, settings }) => [id, role, settings]), // taken out before it is sent
     ...choices(),
-    by_file: byId("by_file").checked && !byId("by-file-choice").hidden,
-    random_state: Number(byId("random_state").value),
+    by_file: options.by_file && filesOf("unlabeled").length > 1,
+    method: options.method,
+    recognisable: options.method === "rcq" ? options.recognisable : null,
+    drop_known: options.drop_known,
+    random_state: Number(options.random_state) || 0,
+    ...(options.confidence ? { confidence: Number(options.confidence) } : {}),
+    ...(options.bootstrap ? { bootstrap: Number(options.bootstrap) } : {}),
   };
-  for (const option of method.options) {
-    const { value } = byId(option);
-    if (value !== "") {
-      request[option] = OPTIONS[option](value);
-    }
+}
+
+function renderSteps() {
+  const missing = lacking();
+  const lines = { data: state.session && !missing ? dataLine() : "", columns: missing ? "" : columnsLine() };
+  for (const step of ["data", "columns"]) {
+    const done = state.answer !== null && lines[step] !== "";
+    const folded = done && !open.has(step);
+    byId(`${step}-line`).textContent = folded ? lines[step] : "";
+    byId(`${step}-body`).hidden = folded;
+    byId(`${step}-change`).hidden = !done;
+    byId(`${step}-change`).textContent = folded ? "Change" : "Done";
+    byId(`${step}-change`).setAttribute("aria-expanded", String(!folded));
   }
-  return request;
+  byId("share-body").hidden = !open.has("share");
+  byId("share-change").textContent = open.has("share") ? "Close" : "Preview";
+  byId("share-change").setAttribute("aria-expanded", String(open.has("share")));
+  const here = state.answer ? "answer" : missing ? "data" : "columns";
+  for (const step of STEPS) {
+    const link = byId(`to-${step}`);
+    link.dataset.state = STEPS.indexOf(step) < STEPS.indexOf(here) ? "done" : step === here ? "here" : "next";
+    link.toggleAttribute("aria-current", step === here);
+  }
+  byId("answer").hidden = filesOf("positives", "unlabeled", "table").length === 0;
+  byId("count").hidden = state.answer !== null;
+  byId("count").disabled = missing !== "" || running !== null;
+  byId("count").textContent = `Count the ${nouns().positives}`;
+  byId("lacking").textContent = running ? "" : missing;
 }
 
-async function estimate() {
-  clearErrors(...FIELDS, "general", "positives", "unlabeled");
-  await watchEstimate(async (base) => (await ask("POST", base, wanted())).id);
+// Counting
+
+async function quiet() {
+  clearTimeout(timer);
+  stop = running ? "cancel" : stop;
+  await running;
 }
 
-async function watchEstimate(begin, tab = "answer") {
+async function count() {
+  if (running) {
+    stop = "again";
+    return;
+  }
+  const { files, ...request } = wanted();
+  await follow(async (base) => (await ask("POST", base, request)).id);
+}
+
+function follow(begin) {
+  running = watch(begin).finally(() => {
+    running = null;
+    byId("working").hidden = true;
+    document.body.classList.remove("busy");
+    const next = stop;
+    stop = null;
+    render();
+    if (next === "again") {
+      count();
+    } else if (next === "forgotten") {
+      sendAgain().then(() => lacking() || count());
+    }
+  });
+  renderSteps();
+  return running;
+}
+
+async function watch(begin) {
   const request = JSON.stringify(wanted());
-  working(true);
-  byId("working").scrollIntoView({ block: "nearest" });
+  show("answer-error");
+  byId("working").hidden = false;
+  byId("status").textContent = "Counting …";
+  document.body.classList.add("busy");
   try {
-    const base = `sessions/${currentSession().session}/estimates`;
-    await follow(`${base}/${await begin(base)}`, request, tab);
+    const base = `sessions/${state.session.session}/estimates`;
+    const path = `${base}/${await begin(base)}`;
+    for (;;) {
+      if (stop) {
+        await ask("DELETE", path);
+        return;
+      }
+      const told = await ask("GET", path);
+      if (told.state === "failed") {
+        throw told.error;
+      }
+      if (told.state === "done") {
+        showAnswer(path, request, told);
+        return;
+      }
+      showStep(told);
+      await pause();
+    }
   } catch (error) {
-    showError(error);
-    say("outdated", answered ? "There is no new answer. This is the answer from before." : "");
-  } finally {
-    working(false);
+    if (error.status === 404) {
+      stop = "forgotten";
+    } else {
+      showError(error);
+    }
   }
 }
 
-async function follow(path, request, tab) {
-  for (;;) {
-    if (cancelled) {
-      await ask("DELETE", path);
-      say("outdated", answered ? "Cancelled. This is the answer from before." : "Cancelled.");
-      return;
-    }
-    const told = await ask("GET", path);
-    if (told.state === "failed") {
-      showError(told.error);
-      say("outdated", answered ? "There is no new answer. This is the answer from before." : "");
-      return;
-    }
-    if (told.state === "done") {
-      showAnswer(told, path, request, tab);
-      return;
-    }
-    showStep(told);
-    await pause();
-  }
+function showError({ message, fixes = [], field }) {
+  const role = ["positives", "unlabeled", "reference", "negatives", "table"].includes(field) ? field : "unlabeled";
+  show("answer-error", `${message} ${state.answer ? "The answer below is the one from before." : ""}`, fixButtons(fixes, { role }));
+  byId("answer").scrollIntoView({ block: "nearest" });
 }
 
-function showAnswer({ result: answer, downloads, seconds }, path, request, tab) {
-  const tabs = OF_AN_ANSWER.filter((name) => answer.targets.length === 0 || !OF_ONE_TARGET.includes(name));
-  answered = { path, request, gone: false, tabs };
-  forgetFollowUps();
-  offerTabs(["data", ...tabs]);
-  openTab(["data", ...tabs].includes(tab) ? tab : "answer");
-  byId("dropping-reference").hidden = tabs.length < OF_AN_ANSWER.length;
-  showResult(answer, downloads, `/api/${path}`);
-  say("outdated", "");
-  say("made", `${answer.made} It took ${seconds.toFixed(1)} s.`);
-  const doubtful = answer.results.length > 1 ? answer.results.filter(isDoubtful).length : 0;
-  diagnose(path, doubtful, (ready) => showDownloads(answer, ready, `/api/${path}`));
-}
-
-function showStep({ state, step, fraction, position }) {
-  const before = position === 1 ? "1 other is ahead of you" : `${position} others are ahead of you`;
-  say("status", state === "waiting" ? `Waiting: ${position ? before : "you are next"}.` : `Working: ${step} …`);
-  if (fraction === null) {
-    byId("progress").removeAttribute("value");
-  } else {
+function showStep({ state: now, step, fraction, position }) {
+  byId("status").textContent = now === "waiting" && position ? `Waiting: ${position} before you …` : `Counting: ${step} …`;
+  byId("progress").toggleAttribute("value", fraction !== null);
+  if (fraction !== null) {
     byId("progress").value = fraction;
   }
 }
 
-// The loop in `follow` stops the estimate before its next request.
-function cancel() {
-  cancelled = true;
-  byId("cancel").disabled = true;
+function showAnswer(path, request, { result, downloads }) {
+  const first = state.answer === null;
+  state.answer = { path, request, result, downloads };
+  if (first) {
+    open.delete("data");
+    open.delete("columns");
+  }
+  emit("answer");
+  renderColumns();
+  remember();
+  if (first) {
+    byId("answer-title").focus({ preventScroll: true });
+    byId("answer").scrollIntoView({ block: "start" });
+  }
+  check(path);
 }
 
-function working(begins) {
-  busy = begins;
-  cancelled = false;
-  byId("cancel").disabled = false;
-  say("status", begins ? "Working …" : "");
-  byId("progress").removeAttribute("value");
-  byId("working").hidden = !busy;
-  allowEstimate();
+// Examples and saved sessions: what replaces somebody's files asks first.
+
+function askForExample() {
+  if (state.sent.length === 0) {
+    return runExample();
+  }
+  const close = () => show("confirm");
+  show("confirm", "The example replaces your files and choices. ",
+    button("Replace them", () => {
+      close();
+      runExample();
+    }), button("Keep mine", close));
+  byId("confirm").scrollIntoView({ block: "nearest" });
+  return null;
 }
 
-start();
+async function runExample() {
+  await quiet();
+  state.answer = null;
+  choose(EXAMPLE);
+  restoreSettings();
+  emit("answer");
+  try {
+    await useExample();
+    choose(EXAMPLE);
+    await count();
+  } catch (error) {
+    byId("data-error").textContent = error.message;
+  }
+}
+
+async function save() {
+  try {
+    const { session, files } = state.session;
+    const blob = await pack(session, files, { ...chosen(), counted: state.answer !== null });
+    offer(blob, `${files[0].name.replace(/\..*/, "")}.poscount-session`);
+  } catch (error) {
+    byId("data-error").textContent = error.message;
+  }
+}
+
+async function openSession({ target }) {
+  const [file] = target.files;
+  target.value = "";
+  byId("data-error").textContent = "";
+  try {
+    const { files, choices: saved } = await unpack(file);
+    state.answer = null;
+    await replaceFiles(files);
+    choose(saved);
+    restoreSettings();
+    emit("files");
+    emit("answer");
+    if (saved.counted && !lacking()) {
+      await count();
+    }
+  } catch (error) {
+    byId("data-error").textContent = error.message;
+  }
+}
+
+start().catch((error) => {
+  byId("data-error").textContent = error.message;
+});

@@ -1,186 +1,163 @@
-// Step 2: what each column is, how much of it is missing, and what to do with it.
+// Columns: the grid is the chooser. Each column is a measurement, splits the answer, or is ignored.
 
-import { fixButtons } from "./fixes.js";
-import { byId, element, percent, say, whole } from "./page.js";
+import { histogram } from "./charts.js";
+import { button, byId, h, listed, plural, share, show, whole } from "./dom.js";
+import { chooseLabel, fixButtons, labelColumns, select } from "./data.js";
+import { emit, filesOf, marked, nouns, state } from "./state.js";
 
 const USE = "use";
 const NOT_USED = "none";
-const TARGETS = "targets"; // it names the target of each positive
+const TARGETS = "targets";
+const LABEL = "label";
 const GROUP = "group:"; // and what the server groups by
 const MOST_GROUPINGS = 3;
+const SHOWN = 60; // columns at once
+const ROWS = 4;
 
-let columns = []; // as the server last described them
-let mostGroups = 0;
-let picked = new Map(); // what somebody chose, by the name of the column
-let onChoice = () => {};
+let all = false;
 
-export function startColumns(limits, changed) {
-  mostGroups = limits.groups;
-  onChoice = changed;
-  byId("use-all").addEventListener("click", () => pickAll(USE));
-  byId("use-none").addEventListener("click", () => pickAll(NOT_USED));
-}
+const columns = () => (state.session?.columns ?? []).filter(({ name }) => !filesOf("table").length || name !== state.label.column);
 
-// A choice is kept when another file comes in, as long as it is still possible.
-export function showColumns(session) {
-  columns = session?.columns ?? [];
-  if (columns.length === 0) {
-    picked = new Map();
-  }
-  byId("columns").replaceChildren(...columns.map(columnItem));
-  const roles = new Set((session?.files ?? []).map((file) => file.role));
-  say("kinds-hint", roles.has("positives") ? "" : "Add the positives: they decide which columns can be used.");
-  showGroups();
-}
-
-export function forgetChoices() {
-  picked = new Map();
-}
-
-export const pickedChoices = () => [...picked];
-
-export function restoreChoices(entries) {
-  picked = new Map(entries);
-}
-
-export function groupBy(name) {
-  picked.set(name, GROUP + name);
-}
-
-// What an estimate is to learn from, and by what its rows are grouped.
-export function choices() {
-  const values = columns.map((column) => [column, valueOf(column)]);
-  return {
-    features: values.filter(([, value]) => value === USE).map(([{ name }]) => name),
-    by: values.filter(([, value]) => value.startsWith(GROUP)).map(([, value]) => value.slice(GROUP.length)),
-    target_column: values.find(([, value]) => value === TARGETS)?.[0].name ?? null,
-  };
-}
-
-// Why nothing can be estimated with these choices; empty if something can.
-export function whyNotYet() {
-  const { features, by } = choices();
-  if (features.length === 0) {
-    return columns.some((column) => column.usable)
-      ? "Choose at least one column to use."
-      : "No column can be used yet; see what is said beside the columns.";
-  }
-  if (by.length > MOST_GROUPINGS) {
-    return `Choose at most ${MOST_GROUPINGS} columns as groups.`;
-  }
-  const known = columns.flatMap((column) => column.groupings).filter((grouping) => by.includes(grouping.by));
-  const n = known.reduce((product, { groups }) => product * groups, 1);
-  return n > mostGroups ? `${by.join(", ")}: this makes more than ${whole(mostGroups)} groups.` : "";
-}
-
-// What would fix the columns if none of them can be used: each setting once.
-export function usefulFixes() {
-  const fixes = columns.some((column) => column.usable) ? [] : columns.flatMap((column) => column.fixes ?? []);
-  return [...new Map(fixes.map((fix) => [JSON.stringify(fix), fix])).values()];
-}
-
-function options({ usable, groupings, targets }) {
+function options({ name, usable, groupings, targets }) {
+  const labels = filesOf("table").length === 0 && labelColumns().includes(name);
   return [
-    ...(usable ? [[USE, "use it"]] : []),
-    ...(targets ? [[TARGETS, `names the ${targets} targets`]] : []),
-    ...groupings.map(({ by, period }) => [GROUP + by, `as group: each ${period ?? "value"}`]),
-    [NOT_USED, "not used"],
+    ...(usable ? [[USE, "measurement"]] : []),
+    ...groupings.map(({ by, period }) => [GROUP + by, period ? `split by ${period}` : "split by it"]),
+    ...(targets ? [[TARGETS, `names ${targets} kinds to count`]] : []),
+    ...(labels ? [[LABEL, "says what is known"]] : []),
+    [NOT_USED, "ignore"],
   ];
 }
 
 function valueOf(column) {
-  const wanted = picked.get(column.name);
+  const wanted = state.picked[column.name];
   const possible = options(column).some(([value]) => value === wanted);
   return possible ? wanted : column.use ? USE : NOT_USED;
 }
 
-function columnItem(column, i) {
-  const item = document.createElement("li");
-  const about = element("span", "", { class: "about" });
-  about.append(element("span", kindText(column), { class: "kind", "data-kind": column.kind }), ` ${gapsText(column)}`);
-  item.append(
-    element("span", column.name || "(no name)", { class: "name", id: `column-${i}` }),
-    choiceOf(column, i),
-    about,
-  );
-  const text = column.problem ?? reason(column);
-  if (text) {
-    const note = element("p", text, { id: `note-${i}`, class: `note ${column.problem ? "error" : "hint"}` });
-    item.append(note, ...fixButtons(column.fixes ?? []));
+export function choices() {
+  const values = columns().map((column) => [column, valueOf(column)]);
+  const table = filesOf("table").length > 0;
+  return {
+    features: values.filter(([, value]) => value === USE).map(([{ name }]) => name),
+    by: values.filter(([, value]) => value.startsWith(GROUP)).map(([, value]) => value.slice(GROUP.length)),
+    target_column: values.find(([, value]) => value === TARGETS)?.[0].name ?? null,
+    ...(table ? { label: state.label.column, positive: marked("positive"), negative: marked("negative") } : {}),
+  };
+}
+
+// Why nothing can be counted yet; empty if something can.
+export function whyNotYet() {
+  const { features, by } = choices();
+  if (filesOf("table").length && !marked("positive").length) {
+    return `Say which values of ${state.label.column} mean known positives.`;
   }
-  return item;
-}
-
-// What is missing is said where something is.
-function gapsText({ missing, missing_unlabeled: unlabeled }) {
-  const parts = [
-    [missing, "of the positives"],
-    [unlabeled, "of the unlabeled rows"],
-  ].filter(([share]) => share);
-  return parts.length ? `missing in ${parts.map(([share, where]) => `${gaps(share)} ${where}`).join(", ")}` : "";
-}
-
-function kindText({ kind, distinct }) {
-  if (kind !== "category" || distinct === null) {
-    return kind;
+  if (features.length === 0) {
+    return columns().some(({ usable }) => usable) ? "Choose at least one measurement." : "No column can be used yet; see what is said about the columns.";
   }
-  return `category, ${distinct === 1 ? "1 value" : `${whole(distinct)} values`}`;
+  return by.length > MOST_GROUPINGS ? `Split by at most ${MOST_GROUPINGS} columns.` : "";
 }
 
-// What is missing in one row of many is not said to be missing nowhere.
-const gaps = (share) => (share < 0.0005 ? "< 0.1 %" : percent(share));
-
-function reason({ kind, why_not: text, no_periods: noPeriods }) {
-  const groups = kind === "date" ? (noPeriods ?? "Rows can be grouped by it.") : "";
-  return text ? `It ${text}. ${groups}`.trim() : groups;
+// Columns that may only be called otherwise, all of them by one click.
+function renameAll() {
+  const fixes = columns().flatMap((column) => column.fixes).filter(({ setting }) => setting === "rename");
+  const roles = new Set(fixes.map(({ role }) => role));
+  if (fixes.length < 2 || roles.size > 1) {
+    return null;
+  }
+  const all = { ...fixes[0], label: `Yes, all ${fixes.length} of them`, value: fixes.map(({ value }) => value).join("\n") };
+  return h("li", {}, "Some columns seem to have other names there. ", fixButtons([all], {}));
 }
 
-function choiceOf(column, i) {
+export function pick(name, value) {
+  if (value === LABEL) {
+    chooseLabel(name);
+    return;
+  }
+  state.picked = { ...state.picked, [name]: value };
+  renderColumns();
+  emit("choices");
+}
+
+export const leaveOut = (name) => pick(name, NOT_USED);
+
+export function renderColumns() {
+  const known = columns();
+  byId("columns").hidden = known.length === 0;
+  const words = byId("find-column").value.trim().toLowerCase();
+  byId("find").hidden = known.length <= SHOWN;
+  const found = known.filter(({ name }) => name.toLowerCase().includes(words));
+  const shown = all ? found : found.slice(0, SHOWN);
+  show("column-notes", renameAll(), known.filter(({ problem, no_periods: noPeriods }) => problem || noPeriods).slice(0, SHOWN).map(note));
+  const cells = firstRows();
+  show("grid", h("table", { class: "cells" },
+    h("thead", {}, h("tr", {}, shown.map(head))),
+    h("tbody", {}, cells.rows.map((row) => h("tr", {}, shown.map(({ name }) => bodyCell(row[cells.places.get(name)])))))));
+  const more = found.length - shown.length;
+  show("more-columns", more > 0 && button(`Show ${plural(more, "more column")}`, () => {
+    all = true;
+    renderColumns();
+  }));
+  byId("learned").textContent = sentence();
+}
+
+// The first rows of what is counted, or of the positives before that is there.
+function firstRows() {
+  const [file] = [...filesOf("unlabeled"), ...filesOf("table", "positives")];
+  return { rows: (file?.preview ?? []).slice(0, ROWS), places: new Map((file?.columns ?? []).map((name, i) => [name, i])) };
+}
+
+function bodyCell(text) {
+  return text === null ? h("td", { class: "missing" }, "missing") : h("td", {}, text ?? "");
+}
+
+function head(column) {
   const possible = options(column);
-  if (possible.length === 1) {
-    return element("span", "not used");
-  }
-  const noted = column.problem || reason(column) ? { "aria-describedby": `note-${i}` } : {};
-  const select = element("select", "", { "aria-labelledby": `column-${i}`, "data-column": column.name, ...noted });
-  select.append(...possible.map(([value, text]) => element("option", text, { value })));
-  select.value = valueOf(column);
-  select.addEventListener("change", () => {
-    picked.set(column.name, select.value);
-    changed();
-  });
-  return select;
+  const value = valueOf(column);
+  const chooser = possible.length > 1 ? select(`Use of ${column.name}`, possible, value, (to) => pick(column.name, to), { "data-column": column.name }) : h("span", {}, "ignored");
+  return h("th", { scope: "col", class: value === NOT_USED ? "ignored" : null },
+    h("span", { class: "name" }, column.name || "(no name)"), picture(column), chooser, h("span", { class: "hint" }, about(column)));
 }
 
-function pickAll(value) {
-  for (const column of columns) {
-    // Columns that are groups stay groups, and nothing doubtful is used unasked.
-    const now = valueOf(column);
-    if (now === NOT_USED ? value === USE && column.use : now === USE) {
-      picked.set(column.name, value);
-    }
-  }
-  for (const select of document.querySelectorAll("#columns select")) {
-    select.value = valueOf(columns.find(({ name }) => name === select.dataset.column));
-  }
-  changed();
+// Positives over the sample.
+function picture({ name }) {
+  const sketch = (...roles) => filesOf(...roles).map(({ sketches }) => sketches[name]).find(Boolean);
+  return histogram(sketch("positives"), sketch("unlabeled", "table"), name, nouns());
 }
 
-function changed() {
-  showGroups();
-  onChoice();
+function about({ kind, missing, missing_unlabeled: unlabeled, why_not: reason }) {
+  const gaps = [[missing, "of the positives"], [unlabeled, "of the others"]].filter(([part]) => part);
+  const lacking = gaps.length ? `missing in ${gaps.map(([part, where]) => `${share(part)} ${where}`).join(", ")}` : "";
+  return [reason ?? (kind === "category" ? "words" : kind), lacking].filter(Boolean).join("; ");
 }
 
-function showGroups() {
+const note = ({ problem, no_periods: noPeriods, fixes }) =>
+  h("li", {}, h("span", {}, problem ?? noPeriods), " ", fixButtons(fixes, {}));
+
+// What will be done, in one sentence.
+export function sentence() {
   const { features, by, target_column: target } = choices();
-  const used = features.length === 1 ? "1 column is used" : `${whole(features.length)} columns are used`;
-  const groups = by.length ? `one answer for each ${by.map(spoken).join(" and ")}` : "one answer for all rows";
-  const shares = target === null ? groups : `${groups} and ${target}`;
-  say("chosen", columns.length ? `${used}; ${shares}.` : "");
+  const ignored = columns().filter((column) => valueOf(column) === NOT_USED).map((column) => leftOut(column));
+  const learn = `Learn from ${plural(features.length, "measurement")} (${listed(features)})`;
+  const split = by.length ? `, split by ${by.map(spoken).join(" and ")}` : "";
+  const kinds = target === null ? "" : `, count each ${target}`;
+  return features.length ? `${learn}${split}${kinds}${ignored.length ? `; leave out ${listed(ignored)}` : ""}.` : "";
+}
+
+function leftOut({ name }) {
+  const why = state.answer?.result.left_out[name];
+  return why ? `${name} (${why})` : name;
 }
 
 // What the server groups by, as people say it.
 function spoken(by) {
-  const owner = columns.find(({ groupings }) => groupings.some((grouping) => grouping.by === by));
+  const owner = columns().find(({ groupings }) => groupings.some((grouping) => grouping.by === by));
   const { period } = owner.groupings.find((grouping) => grouping.by === by);
   return period ? `${period} of ${owner.name}` : owner.name;
 }
+
+export function startColumns() {
+  byId("find-column").addEventListener("input", renderColumns);
+}
+
+export const columnsLine = () => sentence() || `${whole(columns().length)} columns`;

@@ -4,7 +4,7 @@
 
 import { Refusal } from "./api.js";
 
-const VERSION = 1;
+const VERSION = 2;
 
 export async function pack(session, files, choices) {
   const form = new FormData();
@@ -35,12 +35,4 @@ export async function unpack(blob) {
   } catch {
     throw new Refusal(0, "This is not a session that this page has saved, or it is damaged.", null);
   }
-}
-
-export function offer(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
