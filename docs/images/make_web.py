@@ -54,7 +54,8 @@ def take(browser, address, name, width, height, scheme):
     view = {"width": width, "height": height}
     page = browser.new_page(viewport=view, color_scheme=scheme)
     page.goto(address)
-    page.click("#try-example", timeout=60_000)
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    page.click("#try-example")
     page.wait_for_selector("#scores svg", timeout=120_000)
     page.evaluate("window.scrollTo(0, 0)")
     page.screenshot(path=HERE / name)
@@ -74,6 +75,7 @@ def take_columns(browser, address):
         page.set_input_files(f"#{role}", file)
         page.wait_for_selector(f"#{role}-files .file:has-text('rows')")
     page.select_option('#grid select[data-column="visit"]', "group:month(visit)")
+    page.wait_for_function("document.querySelector('#columns').offsetHeight > 500")
     page.locator("#columns").evaluate("part => part.scrollIntoView()")
     page.screenshot(path=HERE / "web-columns.png")
     page.close()

@@ -77,7 +77,7 @@ def demo(
         data_files([str(example_path(name))], Reading())
         for name in ("positives.csv", "trap.csv.gz")
     )
-    model = fit_files([positives], options={"random_state": 0}).model
+    model = fit_files([positives], options={"random_state": 0}, unlabeled=trap).model
     results = quantify_files(model, trap, by=["night"])
     nights = load_example("pyarrow").truth.to_pylist()
     truth = [night["positives"] / night["rows"] for night in nights]

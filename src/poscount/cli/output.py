@@ -181,7 +181,8 @@ def print_demo(results: Sequence[Result], truth: Sequence[float], picture: str) 
     prevalences = [result.prevalence for result in results if not result.is_total]
     echo(
         f"Females of Aedes aegypti in a trap: learned from {prevalences[0].n_labeled} recordings "
-        "of them alone, counted each night among whatever else flew in (simulated data)."
+        "of them and from the unlabeled rows, counted each night among whatever else flew in "
+        "(simulated data)."
     )
     echo("")
     _print_result_table(results, truth)
@@ -196,8 +197,7 @@ def print_demo(results: Sequence[Result], truth: Sequence[float], picture: str) 
     echo(f"Picture: {picture}")
     echo("")
     echo("The same with your own files:")
-    echo("  poscount fit positives.csv -o model.poscount")
-    echo("  poscount quantify model.poscount unlabeled.csv --by night")
+    echo("  poscount estimate positives.csv unlabeled.csv --by night")
 
 
 def emit_plan(plan: Plan, form: str, output: str | None) -> None:
