@@ -105,7 +105,6 @@ STREAMS = [
     "{} {} lines",
     "{} {} recognisable",
     "{} {} verdict",
-    "{} {} {}",
     "{}/folds",
     "{}/negatives",
     "{}/positives",

@@ -361,7 +361,7 @@ def test_words_that_the_positives_do_not_have(method, positives, sample):
     assert found.severity == ("check" if method in (RCQ, TRCQ) else "note")
     nothing_known = pa.array(["WARD"] * N_ROWS)
     worse = codes(model.quantify(sample.set_column(0, "ward", nothing_known)))["unseen-words"]
-    assert worse.severity == "do not use"
+    assert worse.severity == "check"
     assert found.sentence.startswith("In column ward, ")
     assert "no positive" in found.sentence
 

@@ -386,7 +386,7 @@ def test_warnings_and_kinds_are_the_same_from_files(method, tmp_path):
 
     model = method.fit(table(rng.normal(size=(300, 3))))
     rows, sites = rng.normal(size=(900, 3)), np.repeat(["fine", "coded", "units"], 300)
-    rows[310:340, 1] = -999
+    rows[310:350, 1] = -999
     rows[600:, 2] *= 1000
     sample = table(rows, site=sites)
     write(sample, tmp_path / "all.parquet")

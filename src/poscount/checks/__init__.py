@@ -16,6 +16,7 @@ from poscount.checks.check import BatchWarnings, Check, CheckResult, joined_resu
 from poscount.checks.code_among_positives import CODE_AMONG_POSITIVES
 from poscount.checks.columns import ColumnEvidence, PositiveColumns
 from poscount.checks.columns_fit import EXCHANGED_COLUMNS, ONLY_COLUMNS_FIT, SHIFTED_COLUMNS
+from poscount.checks.constant_decides import CONSTANT_DECIDES
 from poscount.checks.constant_features import CONSTANT_FEATURES
 from poscount.checks.context_column import CONTEXT_COLUMN
 from poscount.checks.copies import (
@@ -64,6 +65,7 @@ SAMPLE_CHECKS = (
     MISSING_CODE,
     EXCHANGED_COLUMNS,
     NOTHING_LIKE_POSITIVES,
+    CONSTANT_DECIDES,
     # After those that name a column.
     BROKEN_ASSUMPTION,
     UNLIKE_TRAINING,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.checks.broken_assumption import check_if_doubted
-from poscount.checks.check import NOTE, Check, above, largest_first
-from poscount.checks.columns import FAR, FILLED
+from poscount.checks.check import NOTE, TO_CHECK, Check, above, largest_first
+from poscount.checks.columns import FAR, FILLED, MANY
 from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
 
@@ -14,13 +14,13 @@ from poscount.errors import join_names
 MOST_ZEROS = 0.01
 
 
-def _severity(evidence: Evidence, statistic: np.ndarray) -> np.ndarray:
-    columns = evidence.columns
+def _severity(evidence: Evidence, share: np.ndarray) -> np.ndarray:
+    columns, found = evidence.columns, share != 0
     # Very far away, where no rows are by themselves.
     filled = columns.by_itself[..., FAR:] & (columns.outside[..., FAR:] != 0)
     very_far = filled.any(axis=(-1, -2, -3))
-    found = statistic != 0
-    return np.where(very_far, check_if_doubted(evidence, found), NOTE * found)
+    few = np.where(very_far, check_if_doubted(evidence, found), NOTE * found)
+    return np.where(share > MANY, TO_CHECK, few)
 
 
 def _strange(evidence: Evidence, i: int) -> tuple[np.ndarray, list[int]]:

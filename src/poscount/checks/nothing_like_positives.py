@@ -20,10 +20,11 @@ def _share_like_positives(evidence: Evidence) -> np.ndarray:
         return evidence.core_share
     if not evidence.unknown_values.columns.constants_.places.size:
         raise MissingEvidenceError
-    return 1 - _share_different(evidence)
+    return 1 - share_different(evidence)
 
 
-def _share_different(evidence: Evidence) -> np.ndarray:
+def share_different(evidence: Evidence) -> np.ndarray:
+    """Share of samples with another value than all positives where these never vary."""
     if not evidence.has("unknown_values"):
         return np.zeros(evidence.n_samples)
     values = evidence.unknown_values
@@ -31,11 +32,12 @@ def _share_different(evidence: Evidence) -> np.ndarray:
 
 
 def _severity(evidence: Evidence, share: np.ndarray) -> np.ndarray:
-    found = np.where(_share_different(evidence) >= ALL, TO_CHECK, NOTE)
+    found = np.where(share_different(evidence) >= ALL, TO_CHECK, NOTE)
     return np.where(share >= SMALLEST, 0, found)
 
 
-def _shared_values(evidence: Evidence) -> str:
+def shared_values(evidence: Evidence) -> str:
+    """The columns in which the positives never vary, with their values."""
     shared = [column for column in evidence.unknown_values.columns if column.shared]
     return join_names(
         f"{column.name} is {'missing' if column.missing == 1 else column.shared}"
@@ -44,20 +46,20 @@ def _shared_values(evidence: Evidence) -> str:
 
 
 def _sentence(evidence: Evidence, i: int) -> str:
-    share = _share_different(evidence)[i]
+    share = share_different(evidence)[i]
     if share <= 1 - SMALLEST:
         return "Hardly any row of the sample is like a typical positive."
     rows = "Every row" if share >= ALL else f"{100 * share:.4g} %"
     return (
         f"{rows} of the sample differs from all positives where these never vary: in all of them, "
-        f"{_shared_values(evidence)}."
+        f"{shared_values(evidence)}."
     )
 
 
 def _reason(evidence: Evidence, i: int) -> str:
-    if _share_different(evidence)[i] < ALL:
+    if share_different(evidence)[i] < ALL:
         return "nothing in the sample is like the positives"
-    return f"in no row of the sample, but in all positives, {_shared_values(evidence)}"
+    return f"in no row of the sample, but in all positives, {shared_values(evidence)}"
 
 
 NOTHING_LIKE_POSITIVES = Check(

@@ -13,7 +13,6 @@ from typing import Any
 from poscount import __version__
 from poscount.app.fitting import Fitted, describe_columns, is_reusable
 from poscount.app.results import TARGET, Result, warnings_of
-from poscount.methods.regions.negatives import RCQWithNegatives
 from poscount.results.distribution import LEVELS
 from poscount.results.prevalence import Prevalence
 from poscount.results.target_shares import OTHER
@@ -174,7 +173,7 @@ def _methods_paragraph(fitted: Fitted, of_all: Sequence[Result], results: Sequen
             f" One of its scores was learned from the positives and {results[0].n_reference:,} "
             "distinct unlabeled rows; no negatives were labelled."
         )
-    elif isinstance(model, RCQWithNegatives):
+    elif "without_negatives" in first.details:
         learns = "from labelled positives and known negatives"
     return (
         f"{share} estimated with {first.method} as implemented in poscount "
