@@ -262,7 +262,7 @@ def _page(folder: str) -> Callable[[], object]:
         Upload(name, name, role, f"{folder}/{name}", ReadOptions())
         for name, role in (("positives.parquet", "positives"), ("trap.parquet", "unlabeled"))
     )
-    inspections = [InspectTask(file, Limits()) for file in (positives, unlabeled)]
+    inspections = [InspectTask(file, (), (), Limits()) for file in (positives, unlabeled)]
     estimate = EstimateTask(
         directory=folder,
         wanted=EstimateRequest(by=["night"]),
