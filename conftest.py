@@ -73,7 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out what is beyond the core; otherwise pytest decides."""
     beyond = config.getoption("--core") and any(
-        collection_path == ROOT / place for place in BEYOND_CORE
+        collection_path.is_relative_to(ROOT / place) for place in BEYOND_CORE
     )
     return beyond or None
 

@@ -1,5 +1,6 @@
 """The runner: only what is missing, the same with any workers, and no harm from SIGKILL."""
 
+import contextlib
 import os
 import random
 import signal
@@ -168,7 +169,8 @@ def killed_and_resumed(path, n_kills, n_jobs, seed):
         while process.poll() is None and rows_in(path) < goal and time.monotonic() < deadline:
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.05))
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it may have finished
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         killed_at.append(rows_in(path))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -181,8 +183,13 @@ def killed_and_resumed(path, n_kills, n_jobs, seed):
     ("n_kills", "n_jobs"), [(1, "1"), pytest.param(20, "2", marks=pytest.mark.slow, id="twenty")]
 )
 def test_killed_at_random_moments(tmp_path, n_kills, n_jobs):
-    whole, broken = tmp_path / "whole.sqlite", tmp_path / "broken.sqlite"
+    whole = tmp_path / "whole.sqlite"
     finish(whole, ["pat", "odin"], experiments=["1"], repetitions=4, n_jobs=1)
-    killed_at = killed_and_resumed(broken, n_kills, n_jobs, seed=1)
-    assert any(0 < n < len(results(whole)) for n in killed_at), "no kill came in the middle"
-    assert results(broken) == results(whole)
+    for seed in range(1, 6):
+        broken = tmp_path / f"broken-{seed}.sqlite"
+        killed_at = killed_and_resumed(broken, n_kills, n_jobs, seed)
+        assert results(broken) == results(whole)
+        # On a busy machine, all kills may come before the first result or after the last one.
+        if any(0 < n < len(results(whole)) for n in killed_at):
+            return
+    pytest.fail("no kill came in the middle")
