@@ -105,22 +105,15 @@ def counts_loaded_again(counts: Any) -> Any:
 
 
 def diagnosis(model: Any, sample: Any, **more: Any) -> Any:
-    """Severity, number and threshold of every finding; None for a check that was not made."""
-    found = poscount.diagnose(model, sample, **more)
-    findings = {
-        f.code: [_as_before(f.code, f.severity), f.number, f.threshold] for f in found.findings
-    }
-    return findings | {skipped.code: None for skipped in found.skipped}
-
-
-def _as_before(code: str, severity: str) -> str:
-    """The severity of a finding in the words of the time when the answers were written.
-
-    Then the report always warned of gaps and words that differ; now it says what the warning says.
-    """
-    if code in ("missing-differs", "unseen-words") and severity != "ok":
-        return "warning"
-    return {"note": "notice", "doubt": "warning", "do not use": "warning"}.get(severity, severity)
+    """Severity and number of every warning, and the readings of the sample."""
+    try:
+        found = poscount.diagnose(model, sample, **more)
+    except ValueError:
+        return "refused"
+    readings = {} if found.what_if is None else {each.code: each.value for each in found.what_if}
+    warnings = {each.code: [each.severity, each.value] for each in found.warnings}
+    compared = None if found.comparison is None else found.comparison.difference
+    return {"warnings": warnings, "what_if": readings, "difference": compared}
 
 
 def comparison(model: Any, *samples: Any) -> Any:
@@ -256,21 +249,5 @@ def fit_by_command(model_file: str, *files: str, **options: str) -> None:
 
 
 def json_of_command(*words: str) -> Any:
-    return _as_then(json.loads(command_line(*words, "--format", "json")))
-
-
-def _as_then(printed: Any) -> Any:
-    """What a command prints, in the words of the time when the answers were written.
-
-    Kinds and negatives were modes of RCQ. Advice is a sentence, and sentences are not compared.
-    """
-    if isinstance(printed, list):
-        return [_as_then(item) for item in printed]
-    if not isinstance(printed, dict):
-        return printed
-    then = {name: _as_then(item) for name, item in printed.items() if name != "advice"}
-    if then.get("method") in ("SubclassRCQ", "RCQWithNegatives"):
-        then["method"] = "RCQ"
-    if "findings" in then or "cannot_detect" in then:
-        then["severity"] = _as_before(then.get("code", ""), then["severity"])
-    return then
+    """What a command prints for programs."""
+    return json.loads(command_line(*words, "--format", "json"))

@@ -1,9 +1,9 @@
 """
-What a diagnosis sees
-=====================
+What a diagnosis tells
+======================
 
-All negatives look like one half of the positives. The assumption report sees it, says what to do,
-and how often such a warning is a false alarm.
+All negatives look like one half of the positives. The assumption report says what the answer is if
+that is so, and what it is if not.
 """
 
 import matplotlib.pyplot as plt
@@ -20,13 +20,11 @@ def around(centre, n):
 
 positives = np.vstack([around(0, 250), around(3, 250)])
 sample = np.vstack([around(0, 150), around(3, 150), around(3, 700)])
-diagnosis = diagnose(RCQ(random_state=0).fit(positives), sample)
-print(diagnosis.summary)
-for finding in diagnosis.by_severity[:2]:
-    print(f"\n{finding}")
+report = diagnose(RCQ(random_state=0).fit(positives), sample, positives=positives)
+print(report)
 
 # %%
-# The first warning, as a picture:
+# Where the rows most like positives differ from the labelled ones:
 
 figure, ax = plt.subplots(figsize=(9, 3), layout="constrained")
-diagnosis.by_severity[0].plot(ax)
+report.pictures[-1](ax)

@@ -4,11 +4,11 @@ from poscount.auditing.likely import likely_positives as likely_positives
 from poscount.auditing.settlement import settle as settle
 from poscount.change.detector import ChangeDetector as ChangeDetector
 from poscount.change.series import trend as trend
+from poscount.change.two_samples import compare_samples as compare_samples
 from poscount.counts.counts import Counts as Counts
 from poscount.data.labels import LabelSplit as LabelSplit
 from poscount.data.labels import split as split
 from poscount.diagnostics.assumption_report import diagnose as diagnose
-from poscount.diagnostics.two_samples import compare_samples as compare_samples
 from poscount.errors import FileError as FileError
 from poscount.errors import InputError as InputError
 from poscount.interop.contamination import estimate_contamination as estimate_contamination

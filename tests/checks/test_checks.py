@@ -13,14 +13,9 @@ from poscount import PAT, RCQ, Mahalanobis
 from poscount.calibration.doubt import BREAKS, shipped_doubt
 from poscount.checks import (
     BROKEN_ASSUMPTION,
-    CARRIED,
-    CORE_DIFFERS,
     FEW_POSITIVES,
     MODEL_CHECKS,
     OVERLAP,
-    PAT_DISAGREES,
-    REPEATED_COLUMNS,
-    REPORT,
     SAMPLE_CHECKS,
     TIED_SCORES,
     Evidence,
@@ -28,34 +23,11 @@ from poscount.checks import (
     model_results,
 )
 from poscount.checks.check import BatchWarnings
-from poscount.checks.core_differs import core_difference, core_dof
 from poscount.checks.evidence import MissingEvidenceError
 from poscount.methods import pat as pat_module
-from poscount.methods.regions.estimate import calibrated
+from poscount.methods.regions.core import core_difference, core_dof
 from poscount.methods.regions.part import EDGE_QUANTILES
-from two_clusters import N_LABELED, N_UNLABELED, halves, sample_of, separate
-
-SHAPES = (CORE_DIFFERS, PAT_DISAGREES, OVERLAP)
-
-
-def findings_of(model, sample):
-    """What the report says of the shape of the core, without its other checks."""
-    view = model._view(model.count(sample))
-    _, evidence = calibrated(view, model.calibration_, 0.95, None)
-    return [result.finding() for result in (check.look(evidence) for check in SHAPES)]
-
-
-def reports(p, negatives, first=0.5, n=12):
-    for seed in range(n):
-        rng = np.random.default_rng([seed, round(100 * p)])
-        model = RCQ(random_state=0).fit(halves(rng, N_LABELED))
-        sample = sample_of(rng, p, negatives, first)
-        yield model.quantify(sample), findings_of(model, sample)
-
-
-def codes(findings):
-    return {finding.code for finding in findings if finding.severity != "ok"}
-
+from two_clusters import N_LABELED, N_UNLABELED, halves, sample_of
 
 # By the formula
 
@@ -119,22 +91,6 @@ def test_statistics_of_an_answer():
 # Alarms
 
 
-@pytest.mark.parametrize("d", [1, 5])
-def test_clean_samples_give_few_alarms(d):
-    alarms = []
-    for seed in range(60):
-        rng = np.random.default_rng([seed, d])
-        n_positive = rng.integers(30, N_UNLABELED)
-        sample = np.vstack(
-            [halves(rng, n_positive, d=d), separate(rng, N_UNLABELED - n_positive, d=d)]
-        )
-        model = RCQ(random_state=0).fit(halves(rng, N_LABELED, d=d))
-        alarms.append(codes(findings_of(model, sample)))
-    # Each at most 5 in 100 in the long run: more than 7 of 60 has a probability of 1 %.
-    for code in ("core-differs", "pat-disagrees", "overlap"):
-        assert sum(code in alarm for alarm in alarms) <= 7
-
-
 def test_freedom_of_independent_cuts():
     below = np.random.default_rng(0).random((20_000, 12)) < 0.3
     assert core_dof(below) == pytest.approx(12, abs=0.1)
@@ -142,52 +98,11 @@ def test_freedom_of_independent_cuts():
     assert core_dof(np.ones((5, 3), bool)) == 1
 
 
-@pytest.mark.parametrize("p", [0.3, 0.5])
-def test_overlap_is_noticed(p):
-    found = [codes(said) for _, said in reports(p, lambda rng, n: halves(rng, n, first=0.0))]
-    assert sum("core-differs" in code for code in found) >= 8
-    assert sum("pat-disagrees" in code for code in found) >= 6
-
-
-def test_drift_is_noticed():
-    found = [codes(said) for _, said in reports(0.7, separate, first=0.15)]
-    assert sum("core-differs" in code for code in found) >= 8
-
-
-def test_a_crowded_core_is_noticed():
-    def inside(rng, n):
-        return 0.3 * rng.normal(size=(n, 5)) + [2, 0, 0, 0, 0]
-
-    found = list(reports(0.3, inside, n=5))
-    assert all("overlap" in codes(said) for _, said in found)
-    answer, (*_, finding) = found[0]
-    assert "RCQ" in finding.advice
-    assert finding.number == answer.details["core_excess"]
-
-
-def test_both_readings_have_their_numbers():
-    for answer, said in reports(0.3, lambda rng, n: halves(rng, n, first=0.0), n=3):
-        seen = [finding for finding in said[:2] if finding.severity != "ok"]
-        assert seen
-        for finding in seen:
-            assert f"the estimate of {100 * answer:.1f} %" in finding.sentence
-            pat = 100 * min(1, answer.details["pat"])
-            assert f"PAT's estimate of {pat:.1f} %" in finding.sentence
-            statistic = {"core-differs": "core_difference", "pat-disagrees": "disagreement"}
-            assert finding.number == answer.details[statistic[finding.code]]
-
-
 # Warnings and findings, from one check
 
 
 def evidence(**known):
     return Evidence(1, n_labeled=100, feature_names=["a", "b"], **known)
-
-
-def regions(**changed):
-    clean = {"estimate": 0.2, "pat": 0.3, "region_gap": 0.1, "core_difference": 1.0}
-    known = {**clean, "disagreement": 1.0, **changed}
-    return {"core_dof": 50.0, **{name: np.array([value]) for name, value in known.items()}}
 
 
 LIMIT = float(shipped_doubt().check_[2])
@@ -207,8 +122,6 @@ def warning_of(check, evidence):
 # A check, and evidence just beyond and just at its limit.
 LIMITS = [
     (BROKEN_ASSUMPTION, doubt(LIMIT + 1e-6), LIMIT + 1e-6, doubt(LIMIT)),
-    (CORE_DIFFERS, regions(core_difference=1.81), 1.81, regions(core_difference=1.8)),
-    (PAT_DISAGREES, regions(disagreement=1.31), 1.31, regions(disagreement=1.3)),
     (OVERLAP, {"core_excess": np.array([1.66])}, 1.66, {"core_excess": np.array([1.65])}),
     (TIED_SCORES, {"max_tie_share": 0.051}, 0.051, {"max_tie_share": 0.05}),
 ]
@@ -217,14 +130,10 @@ LIMITS = [
 @pytest.mark.parametrize(
     ("check", "beyond", "value", "at_limit"), LIMITS, ids=lambda x: getattr(x, "code", "")
 )
-def test_limits_of_warnings_and_findings(check, beyond, value, at_limit):
-    reported = check.in_report
-    warning, finding = warning_of(check, evidence(**beyond)), reported.look(evidence(**beyond))
+def test_limits_of_warnings(check, beyond, value, at_limit):
+    warning = warning_of(check, evidence(**beyond))
     assert (warning.code, warning.value) == (check.code, pytest.approx(value))
-    assert finding.finding().severity != "ok"
-    assert warning.sentence.startswith(f"{finding.finding().sentence} {finding.finding().advice}")
     assert warning_of(check, evidence(**at_limit)) is None
-    assert reported.look(evidence(**at_limit)).finding().severity == "ok"
 
 
 @pytest.mark.parametrize("kind", BREAKS[1:])
@@ -250,13 +159,8 @@ def test_few_positives_for_a_plain_covariance():
     few = Evidence(1, n_labeled=60, feature_names=["a"] * 20, scorer=plain)
     assert warning_of(FEW_POSITIVES, few).value == pytest.approx(bias)
     assert f"{1 + bias:.2f}" in warning_of(FEW_POSITIVES, few).sentence
-    assert FEW_POSITIVES.in_report.look(few).finding().severity == "check"
     enough = Evidence(1, n_labeled=60, feature_names=["a"] * 20, scorer=shrunk)
     assert warning_of(FEW_POSITIVES, enough) is None
-    assert FEW_POSITIVES.in_report.look(enough).finding().severity == "ok"
-    few = Evidence(1, n_labeled=59, feature_names=["a"])
-    assert warning_of(FEW_POSITIVES, few) is None
-    assert FEW_POSITIVES.in_report.look(few).finding().severity == "note"
 
 
 def test_a_singular_covariance_is_about_directions():
@@ -266,8 +170,6 @@ def test_a_singular_covariance_is_about_directions():
     (warning,) = BatchWarnings(1, model_results(known))[0]
     assert (warning.code, warning.value) == ("singular-covariance", 2)
     assert "2 of 4 directions (constant: d)" in warning.sentence
-    finding = REPEATED_COLUMNS.look(known).finding()
-    assert (finding.severity, finding.number) == ("note", 1)
 
 
 def test_the_order_of_the_warnings():
@@ -289,7 +191,7 @@ def test_the_order_of_the_warnings():
         "tied-scores",
     ]
     of_sample = evidence(
-        **{**regions(core_difference=9.0, disagreement=9.0), **doubt(0.9999)},
+        **doubt(0.9999),
         core_excess=np.array([2.0]),
         unlike_training=np.array([True]),
     )
@@ -303,16 +205,12 @@ def test_the_order_of_the_warnings():
     assert batch_warnings(evidence())[0] == ()
 
 
-@pytest.mark.parametrize("check", REPORT, ids=lambda check: check.code)
-def test_a_check_without_its_evidence_says_why(check):
+@pytest.mark.parametrize("check", SAMPLE_CHECKS, ids=lambda check: check.code)
+def test_a_check_without_its_evidence_is_not_made(check):
     nothing = Evidence(1, n_labeled=100, feature_names=["a"])
-    if check.code == FEW_POSITIVES.code:
-        assert check.look(nothing).finding().severity == "ok"
-        return
-    with pytest.raises(MissingEvidenceError) as caught:
+    with pytest.raises(MissingEvidenceError):
         check.look(nothing)
-    assert caught.value.reason.endswith(".")
-    assert caught.value.option is None
+    assert batch_warnings(nothing)[0] == ()
 
 
 def test_every_check_says_what_to_do_and_why_there_is_doubt():
@@ -322,22 +220,11 @@ def test_every_check_says_what_to_do_and_why_there_is_doubt():
     assert {check.code for check in warned if not check.reason} == no_reason
     no_advice = {"singular-covariance", "unlike-experience"}
     assert {check.code for check in warned if not check.advice} == no_advice
-    for check in REPORT:
-        said = (check.title, check.quantity, check.in_order, check.cannot_detect, check.advice)
-        assert all(said), check.code
-    for check in CARRIED.values():
-        assert all((check.title, check.quantity, check.cannot_detect)), check.code
-    # The report has findings of its own about few positives and about copies of them.
-    in_report = {*CARRIED, *(check.code for check in REPORT)}
-    not_in_report = {check.code for check in warned if check.reason} - in_report
-    assert not_in_report == {"few-positives-for-rcq", "repeated-positives"}
 
 
 def test_codes_are_told_apart():
-    codes = {check.code for check in {*REPORT, *MODEL_CHECKS, *SAMPLE_CHECKS}}
-    assert len(codes) == 33
-    for checks in (REPORT, MODEL_CHECKS, SAMPLE_CHECKS):
-        assert len({check.code for check in checks}) == len(checks)
+    codes = [check.code for check in (*MODEL_CHECKS, *SAMPLE_CHECKS, OVERLAP)]
+    assert len(set(codes)) == len(codes) == 20
 
 
 def test_many_samples_get_the_warnings_that_each_gets_alone():

@@ -85,7 +85,7 @@ def unstyled(text):
 
 TABLE = (
     ["night", "prevalence", "interval", "warnings"],
-    [["2026-01-12", "0.250", "[0.200, 0.300]", "only-columns-fit"]],
+    [["2026-01-12", "0.250", "[0.200, 0.300]", "missing-differs"]],
     ["prevalence", "interval"],
 )
 
@@ -93,7 +93,7 @@ TABLE = (
 def test_a_wide_terminal_gets_all_columns(monkeypatch):
     head, line = printed(monkeypatch, 80, *TABLE, spare=["warnings"])
     assert head.split() == TABLE[0]
-    assert line.endswith("[0.200, 0.300]  only-columns-fit")
+    assert line.endswith("[0.200, 0.300]  missing-differs")
 
 
 def test_a_narrower_one_does_without_what_can_be_spared(monkeypatch):
@@ -108,7 +108,7 @@ def test_on_a_narrow_one_nothing_is_cut(monkeypatch):
         "2026-01-12",
         "  prevalence 0.250,",
         "  interval [0.200, 0.300],",
-        "  warnings only-columns-fit",
+        "  warnings missing-differs",
     ]
 
 

@@ -269,7 +269,7 @@ def test_warnings_and_findings_are_on_one_line(text):
     frame = pytest.importorskip("pandas").DataFrame(table)
     report = diagnose(PAT(random_state=0).fit(frame), frame.iloc[:150])
     assert not ACTING.search(str(report))
-    assert all("\n" not in finding.sentence for finding in report.findings)
+    assert all("\n" not in warning.sentence for warning in report.warnings)
 
 
 # Spreadsheets

@@ -1,13 +1,11 @@
-"""The assumption report: nothing to report of clean data, and each fault by its name."""
+"""The assumption report: what the answer says, at length, and nothing else."""
 
 import gc
 import html.parser
 import json
 import pickle
-import re
 import weakref
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,13 +17,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
 
 from answers import assert_same_answer
-from poscount import DEDPUL, PAT, RCQ, TRCQ, InputError, Minimum, ODIn, diagnose
-from poscount.checks import REPORT
-from poscount.checks.copies import copies, row_codes
-from poscount.checks.finding import Finding
-from poscount.checks.unseen_categories import UNSEEN_CATEGORIES
-from poscount.data.rows import InputSupport, Rows
-from poscount.diagnostics.evidence import MOST_ROWS
+from poscount import (
+    DEDPUL,
+    PAT,
+    RCQ,
+    TRCQ,
+    InputError,
+    Minimum,
+    MultiRCQ,
+    ODIn,
+    SubclassRCQ,
+    compare_samples,
+    diagnose,
+)
+from poscount.results.verdict import SEVERITIES
 from two_clusters import halves, separate
 
 pytestmark = pytest.mark.usefixtures("global_generator_untouched")
@@ -48,259 +53,42 @@ def clean():
 
 
 @pytest.fixture(scope="module")
+def in_other_units(clean):
+    rows = clean.copy()
+    rows[:, 2] = 1000 * rows[:, 2] + 9000
+    return rows
+
+
+@pytest.fixture(scope="module")
 def rcq(learned):
     return RCQ(random_state=0).fit(learned)
 
 
-def by_code(diagnosis):
-    return {finding.code: finding for finding in diagnosis.findings}
+def codes(report):
+    return [warning.code for warning in report.warnings]
 
 
-def severity(diagnosis, code):
-    return by_code(diagnosis)[code].severity
+# What it says
 
 
-def warned(diagnosis):
-    return {f.code for f in diagnosis.findings if f.severity in ("check", "do not use")}
+@pytest.mark.parametrize("sample", ["clean", "in_other_units"])
+@pytest.mark.parametrize("model", [RCQ(random_state=0), TRCQ(random_state=0)])
+def test_the_report_says_what_the_answer_says(model, sample, learned, request):
+    rows = request.getfixturevalue(sample)
+    report = diagnose(model.fit(learned), rows, positives=learned)
+    answer = model.quantify(rows)
+    assert_same_answer(report.prevalence, answer)
+    assert report.by_rcq is None
+    assert sorted(codes(report)) == sorted(warning.code for warning in answer.warnings)
+    assert report.verdict == answer.verdict
+    assert (report.verdict.status == "no reason to doubt") == (sample == "clean")
 
 
-def noted(diagnosis):
-    return {f.code for f in diagnosis.findings if f.severity != "ok"}
-
-
-def rows(array):
-    return Rows(np.asarray(array, float), None, InputSupport())
-
-
-# Clean data
-
-
-@pytest.mark.parametrize("model", [RCQ(random_state=0), PAT(random_state=0), TRCQ(random_state=0)])
-def test_of_clean_data_nothing_is_said(model, learned, clean):
-    reference = mixture(np.random.default_rng(3), 150, 750)
-    diagnosis = diagnose(model.fit(learned), clean, positives=learned, reference=reference)
-    assert not warned(diagnosis)
-    assert_same_answer(diagnosis.prevalence, model.quantify(clean))
-    assert len(diagnosis.findings) + len(diagnosis.skipped) == len(REPORT)
-    assert len({finding.code for finding in diagnosis.findings}) == len(diagnosis.findings)
-    reasons = {u.code: u.reason for u in diagnosis.skipped if u.code != "tied-scores"}
-    assert reasons == {"unseen-words": "No column holds words."}
-
-
-def test_a_report_does_not_keep_the_sample(clean):
-    """Whatever could not be checked, which is most of it here."""
-    model = PAT(random_state=0).fit(clean[:200])
-    rows = clean.copy()
-    seen = weakref.ref(rows)
-    report = diagnose(model, rows)
-    assert report.skipped
-    del rows
-    gc.collect()
-    assert seen() is None
-
-
-def test_every_finding_says_what_it_must(rcq, learned, clean):
-    for finding in diagnose(rcq, clean, positives=learned).findings:
-        assert 0 <= finding.false_alarm_rate <= 0.08
-        assert finding.cannot_detect
-        assert len(finding.title.split()) <= 7
-        assert finding.sentence.endswith(".")
-        assert f"It cannot see {finding.cannot_detect}." in str(finding)
-
-
-def test_all_numbers_are_those_of_the_model(rcq, clean):
-    found, details = by_code(diagnose(rcq, clean)), rcq.quantify(clean).details
-    assert found["core-differs"].number == details["core_difference"]
-    assert found["pat-disagrees"].number == details["disagreement"]
-    assert found["overlap"].number == details["core_excess"]
-    assert found["few-positives"].number == 300
-
-
-def test_twice_the_same(rcq, learned, clean):
-    one, two = (diagnose(rcq, clean, positives=learned) for _ in range(2))
-    assert_same_answer(one, two)
-    assert one.to_html() == two.to_html()
-
-
-# Faults by construction
-
-
-def test_overlap(rcq, learned):
-    rng = np.random.default_rng(4)
-    sample = np.vstack([halves(rng, 300), halves(rng, 700, first=0.0)])
-    diagnosis = diagnose(rcq, sample, positives=learned)
-    assert {"core-differs", "pat-disagrees"} <= noted(diagnosis)
-    finding = by_code(diagnosis)["core-differs"]
-    details = diagnosis.prevalence.details
-    for number in (diagnosis.prevalence, min(1.0, details["pat"])):
-        assert f"{100 * number:.1f} %" in finding.sentence
-    crowded = diagnose(rcq, halves(rng, 900) * 0.5)
-    assert "overlap" in noted(crowded)
-
-
-def test_a_second_sample_tells_overlap_from_drift(rcq):
-    rng = np.random.default_rng(5)
-
-    def overlapping(n_positive, n_negative):
-        return np.vstack([halves(rng, n_positive), halves(rng, n_negative, first=0.0)])
-
-    found = diagnose(rcq, overlapping(500, 500), reference=overlapping(150, 850))
-    finding = by_code(found)["second-sample"]
-    assert (finding.severity, finding.advice) == ("note", "Trust RCQ rather than PAT.")
-    assert finding.number > finding.threshold
-    found = diagnose(rcq, mixture(rng, 700, 300, 0.15), reference=mixture(rng, 200, 800, 0.15))
-    finding = by_code(found)["second-sample"]
-    assert finding.severity == "note"
-    assert finding.advice.startswith("Trust PAT rather than RCQ")
-    found = diagnose(rcq, mixture(rng, 500, 500, 0.15), reference=mixture(rng, 500, 500, 0.15))
-    assert "too close to tell" in by_code(found)["second-sample"].advice
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_border_that_only_a_classifier_sees(seed):
-    """Negatives are rows whose 15 features add up to more than 0: no single feature tells."""
-    rng = np.random.default_rng(seed)
-    learned, others = rng.normal(size=(400, 15)), rng.normal(size=(2000, 15))
-    sample = np.vstack([rng.normal(size=(300, 15)), others[others.sum(axis=1) > 0][:700]])
-    model = RCQ(random_state=0).fit(learned)
-    finding = by_code(diagnose(model, sample, positives=learned))["dedpul-disagrees"]
-    assert finding.severity == "note"
-    assert "TRCQ" in finding.advice
-    assert "of the rows" not in finding.sentence
-    of_rcq, of_dedpul = (float(x) / 100 for x in re.findall(r"([\d.]+) %", finding.sentence))
-    assert of_rcq == pytest.approx(float(model.quantify(sample)), abs=6e-4)
-    assert abs(of_dedpul - 0.3) < abs(of_rcq - 0.3)
-
-
-def test_negatives_all_around_are_no_disagreement():
-    """No straight border tells them from the positives; the distance does."""
-    rng = np.random.default_rng(13)
-    learned = rng.normal(size=(300, 4))
-    around = rng.normal(size=(600, 4))
-    around *= 8 / np.linalg.norm(around, axis=1, keepdims=True)
-    sample = np.vstack([rng.normal(size=(400, 4)), around])
-    found = diagnose(RCQ(random_state=0).fit(learned), sample, positives=learned)
-    assert severity(found, "dedpul-disagrees") == "ok"
-
-
-@pytest.mark.parametrize("n", [12, 19, 30, 300])
-def test_few_positives(n, learned, clean):
-    diagnosis = diagnose(RCQ(random_state=0).fit(learned[:n]), clean)
-    expected = "check" if n < 20 else "note" if n < 60 else "ok"
-    assert severity(diagnosis, "few-positives") == expected
-    unchecked = {u.code for u in diagnosis.skipped}
-    assert ("core-differs" in unchecked) == (n < 20)
-
-
-def test_few_positives_for_a_plain_covariance():
-    rng = np.random.default_rng(7)
-    learned, sample = rng.normal(size=(100, 20)), rng.normal(size=(500, 20))
-    plain = diagnose(PAT(random_state=0).fit(learned), sample)
-    finding = by_code(plain)["few-positives"]
-    assert finding.severity == "check"
-    assert "ledoit-wolf" in finding.advice
-    # As few as make `covariance_bias` just small enough.
-    enough = int(finding.threshold)
-    more = rng.normal(size=(enough, 20))
-    codes = [
-        {c.code for c in PAT(random_state=0).fit(part).quantify(sample).warnings}
-        for part in (more, more[:-1])
-    ]
-    assert ["few-positives" in found for found in codes] == [False, True]
-
-
-def test_copies(rcq, learned, clean):
-    twice = np.vstack([clean, clean])
-    found = diagnose(rcq, twice, positives=learned)
-    assert by_code(found)["duplicate-rows"].number == pytest.approx(0.5)
-    assert warned(found) & {"duplicate-rows", "duplicate-positives"} == {"duplicate-rows"}
-    doubled = np.vstack([learned[:150], learned[:150]])
-    model = RCQ(random_state=0).fit(doubled)
-    found = diagnose(model, clean, positives=doubled)
-    assert by_code(found)["duplicate-positives"].number == pytest.approx(0.5)
-    assert "duplicate-positives" in warned(found)
-    found = diagnose(rcq, np.vstack([clean, learned]), positives=learned)
-    assert by_code(found)["positives-in-sample"].number == 1
-    assert "positives-in-sample" in warned(found)
-    found = diagnose(rcq, np.vstack([clean, learned[:30]]), positives=learned)
-    assert by_code(found)["positives-in-sample"].number == pytest.approx(0.1)
-    assert severity(found, "positives-in-sample") == "note"
-
-
-def test_coarse_values_are_no_copies():
-    rng = np.random.default_rng(9)
-    learned, sample = rng.integers(0, 4, size=(300, 2)), rng.integers(0, 4, size=(600, 2))
-    found = by_code(diagnose(RCQ(random_state=0).fit(learned), sample, positives=learned))
-    assert "positives-in-sample" not in found
-    for code in ("duplicate-rows", "duplicate-positives"):
-        assert found[code].severity == "note"
-        assert found[code].number > 0.9
-        assert "coarse" in found[code].sentence
-
-
-def test_constants(learned, clean):
-    lost = clean.copy()
-    lost[:, 2] = 7.0
-    frame = pd.DataFrame(learned, columns=list("abcde"))
-    model = RCQ(random_state=0).fit(frame)
-    sample = pd.DataFrame(lost, columns=list("abcde"))
-    finding = by_code(diagnose(model, sample, positives=frame))["constant-features"]
-    assert finding.severity == "note"
-    assert finding.sentence.endswith("but not among the positives: c.")
-    # Who does not know the positives cannot say that it ought to vary.
-    assert severity(diagnose(model, sample), "constant-features") == "note"
-    flat = np.column_stack([learned, np.ones(len(learned))])
-    wide = np.column_stack([clean, np.arange(len(clean))])
-    finding = by_code(diagnose(RCQ(random_state=0).fit(flat), wide))["constant-features"]
-    assert finding.severity == "note"
-    assert finding.sentence == "Constant among the positives: x5."
-
-
-def test_a_rare_value_may_be_absent(learned, clean):
-    rare = (np.arange(len(learned)) < 3).astype(float)
-    model = RCQ(random_state=0).fit(np.column_stack([learned, rare]))
-    sample = np.column_stack([clean, np.zeros(len(clean))])
-    found = diagnose(model, sample, positives=np.column_stack([learned, rare]))
-    assert severity(found, "constant-features") == "note"
-
-
-def test_repeated_columns_and_filled_in_values(learned, clean):
-    repeated = np.column_stack([learned, learned[:, 0] + learned[:, 1]])
-    filled = np.column_stack([clean, clean[:, 0] + clean[:, 1]])
-    filled[::5, 3] = -999.0
-    model = PAT(random_state=0).fit(repeated)
-    found = by_code(diagnose(model, filled))
-    assert (found["repeated-columns"].severity, found["repeated-columns"].number) == ("note", 1)
-    # RCQ, which is fitted if the positives are given, shrinks its covariance, and cannot see it.
-    with_positives = by_code(diagnose(model, filled, positives=repeated))
-    assert with_positives["repeated-columns"] == found["repeated-columns"]
-    finding = found["repeated-values"]
-    assert (finding.severity, finding.number) == ("note", pytest.approx(0.2))
-    assert "x3 = -999 (20 % of the sample)" in finding.sentence
-
-
-def test_tied_scores(learned, clean):
-    coarse = np.round(learned[:, :1] / 3)
-    found = diagnose(PAT(random_state=0).fit(coarse), np.round(clean[:, :1] / 3))
-    assert "tied-scores" in noted(found)
-
-
-# Whatever comes in
-
-
-def test_what_a_model_does_not_keep_is_not_checked(learned, clean):
-    diagnosis = diagnose(PAT(random_state=0).fit(learned), clean)
-    unchecked = {u.code: u for u in diagnosis.skipped}
-    options = {code: u.option for code, u in unchecked.items()}
-    assert options["dedpul-disagrees"] == options["core-differs"] == "positives"
-    assert options["second-sample"] == "reference"
-    assert not any("=" in u.reason or "--" in u.reason for u in diagnosis.skipped)
-    assert str(unchecked["second-sample"]).endswith("a different prevalence. Pass reference=.")
-    assert "Pass positives=." in str(diagnosis).partition("NOT CHECKED")[2]
-    in_other_words = diagnosis.rendered(lambda u: f"Add --{u.option}." if u.option else "")
-    assert "a different prevalence. Add --reference." in in_other_words
-    assert "=." not in in_other_words
-    assert {u["option"] for u in diagnosis.to_dict()["skipped"]} == set(options.values())
+def test_kinds_that_are_counted_one_by_one_have_a_report(learned, clean):
+    model = SubclassRCQ(2, random_state=0).fit(learned)
+    report = diagnose(model, clean, positives=learned)
+    assert_same_answer(report.prevalence, model.quantify(clean))
+    assert [reading.code for reading in report.what_if] == ["typical", "recognisable", "both"]
 
 
 @pytest.mark.parametrize(
@@ -313,68 +101,107 @@ def test_what_a_model_does_not_keep_is_not_checked(learned, clean):
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_every_kind_of_model(model, learned, clean):
-    diagnosis = diagnose(model.fit(learned), clean, positives=learned)
-    assert not {"core-differs", "dedpul-disagrees"} & {u.code for u in diagnosis.skipped}
-    assert not warned(diagnosis)
+def test_other_methods_get_the_checks_of_rcq(model, learned, clean, in_other_units):
+    model.fit(learned)
+    assert diagnose(model, in_other_units).by_rcq is None
+    report = diagnose(model, in_other_units, positives=learned)
+    assert_same_answer(report.by_rcq, RCQ(random_state=0).fit(learned).quantify(in_other_units))
+    assert "other-units" in codes(report)
+    assert report.verdict.status == "check"
+    assert report.what_if is not None
+    assert diagnose(model, clean, positives=learned).verdict.status == "no reason to doubt"
 
 
-def test_a_transductive_model_knows_its_positives(learned, clean):
-    diagnosis = diagnose(DEDPUL(random_state=0).fit(learned), clean)
-    assert severity(diagnosis, "core-differs") == "ok"
-    reasons = {u.code: u.reason for u in diagnosis.skipped}
-    assert set(reasons) == {"second-sample", "tied-scores", "unseen-words"}
+def test_labelled_positives_in_the_sample_are_told_first(rcq, learned, clean):
+    report = diagnose(rcq, np.vstack([clean, learned]))
+    assert_same_answer(report.prevalence, rcq.quantify(np.vstack([clean, learned])))
+    assert codes(report)[0] == "positives-in-sample"
 
 
-def test_words_and_gaps_are_looked_at(learned, clean):
-    """In a table with a word, of which no positive has "other"; b is missing in the sample only."""
-    tables = [pd.DataFrame(x[:, :3], columns=list("abc")) for x in (learned, clean)]
-    positives, sample = (
-        table.assign(word=np.where(np.arange(len(table)) % 2, "one", "two")) for table in tables
-    )
-    for model in (RCQ(random_state=0), PAT(random_state=0), DEDPUL(random_state=0)):
-        model.fit(positives)
-        found = by_code(diagnose(model, sample))
-        assert found["missing-differs"].severity == found["unseen-words"].severity == "ok"
-        changed = sample.copy()
-        changed.loc[::4, "b"] = np.nan
-        changed.loc[1::4, "word"] = "other"
-        found = by_code(diagnose(model, changed))
-        assert found["missing-differs"].number == pytest.approx(0.25, abs=0.01)
-        assert found["unseen-words"].number == pytest.approx(0.25, abs=0.01)
-        assert found["missing-differs"].severity == "note"
-        assert found["unseen-words"].severity == "note"
+def test_the_worst_comes_first(rcq, learned):
+    sample = halves(np.random.default_rng(6), 400)
+    sample[:, 2] = 1000 * sample[:, 2] + 9000
+    report = diagnose(rcq, np.vstack([learned[:5], sample]))
+    severities = [SEVERITIES.index(warning.severity) for warning in report.warnings]
+    assert severities == sorted(severities, reverse=True)
+    assert len(set(severities)) > 1
+    text = str(report)
+    places = [text.index(f"{warning.code}\n") for warning in report.warnings]
+    assert places == sorted(places)
+    assert text.startswith(f"{report.prevalence!r}\n{report.verdict}")
 
 
-def test_dedpul_is_not_asked_about_little(rcq, learned, clean):
-    some = clean[:: len(clean) // 150]
-    found = diagnose(rcq, some, positives=learned)
-    reasons = {u.code: u.reason for u in found.skipped}
-    assert reasons["dedpul-disagrees"] == "It needs at least 60 positives and 200 rows."
+def test_a_second_sample_tells_overlap_from_drift(rcq):
+    rng = np.random.default_rng(5)
+
+    def overlapping(n_positive, n_negative):
+        return np.vstack([halves(rng, n_positive), halves(rng, n_negative, first=0.0)])
+
+    one, other = overlapping(500, 500), overlapping(150, 850)
+    found = diagnose(rcq, one, reference=other).comparison
+    assert found.reading == "overlap"
+    assert "trust RCQ rather than PAT" in str(found)
+    assert str(found) == str(compare_samples(rcq, rcq.count(one), rcq.count(other)))
+    found = diagnose(rcq, mixture(rng, 700, 300, 0.15), reference=mixture(rng, 200, 800, 0.15))
+    assert found.comparison.reading == "drift"
+    assert "trust PAT rather than RCQ" in str(found)
+    found = diagnose(rcq, mixture(rng, 500, 500, 0.15), reference=mixture(rng, 500, 500, 0.15))
+    assert found.comparison.reading == "close"
+    assert "too close to tell" in found.to_dict()["comparison"]["sentence"]
 
 
-def test_rows_that_are_not_numbers(learned, clean):
-    holes = clean.copy()
-    holes[3, 1] = np.nan
-    model = PAT(make_pipeline(SimpleImputer(), OneClassSVM()), random_state=0).fit(learned)
-    found = diagnose(model, holes, positives=learned)
-    assert "missing values" in {u.code: u.reason for u in found.skipped}["duplicate-rows"]
-    found = diagnose(model, clean, positives=learned)
-    assert severity(found, "duplicate-rows") == "ok"
-    thin = PAT(OneClassSVM(), random_state=0).fit(sparse.csr_array(learned))
-    found = diagnose(thin, sparse.csr_array(clean), positives=sparse.csr_array(learned))
-    assert {f.code for f in found.findings} == {"few-positives", "overlap", "tied-scores"}
+def test_kinds_need_the_positives(rcq, learned, clean):
+    assert [reading.code for reading in diagnose(rcq, clean).what_if] == ["typical", "both"]
+    found = diagnose(rcq, clean, positives=learned).what_if
+    assert [reading.code for reading in found] == ["typical", "recognisable", "both"]
+    assert str(found) in str(diagnose(rcq, clean, positives=learned))
+
+
+def test_twice_the_same(rcq, learned, clean):
+    one, two = (diagnose(rcq, clean, positives=learned) for _ in range(2))
+    assert_same_answer(one, two)
+    assert one.to_html() == two.to_html()
+
+
+def test_a_report_does_not_keep_the_sample(learned, clean):
+    rows = clean.copy()
+    seen = weakref.ref(rows)
+    report = diagnose(PAT(random_state=0).fit(learned), rows)
+    del rows
+    gc.collect()
+    assert seen() is None
+    assert report.prevalence.n_unlabeled == len(clean)
+
+
+# Whatever comes in
 
 
 def test_frames_by_name(make_frame):
     rng = np.random.default_rng(10)
     learned, sample = halves(rng, 200, d=3), mixture(rng, 200, 300)[:, :3]
-    model = RCQ(random_state=0).fit(make_frame(learned))
-    frame = make_frame(sample)
-    given = diagnose(model, frame, positives=make_frame(learned), reference=frame)
-    plain = diagnose(RCQ(random_state=0).fit(learned), sample, positives=learned, reference=sample)
-    assert [f.number for f in given.findings] == [f.number for f in plain.findings]
-    assert not warned(given)
+    frame, positives = make_frame(sample), make_frame(learned)
+    for method in (RCQ, PAT):
+        of_frame = method(random_state=0).fit(positives)
+        given = diagnose(of_frame, frame, positives=positives, reference=frame)
+        of_array = method(random_state=0).fit(learned)
+        plain = diagnose(of_array, sample, positives=learned, reference=sample)
+        assert float(given.prevalence) == float(plain.prevalence)
+        assert given.comparison.difference == plain.comparison.difference == 0
+
+
+def test_rows_that_are_not_plain_numbers(learned, clean):
+    holes = clean.copy()
+    holes[3, 1] = np.nan
+    model = PAT(make_pipeline(SimpleImputer(), OneClassSVM()), random_state=0).fit(learned)
+    assert diagnose(model, holes, positives=learned).by_rcq is not None
+    thin, rows = sparse.csr_array(learned), sparse.csr_array(clean)
+    model = PAT(OneClassSVM(), random_state=0).fit(thin)
+    assert diagnose(model, rows).by_rcq is None
+    with pytest.raises(InputError, match="RCQ cannot learn from these positives: Only 5"):
+        diagnose(model, rows, positives=thin)
+    words = pd.DataFrame(learned[:, :3], columns=list("abc")).assign(word="one")
+    model = RCQ(random_state=0).fit(words)
+    assert diagnose(model, words[:200], positives=words).what_if is not None
 
 
 def test_wrong_input(rcq, learned, clean):
@@ -382,18 +209,23 @@ def test_wrong_input(rcq, learned, clean):
         diagnose(rcq, clean, positives=learned[1:])
     with pytest.raises(InputError, match="The sample has no rows"):
         diagnose(rcq, clean[:0])
-    with pytest.raises(InputError, match="The reference has no rows"):
+    with pytest.raises(InputError, match="have no rows"):
         diagnose(rcq, clean, reference=clean[:0])
     with pytest.raises(ValueError, match="4 features"):
         diagnose(rcq, clean, reference=clean[:, :4])
+    with pytest.raises(InputError, match="give the positives"):
+        diagnose(PAT(random_state=0).fit(learned), clean, reference=clean)
+    with pytest.raises(InputError, match="about one target, and this model has 2"):
+        diagnose(MultiRCQ(random_state=0).fit({"a": learned, "b": learned + 1}), clean)
 
 
-def test_large_samples_are_asked_in_part(rcq, learned):
-    rng = np.random.default_rng(11)
-    sample = mixture(rng, MOST_ROWS // 2, MOST_ROWS // 2 + 1)
-    found = by_code(diagnose(rcq, sample, positives=learned))
-    assert "(from 10,000 of the rows)" in found["dedpul-disagrees"].sentence
-    assert found["dedpul-disagrees"].severity == "ok"
+def test_few_positives(learned, clean):
+    model = RCQ(random_state=0).fit(learned[:12])
+    report = diagnose(model, clean, positives=learned[:12])
+    assert "few-positives-for-rcq" in codes(report)
+    assert report.what_if is None
+    with pytest.raises(ValueError, match="12 positives are too few"):
+        diagnose(model, clean, reference=clean)
 
 
 def test_any_finite_numbers(rcq, learned):
@@ -403,42 +235,19 @@ def test_any_finite_numbers(rcq, learned):
     json.loads(found.to_json())
 
 
-# Rows by their codes
+# JSON and HTML
 
 
-def test_row_codes_tell_rows_apart():
-    rng = np.random.default_rng(12)
-    values = rng.integers(-2, 3, size=(2000, 4)).astype(float)
-    values[values == 0] = rng.choice([0.0, -0.0], (values == 0).sum())
-    codes = row_codes(rows(values))
-    plain = {tuple(row) for row in values.tolist()}
-    assert len(np.unique(codes)) == len(plain)
-    assert copies(codes) == 1 - len(plain) / 2000
-    # Neither the order of the values nor that of the columns is lost.
-    assert row_codes(rows([[1, 2]])) != row_codes(rows([[2, 1]]))
-    distinct = rng.normal(size=(3000, 2))
-    assert copies(row_codes(rows(distinct))) == 0
-
-
-# Text, JSON, HTML
-
-
-def test_json_holds_everything_but_pictures(rcq, learned, clean):
-    diagnosis = diagnose(rcq, clean, positives=learned)
-    content = json.loads(diagnosis.to_json())
-    assert content == diagnosis.to_dict()
-    assert set(content) == {"severity", "prevalence", "what_if", "findings", "skipped"}
-    assert content["prevalence"] == diagnosis.prevalence.to_dict()
-    for record, finding in zip(content["findings"], diagnosis.findings, strict=True):
-        assert Finding(**record) == finding
-
-
-def test_text_has_the_worst_first(rcq, clean):
-    text = str(diagnose(rcq, np.vstack([clean, clean])))
-    words = re.findall(r"^(DO NOT USE|CHECK|NOTE|OK|NOT CHECKED)", text, re.MULTILINE)
-    assert words == sorted(words, key=["DO NOT USE", "CHECK", "NOTE", "OK", "NOT CHECKED"].index)
-    assert words[0] == "CHECK"
-    assert repr(rcq.quantify(np.vstack([clean, clean]))) in text
+def test_json_holds_everything_but_pictures(rcq, learned, in_other_units):
+    report = diagnose(rcq, in_other_units, positives=learned, reference=in_other_units)
+    content = json.loads(report.to_json())
+    assert content == report.to_dict()
+    assert content["prevalence"] == report.prevalence.to_dict()
+    assert [warning["code"] for warning in content["warnings"]] == codes(report)
+    assert content["comparison"]["sentence"] == str(report.comparison)
+    assert set(content) == {
+        *("verdict", "prevalence", "by_rcq", "comparison", "what_if", "warnings")
+    }
 
 
 class Addresses(html.parser.HTMLParser):
@@ -455,15 +264,13 @@ class Addresses(html.parser.HTMLParser):
         self.found += [n for n in names if n.startswith("on")]
 
 
-def test_the_page_needs_nothing_and_runs_nothing(learned, clean, tmp_path):
+def test_the_page_needs_nothing_and_runs_nothing(learned, in_other_units, tmp_path):
     pytest.importorskip("matplotlib")
-    names = ["<script>alert(1)</script>", "a & b", '"quoted"', "$x^2$", "e"]
-    frame, sample = (pd.DataFrame(x, columns=names) for x in (learned, clean))
-    lost = sample.copy()
-    lost[names[0]] = 1.0
+    names = ["<b>a</b>", "a & b", "<script>alert(1)</script>", "$x^2$", "e"]
+    frame, sample = (pd.DataFrame(x, columns=names) for x in (learned, in_other_units))
     model = RCQ(random_state=0).fit(frame)
     path = tmp_path / "report.html"
-    page = diagnose(model, lost, positives=frame, reference=sample).to_html(path)
+    page = diagnose(model, sample, positives=frame, reference=sample).to_html(path)
     assert path.read_text(encoding="utf-8") == page
     parser = Addresses()
     parser.feed(page)
@@ -477,99 +284,37 @@ def test_the_page_needs_nothing_and_runs_nothing(learned, clean, tmp_path):
     assert [path] == list(tmp_path.iterdir())
 
 
-def test_the_page_says_what_the_text_says(rcq, learned, clean):
+def test_the_page_says_what_the_text_says(learned, in_other_units):
     pytest.importorskip("matplotlib")
-    diagnosis = diagnose(rcq, np.vstack([clean, clean]), positives=learned)
-    text = " ".join(ET.fromstring(diagnosis.to_html().partition("\n")[2]).itertext())
-    for finding in diagnosis.findings:
-        for part in (finding.title, finding.sentence, finding.advice, finding.figures):
-            assert part in text
-    assert "Check: Copies in the sample" in text
+    model = PAT(random_state=0).fit(learned)
+    report = diagnose(model, in_other_units, positives=learned, reference=learned)
+    text = " ".join(ET.fromstring(report.to_html().partition("\n")[2]).itertext())
+    for part in (str(report.verdict), str(report.comparison), "RCQ, from the same positives"):
+        assert part in text
+    for warning in report.warnings:
+        assert warning.sentence in text
+    for reading in report.what_if:
+        assert str(reading) in text
 
 
 def test_no_figure_is_left_open(rcq, learned, clean):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.close("all")
-    diagnosis = diagnose(rcq, clean, positives=learned, reference=clean)
-    diagnosis.to_html()
+    report = diagnose(rcq, clean)
+    report.to_html()
     assert plt.get_fignums() == []
-    drawn = {f.code for f in diagnosis.findings if f.plot is not None}
-    assert drawn == {"broken-assumption", "core-differs", "second-sample", "dedpul-disagrees"}
-    _, ax = plt.subplots()
-    by_code(diagnosis)["core-differs"].plot(ax)
-    assert ax.get_title()
+    assert len(report.pictures) == 2
+    of_pat = diagnose(PAT(random_state=0).fit(learned), clean)
+    (curve,) = of_pat.pictures
+    for picture in (*report.pictures, curve):
+        _, ax = plt.subplots()
+        picture(ax)
+        assert ax.get_title() or ax.get_title("right")
     plt.close("all")
 
 
 def test_a_diagnosis_travels(rcq, learned, clean):
-    diagnosis = diagnose(rcq, clean, positives=learned)
-    copy = pickle.loads(pickle.dumps(diagnosis))
-    assert_same_answer(copy, diagnosis)
-    assert copy.to_html() == diagnosis.to_html()
-
-
-# The page of the documentation
-
-
-def tables(text):
-    """Rows of all Markdown tables, by the heading of their first column."""
-    found = {}
-    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
-        head, _, *lines = (
-            [cell.strip() for cell in r.strip("|\n").split("|")] for r in table.splitlines()
-        )
-        found.setdefault(head[0], []).append([dict(zip(head, line, strict=True)) for line in lines])
-    return found
-
-
-def test_the_documentation_has_the_measured_rates(rcq, learned, clean):
-    docs = Path(__file__).parents[2] / "docs"
-    pages = ("diagnostics.md", "diagnostics-results.md")
-    text = "\n".join((docs / page).read_text(encoding="utf-8") for page in pages)
-    by_name = [{row["code"].strip("`"): row for row in t} for t in tables(text)["code"]]
-    findings = by_code(diagnose(rcq, clean, positives=learned, reference=clean))
-    (thresholds, blind, measured) = by_name
-    # The samples that the rates are measured on have no words.
-    assert set(thresholds) == set(blind) == {*findings, "unseen-words"}
-    assert blind["unseen-words"]["cannot see"] == UNSEEN_CATEGORIES.cannot_detect
-    for code, finding in findings.items():
-        assert blind[code]["cannot see"] == finding.cannot_detect
-        if code in ("second-sample", "broken-assumption"):
-            continue
-        warnings = [float(measured[code][s].split()[0]) for s in ("simulated", "real")]
-        assert 100 * finding.false_alarm_rate == pytest.approx(max(warnings))
-    doubted = (docs.parent / "benchmarks" / "results" / "verdict.md").read_text(encoding="utf-8")
-    rate = float(re.search(r"clean answers: ([\d.]+) % doubted", doubted)[1])
-    assert 100 * findings["broken-assumption"].false_alarm_rate == pytest.approx(rate)
-    pairs = [row for row in tables(text)["kind"][1] if row["kind"] == "clean"]
-    rate = np.mean([float(row["`second-sample`"]) for row in pairs])
-    assert 100 * findings["second-sample"].false_alarm_rate == pytest.approx(rate, abs=0.5)
-
-
-def test_a_report_of_few_checks_says_so_first(learned, clean, rcq):
-    odin = diagnose(ODIn(random_state=0).fit(learned), clean)
-    n_checks = len(odin.findings) + len(odin.skipped)
-    assert odin.summary.startswith(f"Only {len(odin.findings)} of {n_checks} checks could be made")
-    full = diagnose(rcq, clean, positives=learned)
-    assert not full.summary.startswith("Only")
-    _, verdict, summary, *_ = str(full).splitlines()
-    assert (verdict, summary) == (str(full.prevalence.verdict), full.summary)
-    assert verdict in full.to_html()
-
-
-def test_what_only_the_answer_can_tell_is_in_the_report():
-    rng = np.random.default_rng(0)
-    years = np.repeat([2007.0, 2008.0, 2009.0], 100)
-    positives = np.column_stack([rng.normal(size=(300, 3)), years])
-    sample = np.vstack([rng.normal(size=(60, 3)), rng.normal(size=(140, 3)) + 3])
-    of_a_year = np.column_stack([sample, np.full(200, 2008.0)])
-    positives[0, 1] = -9999.0
-    report = diagnose(RCQ(random_state=0).fit(positives), of_a_year)
-    found = {finding.code: finding for finding in report.findings}
-    for warning in report.prevalence.warnings:
-        assert found[warning.code].severity == warning.severity
-    assert "above 2007.5" in found["context-column"].sentence or "2008" in str(
-        found["context-column"]
-    )
-    assert found["code-among-positives"].severity == "do not use"
-    assert report.severity == report.prevalence.verdict.status == "do not use"
+    report = diagnose(rcq, clean, positives=learned)
+    copy = pickle.loads(pickle.dumps(report))
+    assert_same_answer(copy, report)
+    assert copy.to_html() == report.to_html()

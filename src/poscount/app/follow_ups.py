@@ -23,11 +23,10 @@ from poscount.base.quantifier import Quantifier
 from poscount.change import Trend
 from poscount.change.series import Baseline
 from poscount.change.series import trend as find_trend
-from poscount.checks.second_sample import Comparison
+from poscount.change.two_samples import Comparison, compare_samples
 from poscount.data.validation import as_frame_with_names
 from poscount.diagnostics.assumption_report import Diagnosis
 from poscount.diagnostics.assumption_report import diagnose as diagnose_sample
-from poscount.diagnostics.two_samples import compare_samples
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
 from poscount.files.features import model_columns

@@ -124,12 +124,7 @@ class Quantifier(BaseEstimator):
         """
         self._refuse_weights(weights)
         rows = self._sample(sample, allow_empty=False)
-        answer = self._quantify(rows)
-        known = self._known()
-        if known is None or not isinstance(answer, Prevalence):
-            return answer
-        known.find(rows)
-        return self._told_of(known, answer)
+        return self._told_of_known(rows, self._quantify(rows))
 
     def without_positives(self, sample: Any) -> Any:
         """A sample without the labelled positives that are in it, too, as all are in a register.
@@ -175,6 +170,14 @@ class Quantifier(BaseEstimator):
     def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
         """What a method that has checks says about so many positives in the sample."""
         return None
+
+    def _told_of_known(self, rows: Rows, answer: Prevalence) -> Prevalence:
+        """The answer for some rows, which says first how many positives are among them."""
+        known = self._known()
+        if known is None or not isinstance(answer, Prevalence):
+            return answer
+        known.find(rows)
+        return self._told_of(known, answer)
 
     def _told_of(self, known: KnownRows, answer: Prevalence) -> Prevalence:
         """An answer that says first how many positives are in the sample, if any are."""

@@ -1,8 +1,7 @@
 """The checks, one file each: from a small record of evidence to a statistic and one sentence.
 
-Each check has a threshold with measured false alarms. From the same checks come the warnings of a
-prevalence and the findings of the assumption report. No method is imported here: methods fill the
-record for the warnings, `poscount.diagnostics` a fuller one for the report.
+The warnings of an answer come from them, and so does its verdict. No method is imported here:
+methods fill in the record.
 """
 
 from __future__ import annotations
@@ -15,31 +14,20 @@ from poscount.checks.broken_assumption import BROKEN_ASSUMPTION
 from poscount.checks.check import BatchWarnings, Check, CheckResult, joined_results
 from poscount.checks.code_among_positives import CODE_AMONG_POSITIVES
 from poscount.checks.columns import ColumnEvidence, PositiveColumns
-from poscount.checks.columns_fit import EXCHANGED_COLUMNS, ONLY_COLUMNS_FIT, SHIFTED_COLUMNS
 from poscount.checks.constant_decides import CONSTANT_DECIDES
-from poscount.checks.constant_features import CONSTANT_FEATURES
 from poscount.checks.context_column import CONTEXT_COLUMN
-from poscount.checks.copies import (
-    DUPLICATE_POSITIVES,
-    DUPLICATE_ROWS,
-    POSITIVES_IN_SAMPLE,
-    REPEATED_POSITIVES,
-)
-from poscount.checks.core_differs import CORE_DIFFERS
-from poscount.checks.dedpul_disagrees import DEDPUL_DISAGREES
+from poscount.checks.copies import POSITIVES_IN_SAMPLE, REPEATED_POSITIVES
 from poscount.checks.evidence import Evidence, MissingEvidenceError, UnknownValues
+from poscount.checks.exchanged_columns import EXCHANGED_COLUMNS
 from poscount.checks.few_positives import FEW_POSITIVES, FEW_POSITIVES_FOR_RCQ
 from poscount.checks.few_rows import FEW_ROWS
 from poscount.checks.hardly_recognisable import HARDLY_RECOGNISABLE
-from poscount.checks.missing_code import ADDED_ZEROS, MISSING_CODE
+from poscount.checks.missing_code import MISSING_CODE
 from poscount.checks.missing_differs import MISSING_DIFFERS
 from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
 from poscount.checks.other_units import OTHER_UNITS
 from poscount.checks.overlap import OVERLAP
-from poscount.checks.pat_disagrees import PAT_DISAGREES
-from poscount.checks.repeated_columns import REPEATED_COLUMNS, SINGULAR_COVARIANCE
-from poscount.checks.repeated_values import REPEATED_VALUES
-from poscount.checks.second_sample import SECOND_SAMPLE
+from poscount.checks.singular_covariance import SINGULAR_COVARIANCE
 from poscount.checks.swapped_tables import SWAPPED_TABLES
 from poscount.checks.tied_scores import TIED_SCORES
 from poscount.checks.unlike_training import UNLIKE_TRAINING
@@ -71,44 +59,8 @@ SAMPLE_CHECKS = (
     UNLIKE_TRAINING,
     HARDLY_RECOGNISABLE,
 )
-# In the order of the report. Those that are not among the checks of samples do not tell good
-# answers from bad ones by themselves (`benchmarks/accuracy/verdict.py`): they are notes.
-_REPORTED = (
-    BROKEN_ASSUMPTION,
-    FEW_POSITIVES,
-    *UNKNOWN_VALUE_CHECKS,
-    OTHER_UNITS,
-    MISSING_CODE,
-    ADDED_ZEROS,
-    EXCHANGED_COLUMNS,
-    SHIFTED_COLUMNS,
-    ONLY_COLUMNS_FIT,
-    NOTHING_LIKE_POSITIVES,
-    CORE_DIFFERS,
-    PAT_DISAGREES,
-    OVERLAP,
-    SECOND_SAMPLE,
-    DEDPUL_DISAGREES,
-    CONSTANT_FEATURES,
-    REPEATED_COLUMNS,
-    DUPLICATE_POSITIVES,
-    DUPLICATE_ROWS,
-    POSITIVES_IN_SAMPLE,
-    REPEATED_VALUES,
-    TIED_SCORES,
-)
-REPORT = tuple(check.in_report for check in _REPORTED)
-# What only an answer can tell is in the report if the answer carries it.
-CARRIED = {
-    check.code: check
-    for check in (*SAMPLE_CHECKS, *MODEL_CHECKS)
-    if check.title and check.code not in {reported.code for reported in REPORT}
-}
-
 __all__ = [
-    "CARRIED",
     "MODEL_CHECKS",
-    "REPORT",
     "SAMPLE_CHECKS",
     "BatchWarnings",
     "ColumnEvidence",

@@ -99,11 +99,5 @@ BROKEN_ASSUMPTION = Check(
     sentence=lambda evidence, i: _likeliest(evidence, i).sentence,
     advice=lambda evidence, i: _likeliest(evidence, i).action,
     reason=lambda evidence, i: _likeliest(evidence, i).reason,
-    in_order="The sample does not look like those in which an assumption was broken on purpose.",
-    threshold=lambda evidence: float(shipped_doubt().check_.min()),
     warning_rate=0.076,
-    false_alarm_rate=0.076,
-    title="Assumptions",
-    quantity="doubt, learned from samples in which an assumption was broken on purpose",
-    cannot_detect="breaks that leave no trace, such as negatives that look exactly like positives",
 )

@@ -1,19 +1,17 @@
-"""What a check is: a statistic of the evidence for each sample, and a sentence about what it shows.
+"""What a check is: a statistic of the evidence for each sample, and a sentence about it.
 
-The same check makes the warnings of one sample, those of a million groups, and the findings of the
-report: one sample is n = 1.
+The same check makes the warnings of one sample and those of a million groups: one sample is n = 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from poscount.checks.evidence import Evidence
-from poscount.checks.finding import Finding
 from poscount.results.verdict import SEVERITIES, AnswerWarning, statuses
 
 NOTE, TO_CHECK, DO_NOT_USE = range(1, len(SEVERITIES))
@@ -40,17 +38,9 @@ class Check:
         What to do about it.
     reason : str or callable
         The warning in a few words, for the verdict.
-    in_order : str or callable
-        What the report says if nothing is wrong.
-    threshold : float, None or callable
-        Where the statistic becomes a reason to doubt, for the report; None if it never does.
     warning_rate : float
         Share of samples with nothing wrong whose prevalence is warned, as measured; 0 if it was
         never seen.
-    title, quantity, false_alarm_rate, cannot_detect
-        As in `Finding`; left out where a check is not in the report.
-    reported : mapping of str to callable
-        Parameters that differ in the report, which may look at another number or speak earlier.
     """
 
     code: str
@@ -59,34 +49,7 @@ class Check:
     sentence: Callable[[Evidence, int], str]
     advice: Text = ""
     reason: Text = ""
-    in_order: Text = ""
-    threshold: float | Callable[[Evidence], float] | None = None
     warning_rate: float = 0.0
-    title: str = ""
-    quantity: str = ""
-    false_alarm_rate: float = 0.0
-    cannot_detect: str = ""
-    reported: Mapping[str, Any] = field(default_factory=dict, compare=False)
-
-    @property
-    def in_report(self) -> Check:
-        """The same check as the report makes it."""
-        return replace(self, **self.reported)
-
-    def carried(self, warning: AnswerWarning) -> Finding:
-        """The entry in the report about a warning that only the answer itself can give."""
-        return Finding(
-            code=self.code,
-            severity=warning.severity,
-            title=self.title,
-            sentence=warning.sentence,
-            advice="",  # the sentence has it
-            quantity=self.quantity,
-            number=float("nan") if warning.value is None else warning.value,
-            threshold=None if callable(self.threshold) else self.threshold,
-            false_alarm_rate=self.false_alarm_rate,
-            cannot_detect=self.cannot_detect,
-        )
 
     def look(self, evidence: Evidence) -> CheckResult:
         """Look at all samples; raises `MissingEvidenceError` if there is nothing to look at."""
@@ -133,24 +96,6 @@ class CheckResult:
             SEVERITIES[self.severity[min(i, len(self.severity) - 1)]],
             self._text(check.reason, i),
             self._text(check.advice, i),
-        )
-
-    def finding(self) -> Finding:
-        """The entry in the report about the only sample."""
-        check, severity = self.check, int(self.severity[0])
-        threshold = check.threshold(self.evidence) if callable(check.threshold) else check.threshold
-        sentence = check.sentence(self.evidence, 0) if severity else self._text(check.in_order, 0)
-        return Finding(
-            code=check.code,
-            severity=SEVERITIES[severity],
-            title=check.title,
-            sentence=sentence,
-            advice=self._text(check.advice, 0) if severity else "",
-            quantity=check.quantity,
-            number=float(self.statistic[0]),
-            threshold=threshold,
-            false_alarm_rate=check.false_alarm_rate,
-            cannot_detect=check.cannot_detect,
         )
 
     def _text(self, text: Text, i: int) -> str:

@@ -99,10 +99,6 @@ CODE_AMONG_POSITIVES = Check(
     sentence=_sentence,
     advice="If it stands for a missing value, say so when the file is read, or leave these rows "
     "out, and fit the model again.",
-    threshold=FAR,
-    title="Codes among the positives",
-    quantity="distance from all other values, as a multiple of their range",
-    cannot_detect="codes that are within the range of the values",
     reason=lambda evidence, i: (
         f"positives with {evidence.far_values[_worst(evidence), 0]:.10g} in column "
         f"{evidence.feature_names[_worst(evidence)]}"

@@ -57,15 +57,6 @@ class PositiveColumns(NamedTuple):
     signs: np.ndarray
 
 
-# What has happened to a sample that looks all right at this end of all columns.
-ENDS = (
-    "smaller than those of the positives",
-    "larger than those of the positives",
-    "closer to zero than those of the positives",
-    "farther from zero than those of the positives",
-)
-
-
 class ColumnEvidence:
     """What the columns of samples say; arrays have a first axis for the samples.
 
@@ -101,8 +92,8 @@ class ColumnEvidence:
         those at its upper end.
     by_columns, by_all_but_two : ndarray of shape (n_samples,)
         The smallest of these shares; and the third smallest, of columns.
-    by_one_end, end : ndarray of shape (n_samples,)
-        The smallest share if all columns are judged by one end only; and which, a place in `ENDS`.
+    by_one_end : ndarray of shape (n_samples,)
+        The smallest share if all columns are judged by one end only.
     """
 
     def __init__(
@@ -173,7 +164,6 @@ class ColumnEvidence:
         n_samples, n_cut, _ = self.at_most.shape
         if n_cut < FEWEST_COLUMNS:
             self.by_columns = self.by_all_but_two = self.by_one_end = np.zeros(n_samples)
-            self.end = np.zeros(n_samples, np.intp)
             return
         low, high = self.at_most[..., 0], self.at_most[..., 1]
         of_columns = np.partition(np.minimum(low, high), 2, axis=1)
@@ -182,7 +172,7 @@ class ColumnEvidence:
         # If all values have become smaller, the upper ends have lost rows, and the lower ends tell.
         mixed = np.where(away, low, high), np.where(away, high, low)
         ends = np.array([low, high, *mixed]).min(axis=2)
-        self.by_one_end, self.end = ends.max(axis=0), ends.argmax(axis=0)
+        self.by_one_end = ends.max(axis=0)
 
 
 def _more_zeros(added: np.ndarray, positives: PositiveColumns) -> np.ndarray:

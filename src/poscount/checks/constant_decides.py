@@ -37,9 +37,4 @@ CONSTANT_DECIDES = Check(
     "leave this column out.",
     reason=lambda evidence, i: f"in every labelled positive, {shared_values(evidence)}",
     warning_rate=0.008,
-    threshold=MANY,
-    title="Columns in which positives never vary",
-    quantity="share of the sample that is not counted because of them, if hardly any row is",
-    false_alarm_rate=0.008,
-    cannot_detect="whether such a column tells what positives are, or how they were collected",
 )

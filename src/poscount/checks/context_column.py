@@ -71,10 +71,6 @@ CONTEXT_COLUMN = Check(
     ),
     sentence=_sentence,
     advice=_advice,
-    threshold=0.0,
-    title="Columns that say where or when",
-    quantity="share of the positives from elsewhere",
-    cannot_detect="contexts that no column names",
     reason=lambda evidence, i: (
         f"column {evidence.context.columns[0]} hardly varies here, but among the positives"
     ),

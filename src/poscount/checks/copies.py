@@ -1,8 +1,6 @@
-"""Copies of rows: among the positives, in the sample, and of the positives in the sample."""
+"""Copies of rows: among the positives, and of the positives in the sample."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 import numpy as np
 
@@ -105,53 +103,6 @@ def _advice_about_repetition(evidence: Evidence, i: int) -> str:
     return "" if use_once(share, given) else "Label more positives."
 
 
-class _Share(Protocol):
-    """Share of rows that are copies, of the evidence as it is or with shuffled columns."""
-
-    def __call__(
-        self, evidence: Evidence, shuffle: np.random.Generator | None = None, /
-    ) -> float: ...
-
-
-def _copies_among(name: str) -> _Share:
-    """The share of copies among the rows that the evidence has by this name."""
-    return lambda evidence, shuffle=None: copies(row_codes(getattr(evidence, name), shuffle))
-
-
-def _check_of_copies(share: _Share, words: str, most: float, mistake: str, **texts: str) -> Check:
-    """A check of the report: as many copies as in shuffled columns are no mistake."""
-
-    def coarse(evidence: Evidence) -> bool:
-        return share(evidence, stream(evidence.seed, "diagnose copies")) > COARSE
-
-    def severity(evidence: Evidence, found: np.ndarray) -> np.ndarray:
-        severity = levels(NOTICE, most)(evidence, found)
-        return np.minimum(severity, NOTE) if severity.any() and coarse(evidence) else severity
-
-    def said(evidence: Evidence) -> str:
-        return f"{100 * share(evidence):.1f} % of the {words}"
-
-    def sentence(evidence: Evidence, i: int) -> str:
-        expected = ", as expected where values are this coarse" if coarse(evidence) else ""
-        return f"{said(evidence)}{expected}."
-
-    def advice(evidence: Evidence, i: int) -> str:
-        return "Use more or finer features." if coarse(evidence) else mistake
-
-    return Check(
-        statistic=share,
-        severity=severity,
-        sentence=sentence,
-        advice=advice,
-        in_order=lambda evidence, i: f"{said(evidence)}.",
-        threshold=most,
-        **texts,  # type: ignore[arg-type]
-    )
-
-
-REMOVE_COPIES = "Remove copies that were made by mistake: they make the interval too narrow."
-CHANGED_COPIES = "copies with noise added or with other digits"
-
 REPEATED_POSITIVES = Check(
     code="repeated-positives",
     statistic=lambda evidence: evidence.duplicate_share,
@@ -159,26 +110,6 @@ REPEATED_POSITIVES = Check(
     sentence=_sentence_about_repetition,
     advice=_advice_about_repetition,
     reason="many positives are copies of others",
-)
-DUPLICATE_POSITIVES = _check_of_copies(
-    _copies_among("positives"),
-    "positives are exact copies of others",
-    MOST_COPIES,
-    REMOVE_COPIES,
-    code="duplicate-positives",
-    title="Copies among the positives",
-    quantity="share of positives that are copies",
-    cannot_detect=CHANGED_COPIES,
-)
-DUPLICATE_ROWS = _check_of_copies(
-    _copies_among("sample"),
-    "rows of the sample are exact copies of others",
-    MOST_COPIES,
-    REMOVE_COPIES,
-    code="duplicate-rows",
-    title="Copies in the sample",
-    quantity="share of rows that are copies",
-    cannot_detect=CHANGED_COPIES,
 )
 
 
@@ -197,9 +128,4 @@ POSITIVES_IN_SAMPLE = Check(
     advice="Leave them out of the sample (without_positives in Python, --drop-positives on the "
     "command line) to estimate the share among the others, with the right interval.",
     reason="labelled positives are in the sample, too",
-    in_order="No labelled positive is a row of the sample.",
-    threshold=MOST_FOUND,
-    title="Positives in the sample",
-    quantity="share of positives found in the sample",
-    cannot_detect="positives in the sample with other digits, or where values are coarse",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,31 +11,14 @@ from poscount.checks.columns import ColumnEvidence
 from poscount.counts.missing_counts import MissingCounts
 from poscount.data.columns import Columns
 from poscount.data.rows import Rows
-from poscount.results.prevalence import Prevalence
 from poscount.scorers import Mahalanobis
 
 if TYPE_CHECKING:
     from poscount.checks.context_column import Context
-    from poscount.checks.second_sample import Comparison
 
 
 class MissingEvidenceError(Exception):
-    """A check needs evidence that is not there.
-
-    Parameters
-    ----------
-    reason : str
-        Why not, in a sentence.
-    option : str, optional
-        The parameter of `diagnose` that would provide it.
-    """
-
-    def __init__(
-        self, reason: str = "The method does not provide this.", option: str | None = None
-    ) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.option = option
+    """A check needs evidence that is not there."""
 
 
 class UnknownValues(NamedTuple):
@@ -79,9 +62,7 @@ class UnknownValues(NamedTuple):
 class Evidence:
     """What the checks look at; asking for what nobody has filled in raises `MissingEvidenceError`.
 
-    Methods fill in what the warnings of prevalences need; `poscount.diagnostics` adds everything
-    that it can get about one sample, for the assumption report. Arrays have an entry for each
-    sample.
+    Methods fill in what they can. Arrays have an entry for each sample.
 
     Parameters
     ----------
@@ -98,7 +79,6 @@ class Evidence:
     n_redundant: int
     # Whether rows that differ from all positives in a column are not counted as positives.
     constants_count: bool
-    seed: int
     # Largest share of positives with one score.
     max_tie_share: float
     # Whether RCQ has used PAT's rule, because it has too few positives for regions.
@@ -149,28 +129,15 @@ class Evidence:
     # Where all samples are from, if a column says so.
     context: Context
 
-    # Of the report alone. All rows are finite numbers; `some` are a random part of many.
-    count: float
-    positives: Rows
-    sample: Rows
-    some_positives: np.ndarray
-    some_rows: np.ndarray
-    comparison: Comparison
-    dedpul: Prevalence
-    # The sample as RCQ sees it (`poscount.diagnostics.evidence.RegionalView`).
-    view: Any
-
     def __init__(self, n_samples: int, **known: Any) -> None:
         self.n_samples = n_samples
-        # Reasons, not errors, which would keep rows alive in their tracebacks.
-        self._missing: dict[str, tuple[str, str | None]] = {}
         self.__dict__.update(known)
 
     def __getattr__(self, name: str) -> Any:
         # Only called for what is not there.
         if name.startswith("_"):
             raise AttributeError(name)
-        raise MissingEvidenceError(*self._missing.get(name, ()))
+        raise MissingEvidenceError(name)
 
     def has(self, name: str) -> bool:
         """Whether it is there."""
@@ -179,10 +146,3 @@ class Evidence:
     def having(self, **more: Any) -> Evidence:
         """The same with more."""
         return Evidence(**{**self.__dict__, **more})
-
-    def add(self, name: str, make: Callable[[], Any]) -> None:
-        """Fill in what is made, or keep the reason why it cannot be."""
-        try:
-            self.__dict__[name] = make()
-        except MissingEvidenceError as error:
-            self._missing[name] = (error.reason, error.option)

@@ -12,8 +12,6 @@ from poscount.checks.evidence import Evidence
 
 # RCQ answers by PAT's rule with fewer.
 FEWEST_POSITIVES = 20
-# With fewer, the mean error on real data was 4 points and more (docs/rcq.md).
-COMFORTABLE = 60
 LARGEST_BIAS = 0.05
 
 
@@ -61,44 +59,11 @@ def _bias(evidence: Evidence) -> float:
     return 0.0
 
 
-def _needed(evidence: Evidence) -> int:
-    if evidence.has("scorer") and evidence.scorer.covariance == "empirical":
-        return positives_needed(evidence.scorer.rank_)
-    return FEWEST_POSITIVES
-
-
-def _severity_of_number(evidence: Evidence, n: np.ndarray) -> np.ndarray:
-    # The bias does not fall with every single positive.
-    few = (n < COMFORTABLE) | (_bias(evidence) > LARGEST_BIAS)
-    return np.where(n < _needed(evidence), TO_CHECK, np.where(few, NOTE, 0))
-
-
 def _sentence_about_bias(evidence: Evidence, i: int) -> str:
     return (
         f"{evidence.n_labeled} positives are few for {evidence.scorer.rank_} features: with the "
         f"plain covariance, the estimate may be too high by a factor of "
         f"{1 + min(_bias(evidence), 1):.2f}."
-    )
-
-
-def _sentence_about_number(evidence: Evidence, i: int) -> str:
-    n, needed = evidence.n_labeled, _needed(evidence)
-    if _bias(evidence) > LARGEST_BIAS:
-        return _sentence_about_bias(evidence, i)
-    if n < needed:
-        return f"The model has learned from {n} positives; it needs at least {needed}."
-    return (
-        f"The model has learned from {n} positives. That is enough for an estimate, but its error "
-        "is then often 4 points or more."
-    )
-
-
-def _enough(evidence: Evidence, i: int) -> str:
-    d = len(evidence.feature_names)
-    features = f"{d} feature{'s' if d > 1 else ''}"
-    return (
-        f"The model has learned from {evidence.n_labeled} positives with {features}, which is "
-        "enough."
     )
 
 
@@ -116,26 +81,12 @@ def _sentence_for_rcq(evidence: Evidence, i: int) -> str:
     )
 
 
-SHRINK = 'Label more positives, or shrink the covariance: Mahalanobis("ledoit-wolf").'
-
 FEW_POSITIVES = Check(
     code="few-positives",
     statistic=_bias,
     severity=above(LARGEST_BIAS, NOTE),
     sentence=_sentence_about_bias,
-    advice=lambda evidence, i: (
-        SHRINK if _bias(evidence) > LARGEST_BIAS else "Label more positives."
-    ),
-    in_order=_enough,
-    threshold=_needed,
-    title="Number of positives",
-    quantity="labelled positives",
-    cannot_detect="whether the positives are typical of those in the sample",
-    reported={
-        "statistic": lambda evidence: evidence.n_labeled,
-        "severity": _severity_of_number,
-        "sentence": _sentence_about_number,
-    },
+    advice='Label more positives, or shrink the covariance: Mahalanobis("ledoit-wolf").',
 )
 FEW_POSITIVES_FOR_RCQ = Check(
     code="few-positives-for-rcq",

@@ -20,7 +20,4 @@ FEW_ROWS = Check(
     sentence=_sentence,
     advice="Use larger groups, or look at the answer for all rows together.",
     reason="too few rows",
-    title="Rows",
-    quantity="rows",
-    cannot_detect="what the rows that are not here would say",
 )

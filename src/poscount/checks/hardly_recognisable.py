@@ -17,9 +17,5 @@ HARDLY_RECOGNISABLE = Check(
         "past tasks that looked like this."
     ),
     advice="Say that it is not known, and look at the wider interval.",
-    threshold=MOST,
-    title="Recognisable positives",
-    quantity="share of past tasks like this one in which they were not recognisable",
-    cannot_detect="negatives that look exactly like positives",
     reason="positives may not be recognisable",
 )

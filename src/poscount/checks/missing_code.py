@@ -1,17 +1,14 @@
-"""Numbers that stand for missing values: -999 far away from all other values, or zeros."""
+"""Numbers that stand for missing values: -999 far away from all other values."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from poscount.checks.broken_assumption import check_if_doubted
-from poscount.checks.check import NOTE, TO_CHECK, Check, above, largest_first
-from poscount.checks.columns import FAR, FILLED, MANY
+from poscount.checks.check import NOTE, TO_CHECK, Check, largest_first
+from poscount.checks.columns import FAR, MANY
 from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
-
-# Added zeros in three of four columns.
-MOST_ZEROS = 0.01
 
 
 def _severity(evidence: Evidence, share: np.ndarray) -> np.ndarray:
@@ -50,13 +47,6 @@ def _reason(evidence: Evidence, i: int) -> str:
     return f"column {evidence.feature_names[strange[0]]} has a code for missing values"
 
 
-def _sentence_about_zeros(evidence: Evidence, i: int) -> str:
-    return (
-        f"In three of four columns, at least {100 * evidence.columns.more_zeros[i]:.1f} % of the "
-        "sample are exact zeros that the positives do not have."
-    )
-
-
 MISSING_CODE = Check(
     code="missing-code",
     statistic=lambda evidence: np.abs(evidence.columns.filled),
@@ -65,25 +55,4 @@ MISSING_CODE = Check(
     advice="Check whether it stands for a missing value; if so, remove these rows, or fill in "
     "values as in the positives.",
     reason=_reason,
-    in_order="No column has a value far away from all others again and again.",
-    threshold=FILLED,
-    false_alarm_rate=0.003,
-    title="Codes for missing values",
-    quantity="largest share of rows far outside of a column's range, with a gap between",
-    cannot_detect="codes among the values of a column, or close to them",
-)
-ADDED_ZEROS = Check(
-    code="added-zeros",
-    statistic=lambda evidence: evidence.columns.more_zeros,
-    severity=above(MOST_ZEROS, NOTE),
-    sentence=_sentence_about_zeros,
-    advice="Check whether zeros stand for missing values; if so, remove these rows, or fill in "
-    "values as in the positives.",
-    reason="many zeros that the positives do not have",
-    in_order="Exact zeros are not more frequent than in the positives, in most columns.",
-    threshold=MOST_ZEROS,
-    false_alarm_rate=0.002,
-    title="Zeros for missing values",
-    quantity="zeros more than in the positives, in three of four columns",
-    cannot_detect="zeros in a few columns only, or in columns that are full of zeros anyway",
 )

@@ -70,9 +70,4 @@ MISSING_DIFFERS = Check(
     advice="If only negatives differ, the answer is right. If it was recorded in another way, "
     "leave the column out, or label positives as they are recorded now.",
     reason=_reason,
-    in_order="Values are missing as often as in the positives.",
-    threshold=SMALLEST,
-    title="Missing values",
-    quantity="largest difference between the shares of missing values of a column",
-    cannot_detect="other rows that lack a value, as long as they are as many",
 )

@@ -70,9 +70,4 @@ NOTHING_LIKE_POSITIVES = Check(
     advice="If you expected positives, check that the sample was prepared as they were: same "
     "columns, units and order.",
     reason=_reason,
-    in_order="Some rows of the sample are like typical positives.",
-    threshold=SMALLEST,
-    title="Typical positives in the sample",
-    quantity="rows like typical positives, as a share of those in a sample of positives alone",
-    cannot_detect="whether there are none, or they look different here",
 )

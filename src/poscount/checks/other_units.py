@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.checks.check import Check
-from poscount.checks.columns import FAR, HARDLY_INSIDE, MANY_FAR
+from poscount.checks.columns import FAR, MANY_FAR
 from poscount.checks.evidence import Evidence
 from poscount.errors import join_names
 
@@ -66,11 +66,6 @@ def _reason(evidence: Evidence, i: int) -> str:
     return f"column{'s' if len(names) > 1 else ''} {join_names(names)} may be in other units"
 
 
-def _least_inside(evidence: Evidence) -> np.ndarray:
-    columns = evidence.columns
-    return columns.inside.min(axis=1, initial=1.0, where=columns.positives.judged)
-
-
 OTHER_UNITS = Check(
     code="other-units",
     statistic=lambda evidence: evidence.columns.other_scale.sum(axis=1),
@@ -78,12 +73,5 @@ OTHER_UNITS = Check(
     sentence=_sentence,
     advice=_advice,
     reason=_reason,
-    in_order="In every column, rows of the sample are in the range of the positives.",
-    threshold=HARDLY_INSIDE,
     warning_rate=1 / 70,
-    false_alarm_rate=0.028,
-    title="Units of the columns",
-    quantity="share of the sample in the positives' range, in the column where it is smallest",
-    cannot_detect="other units that leave most values within the range of the positives",
-    reported={"statistic": _least_inside},
 )

@@ -35,11 +35,4 @@ OVERLAP = Check(
     ),
     advice="Do not use PAT here, because its estimate is too high. RCQ's may be too high as well.",
     reason="negatives look like typical positives",
-    in_order="No more rows look like typical positives than if all rows were positive.",
-    threshold=LARGEST,
-    title="Crowding among the typical rows",
-    quantity="excess of rows in the core, in standard deviations",
-    false_alarm_rate=0.006,
-    cannot_detect="overlap in a sample with many other negatives, because the core is then never "
-    "overfull",
 )

@@ -55,9 +55,4 @@ SWAPPED_TABLES = Check(
     advice="If they are, give the labelled positives first, and then the rows to be counted.",
     reason="perhaps the positives and the sample are exchanged",
     warning_rate=1 / 58,
-    threshold=0.0,
-    title="Order of the tables",
-    quantity="whether the sample lies inside the positives",
-    false_alarm_rate=1 / 58,
-    cannot_detect="exchanged tables of about the same size and spread",
 )

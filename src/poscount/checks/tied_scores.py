@@ -38,9 +38,4 @@ TIED_SCORES = Check(
     severity=above(LARGEST, NOTE),
     sentence=_sentence,
     advice="Use a scorer with finer scores.",
-    in_order="Hardly any positives share a score.",
-    threshold=LARGEST,
-    title="Tied scores",
-    quantity="largest share of positives with one score",
-    cannot_detect="ties between the thresholds, which do no harm",
 )

@@ -12,8 +12,5 @@ UNLIKE_TRAINING = Check(
         "No task that the calibration was learned from is as small as this one, or has so many "
         "features or so wide bounds: the interval is made wider."
     ),
-    title="Experience",
-    quantity="whether no past task was like it",
-    cannot_detect="whether past tasks were like it in what nobody measured",
     reason="nothing like it was ever seen",
 )

@@ -76,9 +76,4 @@ UNSEEN_CATEGORIES = Check(
     advice="If these rows are negatives, the answer is right. If the words have changed, write "
     "them as in the positives.",
     reason=lambda evidence, i: f"column {_names(evidence, i)[0]} has words that no positive has",
-    in_order="The sample has the words of the positives.",
-    threshold=SMALLEST,
-    title="Words that no positive has",
-    quantity="largest share of rows with such a word in one column",
-    cannot_detect="a word that is used for something else now",
 )

@@ -420,7 +420,7 @@ def diagnose(
     *,
     reading: Reading,
 ) -> None:
-    """Look for reasons to doubt an estimate: overlap, drift, too few rows, copies."""
+    """Tell all that speaks against an estimate, and what it would be under other assumptions."""
     from poscount.app.follow_ups import diagnose as diagnose_files
 
     files = data_files(data, reading)

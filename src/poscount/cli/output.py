@@ -141,9 +141,7 @@ def print_findings(diagnosis: Any, form: str, output: str | None) -> None:
     """
     texts = {
         "json": diagnosis.to_json,
-        "txt": lambda: diagnosis.rendered(
-            lambda missing: f"Add --{missing.option}." if missing.option else ""
-        ),
+        "txt": lambda: str(diagnosis),
         "html": diagnosis.to_html,
     }
     if output is not None:

@@ -1,4 +1,4 @@
-"""The assumption report: everything that speaks for or against an estimate, with pictures.
+"""The assumption report: what speaks against an estimate, told at length, with pictures.
 
-It also compares two samples. What is checked, and with which threshold, is in `poscount.checks`.
+It has the warnings of the answer and no checks of its own (`poscount.checks`).
 """

@@ -1,114 +1,89 @@
-"""The assumption report: all reasons to trust or to doubt an estimate."""
+"""The assumption report: all reasons to doubt an estimate, and what it would be under others."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from operator import attrgetter
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
-from poscount import checks
 from poscount.base.quantifier import Quantifier
-from poscount.checks.check import Check
-from poscount.checks.evidence import Evidence, MissingEvidenceError
-from poscount.checks.finding import Finding, SkippedCheck
-from poscount.diagnostics.evidence import gather
-from poscount.diagnostics.html import drawings, html_page
-from poscount.diagnostics.kinds import readings
+from poscount.change.two_samples import Comparison, compare_samples
+from poscount.counts.counts import Counts
+from poscount.diagnostics.pictures import Drawing, drawings
+from poscount.diagnostics.report_page import NO_PROOF, html_page
 from poscount.errors import InputError
+from poscount.methods.pu.trcq import TRCQ
 from poscount.methods.regions.multi_rcq import MultiRCQ
+from poscount.methods.regions.quantifier import PositivesQuantifier
+from poscount.methods.regions.rcq import RCQ
+from poscount.methods.regions.subclass_rcq import SubclassRCQ
 from poscount.results.prevalence import Prevalence
 from poscount.results.user_knowledge import knowledge_in_words
-from poscount.results.verdict import SEVERITIES, Severity
+from poscount.results.verdict import SEVERITIES, AnswerWarning, Verdict, verdict
 from poscount.results.what_if import WhatIf
 from poscount.storage.writer import write_whole
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """An estimate with all findings about it.
+    """An estimate with all that speaks against it.
 
     Attributes
     ----------
     prevalence : Prevalence
         The estimate for the sample.
-    findings : tuple of Finding
-        The result of every check, including those that found nothing wrong.
-    skipped : tuple of SkippedCheck
-        What could not be checked, and why.
+    by_rcq : Prevalence or None
+        What RCQ says, whose checks see more, if the method is another one and the positives are
+        given.
+    comparison : Comparison or None
+        With a second sample.
     what_if : WhatIf or None
         The answer under each assumption that the data cannot settle, as far as it can be told:
         kinds of positives need the positives.
+    pictures : tuple of Drawing
     """
 
     prevalence: Prevalence
-    findings: tuple[Finding, ...]
-    skipped: tuple[SkippedCheck, ...] = ()
+    by_rcq: Prevalence | None = None
+    comparison: Comparison | None = None
     what_if: WhatIf | None = None
+    pictures: tuple[Drawing, ...] = field(default=(), compare=False, repr=False)
 
     @property
-    def severity(self) -> Severity:
-        """Severity of the worst finding."""
-        return max((f.severity for f in self.findings), key=SEVERITIES.index, default="ok")
-
-    @property
-    def by_severity(self) -> tuple[Finding, ...]:
-        """The findings, the worst first."""
+    def warnings(self) -> tuple[AnswerWarning, ...]:
+        """Those of the estimate, and those that only RCQ could give, the worst first."""
+        found = {warning.code: warning for warning in self.prevalence.warnings}
+        if self.by_rcq is not None:
+            found = {warning.code: warning for warning in self.by_rcq.warnings} | found
         order = SEVERITIES[::-1]
-        return tuple(sorted(self.findings, key=lambda finding: order.index(finding.severity)))
+        return tuple(sorted(found.values(), key=lambda warning: order.index(warning.severity)))
 
     @property
-    def summary(self) -> str:
-        """How many findings there are of each severity; first of all, if few checks were made."""
-        n = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
-        words: dict[Severity, str] = {
-            "do not use": "do not use",
-            "check": "to check",
-            "note": "notes",
-        }
-        parts = [
-            f"{n[name]} {word if n[name] != 1 else name}"
-            for name, word in words.items()
-            if n[name] or name != "do not use"
-        ]
-        made, missing = len(self.findings), len(self.skipped)
-        few = f"Only {made} of {made + missing} checks could be made: " if missing >= made else ""
-        more = f", {missing} not checked" if missing else ""
-        return f"{few}{', '.join(parts)}, {n['ok']} in order{more}"
-
-    def rendered(self, remedy: Callable[[SkippedCheck], str]) -> str:
-        """The whole report as text.
-
-        Parameters
-        ----------
-        remedy : callable
-            Says how to get a finding that is missing, in the words of the user's front end.
-        """
-        p = self.prevalence
-        known = knowledge_in_words(p.details)
-        head = "\n".join([repr(p), str(p.verdict), *known, self.summary])
-        parts = [head, *([str(self.what_if)] if self.what_if else [])]
-        parts += map(str, self.by_severity)
-        if self.skipped:
-            lines = (f"  {skipped.rendered(remedy(skipped))}" for skipped in self.skipped)
-            parts.append("\n".join(["NOT CHECKED", *lines]))
-        return "\n\n".join(parts)
+    def verdict(self) -> Verdict:
+        """Whether the assumptions look broken, by all of them."""
+        return verdict(self.warnings)
 
     def __str__(self) -> str:
-        return self.rendered(attrgetter("remedy"))
+        p = self.prevalence
+        head = [repr(p), str(self.verdict), *knowledge_in_words(p.details)]
+        if self.by_rcq is not None:
+            head.append(f"RCQ, from the same positives: {self.by_rcq!r}")
+        parts = ["\n".join(head), *([str(self.what_if)] if self.what_if else [])]
+        parts += [f"{w.severity.upper()}: {w.code}\n  {w.sentence}" for w in self.warnings]
+        if self.comparison is not None:
+            parts.append(f"SECOND SAMPLE\n  {self.comparison}")
+        return "\n\n".join([*parts, NO_PROOF])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the pictures, in types that JSON knows."""
         return {
-            "severity": self.severity,
+            "verdict": asdict(self.verdict),
             "prevalence": self.prevalence.to_dict(),
+            "by_rcq": self.by_rcq.to_dict() if self.by_rcq is not None else None,
+            "comparison": self.comparison.to_dict() if self.comparison else None,
             "what_if": self.what_if.to_dict() if self.what_if else None,
-            "findings": [finding.to_dict() for finding in self.findings],
-            "skipped": [asdict(skipped) for skipped in self.skipped],
+            "warnings": [asdict(warning) for warning in self.warnings],
         }
 
     def to_json(self) -> str:
@@ -137,12 +112,11 @@ class Diagnosis:
 def diagnose(
     model: Quantifier, sample: Any, *, positives: Any = None, reference: Any = None
 ) -> Diagnosis:
-    """Look for reasons to doubt what a model says about a sample.
+    """Tell all that speaks against what a model says about a sample.
 
-    The checks are about the number of positives and of rows, overlap of negatives with positives,
-    drift of the positives, the agreement of PAT, RCQ and DEDPUL, and constants and copies in the
-    data. Each finding says how often it is a false alarm, and what it cannot see. A report without
-    warnings is no proof: negatives that look exactly like positives cannot be detected.
+    The report has the verdict and the warnings of the answer, the answer under the assumptions
+    that the data cannot settle, and pictures. A report without warnings is no proof: negatives that
+    look exactly like positives cannot be detected.
 
     Parameters
     ----------
@@ -152,11 +126,10 @@ def diagnose(
         Unlabeled rows, as for `quantify`.
     positives : array or frame, optional
         The positives that the model was fitted on. A reusable model does not keep them. With them,
-        copies can be found, the result can be compared with DEDPUL, and models other than RCQ get
-        RCQ's checks as well.
+        kinds of positives can be counted, and other methods than RCQ get RCQ's checks as well.
     reference : array or frame, optional
         A second sample with the same kinds of positives and negatives, but a different prevalence:
-        it tells overlap from drift, which one sample cannot.
+        it tells overlap from drift, which one sample cannot (`compare_samples`).
 
     Returns
     -------
@@ -173,42 +146,91 @@ def diagnose(
     ...     return rng.normal(size=(n, 3)) + centre
     >>> positives = np.vstack([around(0, 250), around(3, 250)])
     >>> sample = np.vstack([around(0, 150), around(3, 150), around(3, 700)])
-    >>> diagnosis = diagnose(RCQ(random_state=0).fit(positives), sample)
-    >>> [finding.code for finding in diagnosis.findings if finding.severity == "note"][:2]
-    ['core-differs', 'pat-disagrees']
+    >>> report = diagnose(RCQ(random_state=0).fit(positives), sample)
+    >>> [reading.code for reading in report.what_if]
+    ['typical', 'both']
     """
     if isinstance(model, MultiRCQ):
         raise InputError(
             "The report is about one target, and this model has "
             f"{len(model.targets_)}: fit RCQ on the positives of one of them."
         )
-    answer, evidence = gather(model, sample, positives, reference)
-    warned = {warning.code: warning.severity for warning in answer.warnings}
-    carried = [
-        checks.CARRIED[warning.code].carried(warning)
-        for warning in answer.warnings
-        if warning.code in checks.CARRIED
-    ]
-    results = [_look(check, evidence, warned.get(check.code)) for check in checks.REPORT]
-    plots = dict(drawings(answer, evidence))
+    if positives is not None:
+        _check_positives(model, positives)
+    regions: PositivesQuantifier | None = None
+    by_rcq = None
+    if isinstance(model, PositivesQuantifier):
+        regions, rows = model, model._sample(sample, allow_empty=False)
+        counts = Counts(model._count_rows(rows, None, 1)[0], len(rows), model.hash_)
+        answer = model._told_of_known(rows, model.estimate(counts))
+    else:
+        answer = model.quantify(sample)
+        if positives is not None:
+            regions = _rcq_of(model, positives)
+            counts = regions.count(sample)
+            by_rcq = None if isinstance(model, TRCQ) else regions.estimate(counts)
+    if regions is None:
+        if reference is not None:
+            raise InputError(
+                "A second sample is compared by RCQ's regions: give the positives, too.",
+                option="positives",
+            )
+        what_if = _what_if(model, answer, sample, None)
+        return Diagnosis(answer, what_if=what_if, pictures=tuple(drawings(answer)))
     return Diagnosis(
         answer,
-        (
-            *carried,
-            *(replace(f, plot=plots.get(f.code)) for f in results if isinstance(f, Finding)),
-        ),
-        tuple(f for f in results if isinstance(f, SkippedCheck)),
-        readings(model, answer, evidence, sample, positives),
+        by_rcq,
+        None if reference is None else compare_samples(regions, counts, regions.count(reference)),
+        _what_if(model, answer if by_rcq is None else by_rcq, sample, positives),
+        tuple(drawings(answer, regions, counts)),
     )
 
 
-def _look(check: Check, evidence: Evidence, warned: Severity | None) -> Finding | SkippedCheck:
-    """What a check has found; at least as severe as the warning that the answer carries."""
+def _check_positives(model: Quantifier, positives: Any) -> None:
+    part = getattr(model, "part_", None)
+    n_given = model.n_labeled_ if part is None else part.n_positives_in_
+    n = len(model._sample(positives))
+    if n != n_given:
+        raise InputError(
+            f"These are {n} positives, but the model was fitted on {n_given}: give those.",
+            option="positives",
+        )
+
+
+def _rcq_of(model: Quantifier, positives: Any) -> RCQ:
+    """RCQ of the positives that another method has learned from."""
     try:
-        result = check.look(evidence)
-    except MissingEvidenceError as missing:
-        return SkippedCheck(check.code, check.title, missing.reason, missing.option)
-    if warned is not None:
-        at_least = SEVERITIES.index(warned)
-        result = replace(result, severity=np.maximum(result.severity, at_least))
-    return result.finding()
+        return RCQ(random_state=model.seed_).fit(positives, features=_features(model))
+    except InputError as error:
+        raise InputError(
+            f"RCQ cannot learn from these positives: {error} Without them, the report has what "
+            f"{type(model).__name__} can tell.",
+            option="positives",
+            leave_out=True,
+        ) from error
+
+
+def _features(model: Quantifier) -> list[str] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else names.tolist()
+
+
+def _what_if(model: Quantifier, answer: Prevalence, sample: Any, positives: Any) -> WhatIf | None:
+    """The answer under each assumption that can be told; None without regions.
+
+    One set of regions cannot tell it where kinds of positives may have other shares: it needs a
+    count of each kind, so `SubclassRCQ` is fitted for it.
+    """
+    if "what_if" not in answer.details:
+        return None
+    found = answer.what_if()
+    if positives is None or any(reading.code == "recognisable" for reading in found):
+        return found
+    kinds = SubclassRCQ(confidence=answer.level, random_state=model.seed_).fit(
+        positives,
+        unlabeled=sample if "learned_high" in answer.details else None,
+        features=_features(model),
+    )
+    if not kinds.subclass_parts_:
+        return found
+    return found.having(kinds.quantify(sample).what_if()["recognisable"])

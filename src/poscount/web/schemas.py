@@ -315,7 +315,7 @@ class JobInfo(BaseModel):
     """Some work and, when it is done, its result and the files that can be downloaded.
 
     Of an estimate, the result is the content of ``result.json``. Of what follows it, it is what
-    `Settlement.to_dict` gives; the `findings`, `skipped` and `scores` of a diagnosis; the `columns`
+    `Settlement.to_dict` gives; the `findings` and `scores` of a diagnosis; the `columns`
     and `rows` of an audit; the `difference`, `interval`, `samples` and `sentence` of a comparison.
     """
 

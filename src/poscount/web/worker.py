@@ -26,7 +26,7 @@ from poscount.files.guessed_options import GuessedOptions, GuessNote
 from poscount.web import schemas
 from poscount.web.column_match import match_columns
 from poscount.web.estimating import Parts, make_estimate, parts_of
-from poscount.web.refusals import RefusedError, refusal_of, remedy
+from poscount.web.refusals import RefusedError, refusal_of
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
     EXAMPLE,
@@ -171,17 +171,7 @@ def _check_assumptions(model: Any, parts: Parts, report_step: ReportStep) -> dic
     return {
         "rows": f"Rows checked: {rows}.",
         "scores": None if scores is None else scores._asdict(),
-        "findings": [
-            {**finding.to_dict(), "figures": finding.figures} for finding in diagnosis.findings
-        ],
-        "skipped": [
-            {
-                "code": missing.code,
-                "title": missing.title,
-                "reason": f"{missing.reason} {remedy(missing.option)}".rstrip(),
-            }
-            for missing in diagnosis.skipped
-        ],
+        "findings": [asdict(warning) for warning in diagnosis.warnings],
     }
 
 

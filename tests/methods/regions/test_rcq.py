@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import poscount
 from plain import region_counting
 from poscount import PAT, RCQ, Mahalanobis
-from poscount.diagnostics.two_samples import compare_samples
+from poscount.change.two_samples import compare_samples
 from poscount.methods.regions.layout import CutNames, RegionLayout
 from poscount.methods.regions.partition import k_means, place_cuts
 from poscount.methods.regions.rule import (

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.calibration.doubt import LARGEST_VALUE
-from poscount.checks.core_differs import core_difference
 from poscount.checks.evidence import Evidence, MissingEvidenceError
+from poscount.methods.regions.core import core_difference
 from poscount.methods.regions.features import DECIMALS, feature_names
 from poscount.methods.regions.layout import CLUSTERINGS, CORE
 from poscount.methods.regions.ranges import BEYOND

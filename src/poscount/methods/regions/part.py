@@ -14,11 +14,11 @@ from poscount.checks import Evidence, model_results
 from poscount.checks.check import CheckResult
 from poscount.checks.code_among_positives import far_values
 from poscount.checks.copies import duplicate_share, use_once
-from poscount.checks.core_differs import core_dof
 from poscount.checks.tied_scores import max_tie_share
 from poscount.counts.missing_counts import MissingCounts, n_missing_cells
 from poscount.data.columns import Columns
 from poscount.data.rows import InputSupport, Rows
+from poscount.methods.regions.core import core_dof
 from poscount.methods.regions.counting import RegionCounting
 from poscount.methods.regions.counting_numpy import N_EDGES, CountingPlan
 from poscount.methods.regions.layout import (
@@ -150,7 +150,7 @@ class RegionPart(BaseEstimator):
     max_tie_share_ : float
         Largest share of them with one score.
     core_dof_ : float
-        How many independent cuts the cuts of the features are worth, for the check "core-differs".
+        How many independent cuts the cuts of the features are worth.
     seed_ : int
         Seed of everything random.
     hash_ : str

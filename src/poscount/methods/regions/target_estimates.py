@@ -118,10 +118,7 @@ def _of_other(
 ABOUT_COLUMNS = (
     "other-units",
     "missing-code",
-    "added-zeros",
     "exchanged-columns",
-    "shifted-columns",
-    "only-columns-fit",
     "nothing-like-positives",
 )
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from poscount.checks import ColumnEvidence, Evidence, PositiveColumns, UnknownValues
 from poscount.checks.columns import has_a_scale
-from poscount.checks.core_differs import core_difference
 from poscount.checks.overlap import core_excess
 from poscount.methods.pat import tail_ratios
+from poscount.methods.regions.core import core_difference
 from poscount.methods.regions.features import feature_names
 from poscount.methods.regions.layout import (
     BANDS,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from poscount import PAT, RCQ
-from poscount.diagnostics.two_samples import compare_samples
+from poscount.change.two_samples import compare_samples
 from two_clusters import halves, separate
 
 

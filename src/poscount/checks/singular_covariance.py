@@ -1,4 +1,4 @@
-"""Features that add nothing, because they are constant or can be computed from others."""
+"""Directions without distances: features that are constant or can be computed from others."""
 
 from __future__ import annotations
 
@@ -13,18 +13,7 @@ def _without_spread(evidence: Evidence) -> int:
     return evidence.scorer.n_features_in_ - evidence.scorer.rank_ - evidence.n_redundant
 
 
-def _repeated(evidence: Evidence) -> int:
-    return _without_spread(evidence) - len(evidence.scorer.constant_)
-
-
 def _sentence(evidence: Evidence, i: int) -> str:
-    return (
-        f"Among the positives, {_repeated(evidence)} of {evidence.scorer.n_features_in_} features "
-        "can be computed from the others."
-    )
-
-
-def _sentence_about_covariance(evidence: Evidence, i: int) -> str:
     scorer = evidence.scorer
     constant = [evidence.feature_names[j] for j in scorer.constant_.tolist()]
     reason = f"constant: {join_names(constant)}" if constant else "columns that repeat others"
@@ -37,20 +26,9 @@ def _sentence_about_covariance(evidence: Evidence, i: int) -> str:
     return sentence
 
 
-REPEATED_COLUMNS = Check(
-    code="repeated-columns",
-    statistic=lambda evidence: max(0, _repeated(evidence)),
-    severity=above(0, NOTE),
-    sentence=_sentence,
-    advice="Nothing, if there are more positives than features; otherwise label more positives.",
-    in_order="No feature can be computed from the others.",
-    title="Repeated features",
-    quantity="directions without spread, beyond constant features",
-    cannot_detect="features that repeat others up to noise",
-)
 SINGULAR_COVARIANCE = Check(
     code="singular-covariance",
     statistic=_without_spread,
     severity=above(0, NOTE),
-    sentence=_sentence_about_covariance,
+    sentence=_sentence,
 )
