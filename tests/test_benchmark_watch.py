@@ -62,8 +62,8 @@ def test_a_page_gets_the_last_result_of_each_figure(tmp_path, capsys, monkeypatc
 
 
 def test_the_scale_page_quotes_the_last_figures(tmp_path, monkeypatch):
-    copy = tmp_path / "scale.md"
-    page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    copy = tmp_path / "speed.md"
+    page = (ROOT / "benchmarks" / "results" / "speed.md").read_text(encoding="utf-8")
     copy.write_text(page, encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["watch.py", "write", str(copy)])
     watch.main()

@@ -9,6 +9,7 @@ import pytest
 from doc_blocks import ROOT
 from doc_tables import DOCS, rows_of, tables
 
+RESULTS = ROOT / "benchmarks" / "results"
 SETS = ("A", "C", "L", "P", "R", "W", "q-g", "vowels")
 
 
@@ -96,7 +97,7 @@ def test_how_often_intervals_hold():
 )
 def test_the_table_that_helps_to_choose(column, heading):
     quoted = rows_of(DOCS / "choosing.md", "## Measured")
-    found = rows_of(DOCS / "rcq-results.md", heading)["mean"]
+    found = rows_of(RESULTS / "rcq.md", heading)["mean"]
     for name, row in quoted.items():
         if name != "TRCQ":
             assert row[column] == found.get(name.lower(), "")
@@ -115,7 +116,7 @@ def test_trcq_in_experiment_1():
 def test_the_other_tasks():
     quoted = rows_of(DOCS / "choosing.md", "## Measured")
     found = rows_of(
-        DOCS / "rcq-results.md", "## Every other class of P, L, A and vowels as the positive one"
+        RESULTS / "rcq.md", "## Every other class of P, L, A and vowels as the positive one"
     )
     assert {name: quoted[name]["51 other tasks"] for name in quoted if name.lower() in found} == {
         name: found[name.lower()]["mean of the method"] for name in quoted if name.lower() in found
@@ -174,10 +175,8 @@ def how_wrong():
     for part in re.split(r"((?:^\|.*\n)+)", text, flags=re.MULTILINE):
         if part.startswith("|"):
             yield source, next(tables(part))[1]
-        elif found := re.findall(
-            r"From \[[^]]*\]\s*\(([\w-]+\.md)|from\s+\[[^]]*\]\(([\w-]+\.md)", part
-        ):
-            source = "".join(found[-1])
+        elif found := re.findall(r"[Ff]rom\s+\[[^]]*\]\s*\(([\w/.-]+\.md)", part):
+            source = found[-1]
 
 
 def test_the_page_of_errors_quotes_the_pages_it_names():
@@ -193,3 +192,14 @@ def test_the_page_of_errors_quotes_the_pages_it_names():
             assert any(
                 all(n in there or round(n / 100, 6) in there for n in quoted) for there in known
             ), (source, row)
+
+
+def test_every_figure_of_the_evidence_is_in_the_file_that_it_names():
+    header, body = next(tables((DOCS / "evidence.md").read_text(encoding="utf-8")))
+    assert header == ["claim", "figures", "from", "independent"]
+    assert len(body) > 12
+    for claim, figures, source, _ in body:
+        text = (RESULTS / source.strip("`")).read_text(encoding="utf-8")
+        there = set(re.findall(r"(?<![\d.,])[+-]?\d*\.?\d+(?!\d)", text.replace(",", "")))
+        for figure in re.findall(r"[+-]?\d*\.?\d+", figures):
+            assert {figure, figure.removeprefix("0"), f"0{figure}"} & there, (claim, figure)

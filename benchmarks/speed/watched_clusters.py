@@ -185,7 +185,7 @@ def break_even(start: float, per_row: float, ratio: float, cores: int) -> float:
 
 
 def main() -> None:
-    """Print the table of docs/where-to-count.md, a line for each way to count on a cluster."""
+    """Print the table of benchmarks/results/speed.md, a line for each way to count on a cluster."""
     found = latest(read_history(HISTORY))
     heads = ["engine", "start, s", "CPU of a row, ratio", *(f"{cores} cores" for cores in CORES)]
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")

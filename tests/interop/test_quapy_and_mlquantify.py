@@ -151,7 +151,7 @@ def test_quapy_s_grid_search(rows):
 
 
 def error_by_class(true, found):
-    """As mlquantify's MAE, for samples of one class too: see docs/mlquantify.md."""
+    """As mlquantify's MAE, for samples of one class too: see docs/libraries.md."""
     return np.mean([abs(true.get(label, 0) - share) for label, share in found.items()])
 
 
@@ -177,7 +177,7 @@ def test_mlquantify_s_grid_search(rows):
 
 
 def test_mlquantify_misreads_samples_of_one_class():
-    # Why docs/mlquantify.md gives GridSearchQ a score of its own: without the class that a sample
+    # Why docs/libraries.md gives GridSearchQ a score of its own: without the class that a sample
     # lacks, the share of the other is taken for that of the first class.
     true = mlquantify_selection._search.get_prev_from_labels(np.ones(5, dtype=int))
     assert mlquantify_selection._search.MAE(true, {0: 0.0, 1: 1.0}) == 1

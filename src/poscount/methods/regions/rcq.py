@@ -78,7 +78,7 @@ class RCQ(ReferenceQuantifier):
     With fewer than 20 positives, or if no region holds between 8 and 90 % of them, RCQ uses PAT's
     rule with the same score, and the warning "few-positives-for-rcq" says so: without overlap,
     PAT's error was smaller by 1 to 4 points for 10 to 15 positives, equal for 20 to 25, and larger
-    from 30 on (``docs/rcq-results.md``, "Few positives").
+    from 30 on (``benchmarks/results/rcq.md``, "Few positives").
 
     `details` of a prevalence: `broken`, how likely each assumption is broken; `what_if`, what
     `Prevalence.what_if` gives; the `region` with the
