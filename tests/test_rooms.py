@@ -33,6 +33,7 @@ ROOMS = [
     "registry",
     "auditing",
     "theory",
+    "judging",
     "change",
     "plotting",
     "files",

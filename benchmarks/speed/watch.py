@@ -3,7 +3,7 @@
 python -m benchmarks.speed.watch run  # measure, print a table, add to the history
 python -m benchmarks.speed.watch run --only groups extice  # figures whose names contain these
 python -m benchmarks.speed.watch compare HEAD~1 HEAD  # two commits, each in a worktree of its own
-python -m benchmarks.speed.watch write benchmarks/results/speed.md  # put the history's last figures into a page
+python -m benchmarks.speed.watch write benchmarks/results/speed.md  # put the last figures there
 python -m benchmarks.speed.watch draw history.png  # the figures of every run in the history
 
 **A figure** is a baseline and a candidate that run in turns, so that a busy machine slows both. Its

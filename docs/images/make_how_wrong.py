@@ -18,7 +18,10 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 from doc_tables import DOCS, table_below
 from poscount.plotting.display import BLUE, GREEN, ORANGE, PURPLE, light
 
-CALIBRATION, WARNINGS = DOCS.parent / "benchmarks" / "results" / "calibration.md", DOCS / "warnings.md"
+CALIBRATION, WARNINGS = (
+    DOCS.parent / "benchmarks" / "results" / "calibration.md",
+    DOCS / "warnings.md",
+)
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # What is drawn: its label, and the first cell of its row, from the easiest to the hardest.
 AS_THEY_ARE = {

@@ -12,6 +12,7 @@ from poscount.diagnostics.assumption_report import diagnose as diagnose
 from poscount.errors import FileError as FileError
 from poscount.errors import InputError as InputError
 from poscount.interop.contamination import estimate_contamination as estimate_contamination
+from poscount.judging.evaluation import evaluate as evaluate
 from poscount.methods.bootstrap import Bootstrap as Bootstrap
 from poscount.methods.minimum import Minimum as Minimum
 from poscount.methods.odin import ODIn as ODIn

@@ -13,6 +13,7 @@ from poscount.storage.writer import check_output, csv_writer, is_standard_output
 
 if TYPE_CHECKING:
     from poscount.change import Trend
+    from poscount.judging.evaluation import Evaluation
     from poscount.results.prevalence import Prevalence
     from poscount.results.tables import SharedWarning
 
@@ -249,6 +250,11 @@ def draw_trend(trend: Trend, *paths: str | os.PathLike[str], dpi: int = 150) -> 
     from poscount.plotting.trends import TrendDisplay
 
     save_picture(TrendDisplay.from_trend(trend).figure_, *paths, dpi=dpi)
+
+
+def draw_evaluation(evaluation: Evaluation, *paths: str | os.PathLike[str], dpi: int = 150) -> None:
+    """Draw an evaluation into picture files; the parameters are those of `draw`."""
+    save_picture(evaluation.plot().figure_, *paths, dpi=dpi)
 
 
 def save_picture(figure: Any, *paths: str | os.PathLike[str], dpi: int) -> None:

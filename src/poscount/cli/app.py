@@ -9,7 +9,7 @@ import typer
 
 from poscount import __version__, registry
 from poscount.app.results import check_picture, check_result, draw
-from poscount.cli import audit, trend
+from poscount.cli import audit, evaluate, trend
 from poscount.cli import options as opt
 from poscount.cli.options import (
     Reading,
@@ -486,6 +486,7 @@ def calibrate(
 
 
 app.command()(trend.trend)
+app.command()(evaluate.evaluate)
 app.command()(audit.audit)
 app.command()(audit.settle)
 app.command()(audit.rows)

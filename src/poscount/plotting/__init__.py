@@ -3,6 +3,7 @@
 No statistics here: a display draws the numbers it is given.
 """
 
+from poscount.plotting.evaluations import EvaluationDisplay
 from poscount.plotting.prevalences import PrevalenceDisplay
 from poscount.plotting.regions import RegionDisplay, SharesDisplay
 from poscount.plotting.scores import PATCurveDisplay, ScoreDistributionDisplay
@@ -10,6 +11,7 @@ from poscount.plotting.target_shares import TargetSharesDisplay
 from poscount.plotting.trends import TrendDisplay
 
 __all__ = [
+    "EvaluationDisplay",
     "PATCurveDisplay",
     "PrevalenceDisplay",
     "RegionDisplay",

@@ -1,0 +1,166 @@
+"""Whether the intervals of `evaluate` hold, on tables whose labels are known.
+
+    python -m benchmarks.accuracy.judging > benchmarks/results/judging.md   # needs POSCOUNT_DATA
+
+Twenty tables: the twelve that no shipped calibration has learned from, and eight that it has. Five
+draws of each: a logistic regression learns half of the labelled positives against unlabeled rows;
+the other half and a new sample go to `evaluate`, with its true share or with RCQ's answer. *Held*:
+the share of 95 % intervals that cover what the sample's labels say; *error*: the mean distance from
+it, in points. The naive way takes the sample for negatives.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.printing import print_rows
+from poscount import RCQ, evaluate
+from poscount.errors import InputError
+from poscount.judging.evaluation import AREAS, RATES, Evaluation, Rate
+from poscount.seeds import stream
+from poscount.training.tasks import Limits, Task, draw_real
+from research.calibrations.sources import as_numbers
+from research.shipped_calibrations import UNTOUCHED, bank_source
+
+LEARNED = (
+    *("occupancy_detection", "wall_robot", "otto_products", "leaf_flavia"),
+    *("cardiotocography", "qsar_biodeg", "authorship", "transport_mode"),
+)
+LIMITS = Limits(n_labeled=600, n_rows=1_500, n_samples=1)
+FEWEST = 80
+SHARES = (0.05, 0.1, 0.2, 0.4, 0.7)
+RECALLS = (0.5, 0.8, 0.95)
+
+
+class Line(NamedTuple):
+    """One number about one classifier, beside what the labels say."""
+
+    table: str
+    way: str
+    name: str
+    held: bool
+    error: float
+    width: float
+    naive: float
+
+
+def tasks(table: str) -> Iterator[tuple[int, Task]]:
+    """Five tasks of a table with enough labelled positives."""
+    source, number, found = as_numbers(bank_source(table)), 0, 0
+    while found < len(SHARES) and number < 100:
+        task = draw_real(source, stream(0, f"judging {table} {number}"), LIMITS)
+        if len(task.labeled) >= FEWEST:
+            yield number, task
+            found += 1
+        number += 1
+
+
+def rows_of(task: Task, share: float, most: int, rng: np.random.Generator) -> tuple:
+    """Rows with this share of positives, and which of them are."""
+    n = min(most, int(task.most_positives / share), int(task.most_negatives / (1 - share)))
+    n_positive = round(share * n)
+    rows = np.vstack([task.positives(n_positive, rng), task.negatives(n - n_positive, rng)])
+    return rows, np.arange(n) < n_positive
+
+
+def lines_of(table: str) -> list[Line]:
+    """Lines of all tasks of a table."""
+    warnings.simplefilter("ignore")
+    lines: list[Line] = []
+    for share, (number, task) in zip(SHARES, tasks(table), strict=False):
+        rng = stream(0, f"judging {table} {number} samples")
+        learn, held_out = np.array_split(task.labeled, 2)
+        others, _ = rows_of(task, 0.3, 500, rng)
+        sample, positive = rows_of(task, share, 1000, rng)
+        if positive.sum() < 5:
+            continue
+        rows = np.vstack([learn, others])
+        scorer = make_pipeline(
+            SimpleImputer(), StandardScaler(), LogisticRegression(class_weight="balanced")
+        ).fit(rows, np.arange(len(rows)) < len(learn))
+        ours, theirs = (scorer.decision_function(x) for x in (held_out, sample))
+        try:
+            answer = RCQ(random_state=0).fit(learn, unlabeled=others).quantify(sample)
+        except ValueError:  # nearly all columns are constant
+            continue
+        for way, p in (("known", positive.mean()), ("RCQ's answer", answer)):
+            try:
+                found = evaluate(ours, theirs, p, random_state=number)
+            except InputError:  # an answer of 0
+                continue
+            lines += compared(table, way, found, ours, theirs, positive)
+    return lines
+
+
+def compared(
+    table: str,
+    way: str,
+    found: Evaluation,
+    ours: np.ndarray,
+    theirs: np.ndarray,
+    positive: np.ndarray,
+) -> Iterator[Line]:
+    """Everything that an evaluation says, beside what the labels say."""
+
+    def line(name: str, rate: Rate, truth: float, naive: float = np.nan) -> Line:
+        error, low, high = abs(rate.value - truth), rate.interval.low, rate.interval.high
+        return Line(table, way, name, low <= truth <= high, error, high - low, abs(naive - truth))
+
+    for recall in RECALLS:
+        threshold = float(np.quantile(ours, 1 - recall))
+        rates, above = found.at(threshold), theirs >= threshold
+        hits, taken = (above & positive).sum(), (ours >= threshold).sum()
+        truth = {
+            "recall": hits / positive.sum(),
+            "precision": hits / above.sum() if above.any() else 1.0,
+            "false_positive_rate": (above & ~positive).sum() / (~positive).sum(),
+            "f1": 2 * hits / (positive.sum() + above.sum()),
+            "elusion": (positive.sum() - hits) / max((~above).sum(), 1),
+        }
+        naive = {"precision": taken / (taken + above.sum()), "false_positive_rate": above.mean()}
+        for name in RATES:
+            yield line(name, getattr(rates, name), truth[name], naive.get(name, np.nan))
+    labels, scores = np.arange(len(ours) + len(theirs)) < len(ours), np.append(ours, theirs)
+    areas = zip(AREAS, (roc_auc_score, average_precision_score), strict=True)
+    for name, area in areas:
+        yield line(name, getattr(found, name), area(positive, theirs), area(labels, scores))
+
+
+def main() -> None:
+    """Print the table."""
+    names = [*UNTOUCHED, *LEARNED]
+    parts = Parallel(2)(delayed(lines_of)(table) for table in names)
+    rows = []
+    for way in ("known", "RCQ's answer"):
+        for name in (*RATES, *AREAS):
+            of_tables = [[x for x in part if (x.way, x.name) == (way, name)] for part in parts]
+            of_tables = [part for part in of_tables if part]
+            held = [np.mean([x.held for x in part]) for part in of_tables]
+            every = [x for part in of_tables for x in part]
+            error, width, naive = (
+                100 * np.mean([getattr(x, key) for x in every])
+                for key in ("error", "width", "naive")
+            )
+            spread = np.std(held) / len(held) ** 0.5
+            rows.append(
+                [
+                    *(way, name.replace("_", " "), f"{len(every)} of {len(of_tables)} tables"),
+                    f"{np.mean(held):.3f} ({spread:.3f})",
+                    *(f"{error:.1f}", f"{width:.1f}", "" if np.isnan(naive) else f"{naive:.1f}"),
+                ]
+            )
+    print_rows(rows, ["prevalence", "rate", "numbers", "held", "error", "width", "naive error"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How good a classifier is, judged without labelled negatives: from scores and a prevalence."""
