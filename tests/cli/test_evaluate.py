@@ -32,9 +32,8 @@ def scores(folder):
 
 def test_it_says_what_the_library_says(poscount_, folder):
     files = folder / "held_out.csv", folder / "sample.csv"
-    told = poscount_(
-        "evaluate", *files, "--score", "score", "--prevalence", 0.3, "--format", "json"
-    )
+    asked = ("evaluate", *files, "--score", "score", "--prevalence", 0.3)
+    told = poscount_(*asked, "--format", "json")
     expected = evaluate(*scores(folder), 0.3, random_state=0)
     assert told.results() == json.loads(json.dumps(expected.to_dict()))
     text = poscount_(*asked, "--recall", 0.9, "--threshold", 3).out
