@@ -1,6 +1,7 @@
 """Error and width as the tables grow, and with unlabeled rows that are unlike the sample.
 
     python -m benchmarks.accuracy.growth            # up to 50,000 positives and 1,000,000 rows
+    python -m benchmarks.accuracy.growth --rare     # one positive in 1,000 to 100,000 rows
     python -m benchmarks.accuracy.growth --unlike   # references of another kind
 
 Growth is shown on rows of the network that stands for the paper's set B, which has as many as one
@@ -28,6 +29,8 @@ from research.shipped_calibrations import sources
 
 SIZES = ((200, 1_000), (1_000, 10_000), (5_000, 100_000), (50_000, 1_000_000))
 SHARES = (0.05, 0.3, 0.7)
+# Rare positives: how many are labelled, of how many rows one is positive, and draws of each.
+LABELED, ONE_IN, N_ROWS, N_DRAWS = (200, 1_000, 5_000), (1_000, 10_000, 100_000), 1_000_000, 5
 UNLIKE = (
     "without any",
     "other rows of the table",
@@ -41,15 +44,19 @@ UNLIKE = (
 NUMBERS = range(7_000, 7_003)
 
 
-def network(n_labeled: int, n_rows: int, share: float, seed: int) -> tuple[np.ndarray, ...]:
-    """Labelled positives, a sample, and 5,000 other rows of which a tenth is positive."""
-    drawn = sample_vowels_network(n_rows=4 * (n_labeled + n_rows) * 3 + 200_000, random_state=seed)
+Drawn = tuple[np.ndarray, np.ndarray, np.ndarray, float]
+
+
+def network(n_labeled: int, n_rows: int, share: float, seed: int) -> Drawn:
+    """Labelled positives, a sample, 5,000 other rows, a tenth of them positive, and the truth."""
+    n = round(1.3 * n_rows + 10 * (n_labeled + share * n_rows)) + 20_000
+    drawn = sample_vowels_network(n_rows=n, random_state=seed)
     positive = drawn.is_positive
     ours, theirs = drawn.features[positive], drawn.features[~positive]
     return _split(ours, theirs, n_labeled, n_rows, share)
 
 
-def clear_cut(n_labeled: int, n_rows: int, share: float, seed: int) -> tuple[np.ndarray, ...]:
+def clear_cut(n_labeled: int, n_rows: int, share: float, seed: int) -> Drawn:
     """The same of two clusters, eight standard deviations apart in each of four columns."""
     rng = np.random.default_rng(seed)
     ours = rng.normal(size=(n_labeled + n_rows + 500, 4))
@@ -58,12 +65,13 @@ def clear_cut(n_labeled: int, n_rows: int, share: float, seed: int) -> tuple[np.
 
 def _split(
     ours: np.ndarray, theirs: np.ndarray, n_labeled: int, n_rows: int, share: float
-) -> tuple[np.ndarray, ...]:
+) -> Drawn:
     k = min(round(share * n_rows), len(ours) - n_labeled - 500)
     n = min(round(k / share), k + len(theirs) - 4_500)
     labeled, sampled, spare = np.split(ours, [n_labeled, n_labeled + k])
     sample = np.concatenate([sampled, theirs[4_500 : 4_500 + n - k]])
-    return labeled, sample, np.concatenate([spare[:500], theirs[:4_500]])
+    reference = np.concatenate([spare[:500], theirs[:4_500]])
+    return labeled, sample, reference, len(sampled) / len(sample)
 
 
 def growth() -> None:
@@ -73,8 +81,7 @@ def growth() -> None:
         for n_labeled, n_rows in SIZES:
             found = []
             for share in SHARES:
-                labeled, sample, reference = draw(n_labeled, n_rows, share, 0)
-                truth = min(round(share * n_rows), len(sample)) / len(sample)
+                labeled, sample, reference, truth = draw(n_labeled, n_rows, share, 0)
                 models = [
                     RCQ(random_state=0).fit(labeled),
                     RCQ(random_state=0).fit(labeled, unlabeled=reference),
@@ -93,6 +100,37 @@ def growth() -> None:
                 cells += [f"{100 * np.abs(error).mean():.1f}", f"{100 * (high - low).mean():.1f}"]
                 rows.append([*cells, f"{held} of {len(SHARES)}"])
     print_rows(rows, ["data", "positives", "rows", "method", "error", "width", "held"])
+
+
+def rare() -> None:
+    """Print the table of rare positives."""
+    rows = []
+    for name, draw in (("network of B", network), ("clear-cut", clear_cut)):
+        for n_labeled in LABELED:
+            for one_in in ONE_IN:
+                found = []
+                for seed in range(N_DRAWS):
+                    drawn = draw(n_labeled, N_ROWS, 1 / one_in, seed)
+                    labeled, sample, reference, truth = drawn
+                    models = [
+                        RCQ(random_state=0).fit(labeled),
+                        RCQ(random_state=0).fit(labeled, unlabeled=reference),
+                        RCQ(recognisable=True, random_state=0).fit(labeled, unlabeled=reference),
+                        PAT(random_state=0).fit(labeled),
+                    ]
+                    answers = [model.quantify(sample) for model in models]
+                    found.append([(float(p), *p.interval, truth) for p in answers])
+                ways = ("RCQ", "RCQ, unlabeled rows", "the same, recognisable", "PAT")
+                for way, each in zip(ways, np.array(found).transpose(1, 2, 0), strict=True):
+                    value, low, high, truth = each
+                    held = int(((low <= truth) & (truth <= high)).sum())
+                    per_mille = (1000 * np.median(x) for x in (truth, value, low, high))
+                    cells = [name, f"{n_labeled:,}", f"{one_in:,}", way]
+                    rows.append([*cells, *(f"{x:.3f}" for x in per_mille), f"{held} of {N_DRAWS}"])
+    print_rows(
+        rows,
+        ["data", "positives", "one in", "method", "truth", "value", "low", "high", "held"],
+    )
 
 
 def references(task: Task, stranger: Source, rng: np.random.Generator) -> list[np.ndarray | None]:
@@ -146,5 +184,7 @@ def unlike() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--unlike", action="store_true")
+    parser.add_argument("--rare", action="store_true")
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    (unlike if parser.parse_args().unlike else growth)()
+    (unlike if arguments.unlike else rare if arguments.rare else growth)()
