@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
@@ -43,12 +43,15 @@ class Diagnosis:
     what_if : WhatIf or None
         The answer under each assumption that the data cannot settle, as far as it can be told:
         kinds of positives need the positives.
+    other_methods : dict of str to float
+        What methods of other kinds say of the same rows, by their names.
     """
 
     prevalence: Prevalence
     findings: tuple[Finding, ...]
     skipped: tuple[SkippedCheck, ...] = ()
     what_if: WhatIf | None = None
+    other_methods: dict[str, float] = field(default_factory=dict)
 
     @property
     def severity(self) -> Severity:
@@ -199,7 +202,18 @@ def diagnose(
         ),
         tuple(f for f in results if isinstance(f, SkippedCheck)),
         readings(model, answer, evidence, sample, positives),
+        _other_methods(answer, evidence),
     )
+
+
+def _other_methods(answer: Prevalence, evidence: Evidence) -> dict[str, float]:
+    """The estimates that checks have compared, but for that of the answer's own method."""
+    known = {"RCQ": "estimate", "PAT": "pat", "DEDPUL": "dedpul"}
+    return {
+        method: min(1.0, float(np.squeeze(getattr(evidence, name))))
+        for method, name in known.items()
+        if method != answer.method and evidence.has(name)
+    }
 
 
 def _look(check: Check, evidence: Evidence, warned: Severity | None) -> Finding | SkippedCheck:

@@ -171,6 +171,7 @@ def _check_assumptions(model: Any, parts: Parts, report_step: ReportStep) -> dic
     return {
         "rows": f"Rows checked: {rows}.",
         "scores": None if scores is None else scores._asdict(),
+        "methods": diagnosis.other_methods,
         "findings": [
             {**finding.to_dict(), "figures": finding.figures} for finding in diagnosis.findings
         ],

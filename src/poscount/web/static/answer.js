@@ -2,7 +2,7 @@
 
 import { dotAndRange, probability, scaleFor, strip } from "./charts.js";
 import { actionFor, comparison, plain } from "./check.js";
-import { button, byId, h, listed, plural, range, share, show, sure, whole } from "./dom.js";
+import { button, byId, h, listed, plural, range, room, share, show, sure, whole } from "./dom.js";
 import { select } from "./data.js";
 import { emit, nouns, state } from "./state.js";
 
@@ -32,7 +32,7 @@ export function headline() {
 export const severalTargets = () => state.answer.result.targets.length > 0;
 
 // What is counted in the headline: nothing, if every group has its own answer only.
-const isWhole = () => !severalTargets() && (state.answer.result.totals.length > 0 || state.answer.result.results.length === 1);
+export const isWhole = () => !severalTargets() && (state.answer.result.totals.length > 0 || state.answer.result.results.length === 1);
 
 // The worst of the verdicts, in one line.
 export function verdict() {
@@ -92,7 +92,7 @@ function wholeHead() {
     h("p", { class: "big" }, `about ${whole(count)} ${positives} `, h("small", {}, `of ${whole(n)} ${rows}`)),
     h("p", { class: "range" }, h("b", {}, share(prevalence, interval?.high)),
       interval ? `, between ${whole(interval.low * n)} and ${whole(interval.high * n)} ${rows} (${range(interval)}) with ${+(100 * interval.level).toFixed(1)} % confidence` : ": this method does not say how certain it is"),
-    strip(found, title),
+    strip(found, title, room("headline", 720)),
     before && h("p", { class: "hint", id: "by-hand" }, before),
     compared && h("p", { id: "compared" }, compared),
   ];
@@ -149,7 +149,7 @@ function aboveLimit() {
     tell(limit);
   } });
   tell(limit);
-  return h("p", { class: "limit" }, "More than ", input, " % of them? ", h("span", { role: "status" }, said));
+  return h("p", { class: "limit" }, h("span", {}, "More than ", input, " % of them?"), " ", h("span", { role: "status" }, said));
 }
 
 function renderGroups() {

@@ -5,9 +5,9 @@ import { renderAnswer } from "./answer.js";
 import { check, forgetCheck, renderCheck, startCheck } from "./check.js";
 import { choices, columnsLine, renderColumns, startColumns, whyNotYet } from "./columns.js";
 import { dataLine, fixButtons, renderData, replaceFiles, resume, sendAgain, startData, swap, useExample } from "./data.js";
-import { button, byId, show, whole } from "./dom.js";
+import { button, byId, offer, show, whole } from "./dom.js";
 import { pack, unpack } from "./saved_session.js";
-import { offer, renderReport, startShare } from "./share.js";
+import { renderReport, startShare } from "./share.js";
 import { choose, chosen, emit, filesOf, nouns, on, recall, remember, state } from "./state.js";
 
 const STEPS = ["data", "columns", "answer", "check", "share"];
@@ -71,6 +71,8 @@ function listen() {
     stop = "cancel";
   });
   byId("swap").addEventListener("click", swap);
+  // Pictures are drawn as wide as there is room.
+  window.matchMedia("(max-width: 44rem)").addEventListener("change", render);
   for (const step of STEPS) {
     byId(`${step}-change`)?.addEventListener("click", () => {
       open[open.has(step) ? "delete" : "add"](step);

@@ -45,6 +45,9 @@ export function show(id, ...children) {
   }
 }
 
+// How wide a picture can be in a box.
+export const room = (id, most) => Math.min(most, byId(id).clientWidth || most);
+
 export const whole = (number) => Math.round(number).toLocaleString("en");
 
 const RARE = 0.01;
@@ -75,3 +78,10 @@ export function listed(names, most = 4) {
 }
 
 export const plural = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
+
+// Give the user a file.
+export function offer(blob, name) {
+  const link = h("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
