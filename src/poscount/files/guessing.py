@@ -13,7 +13,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from poscount.errors import InputError
 from poscount.files.csv import delimiter_of
@@ -23,6 +23,7 @@ from poscount.files.streams import Utf8Stream, source_name, unpacked
 from poscount.files.text_cells import MISSING, is_like_number, is_value
 
 _HEAD_BYTES, _TAIL_BYTES = 1 << 18, 1 << 16
+_TOP_ROWS = 12
 _HEAD_ROWS = 1000
 # Rows of notes above a header, and below the last row of data.
 _MOST_ABOVE, _MOST_BELOW = 30, 5
@@ -69,9 +70,7 @@ def csv_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | N
         The options that the user has set: these are not guessed.
     """
     with unpacked(path) as (stream, raw):
-        data = b""
-        while len(data) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(data))):
-            data += more
+        data = _beginning(stream)
         whole = len(data) < _HEAD_BYTES
         tail = data if whole else b""
         if not whole and stream is raw and raw.seekable():
@@ -122,6 +121,33 @@ def excel_head(path: str, options: ReadOptions, said: Collection[str]) -> Head |
     names = texts[at] if options.header else [str(i + 1) for i in range(len(texts[at]))]
     body = rows[at + options.header : len(rows) - settings.get("footer", 0)]
     return Head(path, settings, _columns(names, body))
+
+
+def csv_top(path: str, options: ReadOptions) -> list[tuple[int, list[str]]]:
+    """The first lines of a CSV file that are not empty, as they are, with their numbers."""
+    with unpacked(path) as (stream, _):
+        data = _beginning(stream)
+    encoding = options.encoding or guess_encoding(data, len(data) < _HEAD_BYTES)
+    text = _decoded(data, source_name(path), encoding)
+    table = guess_table(text, False, options, ())
+    lines: list[int] = []
+    records = _records(text, options.delimiter or (table.delimiter if table else ","), lines)
+    return list(zip(lines, records, strict=False))[:_TOP_ROWS]
+
+
+def excel_top(path: str, options: ReadOptions) -> list[tuple[int, list[str]]]:
+    """The first rows of a sheet that are not empty, as they are, with their numbers."""
+    sheets = filled_sheets(path, options.sheet)
+    sheet = guess_sheet(sheets)
+    rows = {} if sheet is None else sheets[sheet]
+    return [(number, list(map(str, row))) for number, row in list(rows.items())[:_TOP_ROWS]]
+
+
+def _beginning(stream: IO[bytes]) -> bytes:
+    data = b""
+    while len(data) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(data))):
+        data += more
+    return data
 
 
 def _some(**settings: Any) -> dict[str, Any]:

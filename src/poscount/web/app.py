@@ -130,7 +130,11 @@ def _about(session: Session) -> schemas.SessionInfo:
         example=session.example,
         files=[
             schemas.FileInfo.model_validate(
-                {**vars(upload), "columns": [column.name for column in upload.columns]}
+                {
+                    **vars(upload),
+                    "columns": [column.name for column in upload.columns],
+                    "header_row": upload.read_options.header_row,
+                }
             )
             for upload in session.uploads.values()
         ],

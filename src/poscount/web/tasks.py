@@ -52,7 +52,7 @@ class Upload:
         What was said about that, in the words of the form that it came with.
     size : int
     sha256 : str
-    rows, columns, preview, sketches
+    rows, columns, preview, top, sketches
         What the inspection found.
     reading : str
         How it is read, where that was guessed.
@@ -69,6 +69,7 @@ class Upload:
     rows: int = 0
     columns: tuple[ColumnDescription, ...] = ()
     preview: list[list[str | None]] = field(default_factory=list)
+    top: list[tuple[int, list[str]]] = field(default_factory=list)
     sketches: dict[str, Any] = field(default_factory=dict)
     reading: str = ""
 

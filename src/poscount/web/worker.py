@@ -19,7 +19,7 @@ from poscount import registry
 from poscount.app.data_files import DataFiles
 from poscount.app.estimates import scores_behind
 from poscount.app.follow_ups import ListedRows, audit, compare, diagnose, settle
-from poscount.app.inspection import FileLimits, inspect_file, sheet_names
+from poscount.app.inspection import FileLimits, first_rows, inspect_file, sheet_names
 from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.files.guessed_options import GuessedOptions, GuessNote
@@ -67,6 +67,8 @@ def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
         # The sheets from which one must be chosen, if that is what the error is about.
         choose = error.option == "sheet" and error.file is not None
         refusal = refusal_of(error, task.files, sheet_names(str(error.file)) if choose else ())
+        if isinstance(task, InspectTask):
+            refusal.top = first_rows(task.file.path, task.file.read_options)
     except OSError as error:
         # Without the text of the error, which may hold a path.
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
@@ -125,6 +127,7 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
         "rows": found.rows,
         "columns": columns,
         "preview": found.preview,
+        "top": first_rows(file.path, read_options),
         "sketches": {name: sketch._asdict() for name, sketch in found.sketches.items()},
         "reading": " ".join(_shortly(note, file.path) for note in notes),
         "read_options": read_options._asdict(),

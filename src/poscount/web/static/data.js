@@ -133,7 +133,7 @@ async function watchReading(entry) {
 
 // Something is done with a file: what goes wrong stays with it.
 async function work(entry, what) {
-  Object.assign(entry, { busy: "reading", error: null, choices: entry.choices ?? [], fixes: [] });
+  Object.assign(entry, { busy: "reading", error: null, choices: entry.choices ?? [], fixes: [], top: [] });
   renderData();
   try {
     await quiet();
@@ -141,6 +141,7 @@ async function work(entry, what) {
   } catch (error) {
     entry.error = error.message;
     entry.fixes = error.fixes ?? [];
+    entry.top = error.top ?? [];
     entry.choices = error.choices?.length ? error.choices : entry.choices;
   }
   entry.busy = null;
@@ -391,11 +392,24 @@ function fileItem(entry) {
       button("×", () => remove(entry), { class: "link", title: "Remove", "aria-label": `Remove ${entry.name}` })),
     entry.error && h("p", { class: "error", role: "alert" }, entry.error),
     entry.fixes?.length ? h("p", { class: "row" }, fixButtons(entry.fixes, { entry })) : null,
+    entry.error && !entry.busy && rawRows(entry, entry.top, null),
     !entry.busy && h("details", {
       open: opened.has(key),
       toggle: ({ target }) => opened[target.open ? "add" : "delete"](key),
-    }, h("summary", {}, file?.reading || "How it is read"), settingsForm(entry)),
+    }, h("summary", {}, file?.reading || "How it is read"), file && rawRows(entry, file.top, file.header_row), settingsForm(entry)),
   );
+}
+
+// The first rows as they stand in the file: a click says which one has the names of the columns.
+function rawRows(entry, top, headerRow) {
+  if (!top?.length) {
+    return null;
+  }
+  const now = entry.settings.header === "false" ? null : (headerRow ?? (entry.error ? null : top[0][0]));
+  const choose = (number) => button(`row ${number}`, () => set(entry, "header_row", String(number)), { class: "toggle", "aria-pressed": String(number === now) });
+  return [h("p", { class: "hint" }, "Its first rows. Which one has the names of the columns?"),
+    h("div", { class: "wide raw", tabindex: 0, role: "region", "aria-label": `First rows of ${entry.name}` }, h("table", { class: "cells" }, h("tbody", {}, top.map(([number, cells]) =>
+      h("tr", { class: number === now ? "names" : number < now ? "above" : null }, h("th", { scope: "row" }, choose(number)), cells.map((cell) => h("td", {}, cell)))))))];
 }
 
 function sheetChoice(entry) {
