@@ -23,7 +23,7 @@ from poscount.files.streams import Utf8Stream, source_name, unpacked
 from poscount.files.text_cells import MISSING, is_like_number, is_value
 
 _HEAD_BYTES, _TAIL_BYTES = 1 << 18, 1 << 16
-_TOP_ROWS = 12
+_TOP_ROWS = 10
 _HEAD_ROWS = 1000
 # Rows of notes above a header, and below the last row of data.
 _MOST_ABOVE, _MOST_BELOW = 30, 5

@@ -193,9 +193,11 @@ async def leave_session(session: ASession) -> None:
 
 
 @_API.post(f"{_SESSION}/example", status_code=201)
-async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
-    """Replace all files by the embedded example: nine nights of a mosquito trap."""
-    await service.add_example(session)
+async def add_example(
+    service: AService, session: ASession, name: schemas.ExampleName = "insects"
+) -> schemas.SessionInfo:
+    """Replace all files by an example: a mosquito trap, a register with gaps, or three species."""
+    await service.add_example(session, name)
     return _about(session)
 
 

@@ -14,6 +14,7 @@ MEGABYTE = 1_000_000
 Name = Annotated[str, Field(max_length=1000)]
 # A table has rows of every kind, and a column that says what is known of each.
 Role = Literal["positives", "unlabeled", "negatives", "reference", "table"]
+ExampleName = Literal["insects", "register", "species"]
 
 
 @dataclass(frozen=True)

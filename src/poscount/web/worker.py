@@ -29,7 +29,7 @@ from poscount.web.estimating import Parts, make_estimate, parts_of
 from poscount.web.refusals import RefusedError, refusal_of, remedy
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
-    EXAMPLE,
+    EXAMPLES,
     EstimateTask,
     FollowUpTask,
     InspectTask,
@@ -86,7 +86,7 @@ def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
 def _do(task: Task, report_step: ReportStep) -> Any:
     match task:
         case LibraryTask():
-            return {"example": {name: str(example_path(name)) for name in EXAMPLE}}
+            return {"example": {name: str(example_path(name)) for name in EXAMPLES["insects"]}}
         case InspectTask():
             return _inspect(task, report_step)
         case MatchTask():

@@ -89,21 +89,26 @@ function wholeHead() {
   const before = byHand ? `By your ${plural(byHand, "label")}; without them about ${whole(state.settled.model.count)}.` : "";
   const compared = state.compared ? comparison() : "";
   return [
-    h("p", { class: "big" }, `about ${whole(count)} ${positives} `, h("small", {}, `of ${whole(n)} ${rows}`)),
+    h("p", { class: "big" }, `about ${whole(count)} ${positives}`, h("small", {}, `of ${whole(n)} ${rows}`)),
     h("p", { class: "range" }, h("b", {}, share(prevalence, interval?.high)),
       interval ? `, between ${whole(interval.low * n)} and ${whole(interval.high * n)} ${rows} (${range(interval)}) with ${+(100 * interval.level).toFixed(1)} % confidence` : ": this method does not say how certain it is"),
     strip(found, title, room("headline", 720)),
     before && h("p", { class: "hint", id: "by-hand" }, before),
     compared && h("p", { id: "compared" }, compared),
+    truth(),
   ];
 }
+
+// What only an example knows.
+const truth = () => state.session?.example && state.example.truth && h("p", { class: "hint", id: "truth" }, state.example.truth);
 
 function targetsHead() {
   const { rows } = nouns();
   const entries = state.answer.result.totals.length ? state.answer.result.totals : state.answer.result.results;
   const named = entries.filter(({ group }) => group.target !== "other");
   return [
-    h("p", { class: "big several" }, "about ", listed(named.map(({ count, group }) => `${whole(count)} ${group.target}`), 30), h("small", {}, ` of ${whole(entries[0].n_unlabeled)} ${rows}`)),
+    h("p", { class: "big several" }, `about ${listed(named.map(({ count, group }) => `${whole(count)} ${group.target}`), 30)}`, h("small", {}, `of ${whole(entries[0].n_unlabeled)} ${rows}`)),
+    truth(),
   ];
 }
 
@@ -177,7 +182,7 @@ function renderGroups() {
         renderGroups();
       }))),
     h("table", { class: "groups" },
-      h("thead", {}, h("tr", {}, [result.label_title || "group", `share, from 0 to ${share(top)}`, "count", "range"].map((text) => h("th", { scope: "col" }, text)))),
+      h("thead", {}, h("tr", {}, [result.label_title || (severalTargets() ? "kind" : "group"), `share, from 0 to ${share(top)}`, "count", "range"].map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", {}, result.totals.map((entry) => line(entry, true)), shown.map((entry) => line(entry, false)))),
     sorted.length > shown.length && button(`Show all ${plural(sorted.length, "group")}`, () => {
       all = true;

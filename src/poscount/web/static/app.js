@@ -5,7 +5,7 @@ import { renderAnswer } from "./answer.js";
 import { check, forgetCheck, renderCheck, startCheck } from "./check.js";
 import { choices, columnsLine, renderColumns, startColumns, whyNotYet } from "./columns.js";
 import { dataLine, fixButtons, renderData, replaceFiles, resume, sendAgain, startData, swap, useExample } from "./data.js";
-import { button, byId, offer, show, whole } from "./dom.js";
+import { button, byId, h, offer, show, whole } from "./dom.js";
 import { pack, unpack } from "./saved_session.js";
 import { renderReport, startShare } from "./share.js";
 import { choose, chosen, emit, filesOf, nouns, on, recall, remember, state } from "./state.js";
@@ -13,7 +13,17 @@ import { choose, chosen, emit, filesOf, nouns, on, recall, remember, state } fro
 const STEPS = ["data", "columns", "answer", "check", "share"];
 const WAIT_FOR_MORE = 350; // milliseconds after a choice, before the answer is updated
 const ALIVE = 240_000; // milliseconds between two signs of life, while somebody looks at the page
-const EXAMPLE = { nouns: { positives: "Aedes females", rows: "insects" }, picked: { night: "group:night" } };
+const EXAMPLES = {
+  insects: { title: "Insects in a trap", nouns: { positives: "Aedes females", rows: "insects" }, picked: { night: "group:night" } },
+  register: {
+    title: "A register with gaps", nouns: { positives: "diabetics", rows: "patients" }, label: { column: "diagnosed", marks: { yes: "positive" } },
+    picked: { clinic: "group:clinic" }, example: { truth: "This register is made up: in truth, 212 patients have diabetes without a diagnosis." },
+  },
+  species: {
+    title: "Three species", nouns: { positives: "", rows: "penguins" }, label: { column: "species", marks: { Adelie: "positive", Gentoo: "positive", Chinstrap: "positive" } },
+    picked: { island: "none", sex: "none", year: "none" }, example: { truth: "In truth: 85 Adelie, 58 Gentoo and 28 Chinstrap." },
+  },
+};
 
 let running = null; // the promise of an estimate that runs
 let stop = null; // "cancel", "again" or "forgotten": why it ends
@@ -56,9 +66,10 @@ async function start() {
 }
 
 function listen() {
-  for (const id of ["example", "try-example"]) {
-    byId(id).addEventListener("click", askForExample);
-  }
+  byId("example").addEventListener("click", askForExample);
+  byId("try-example").addEventListener("click", () => runExample("insects"));
+  byId("try-register").addEventListener("click", () => runExample("register"));
+  byId("try-species").addEventListener("click", () => runExample("species"));
   byId("help").addEventListener("click", () => {
     byId("welcome").hidden = !byId("welcome").hidden;
     open.add("data");
@@ -306,28 +317,25 @@ function showAnswer(path, request, { result, downloads }) {
 // Examples and saved sessions: what replaces somebody's files asks first.
 
 function askForExample() {
-  if (state.sent.length === 0) {
-    return runExample();
-  }
   const close = () => show("confirm");
-  show("confirm", "The example replaces your files and choices. ",
-    button("Replace them", () => {
+  show("confirm", h("span", {}, state.sent.length ? "An example replaces your files and choices. Which one?" : "Which one?"),
+    Object.entries(EXAMPLES).map(([name, { title }]) => button(title, () => {
       close();
-      runExample();
-    }), button("Keep mine", close));
+      runExample(name);
+    })), button(state.sent.length ? "Keep mine" : "None", close));
   byId("confirm").scrollIntoView({ block: "nearest" });
-  return null;
 }
 
-async function runExample() {
+async function runExample(name) {
   await quiet();
   state.answer = null;
-  choose(EXAMPLE);
+  choose(EXAMPLES[name]);
   restoreSettings();
   emit("answer");
   try {
-    await useExample();
-    choose(EXAMPLE);
+    await useExample(name);
+    choose(EXAMPLES[name]);
+    emit("files");
     await count();
   } catch (error) {
     byId("data-error").textContent = error.message;

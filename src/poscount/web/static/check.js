@@ -121,13 +121,13 @@ export async function check(path) {
 
 export function renderCheck() {
   const found = state.answer ? findings() : [];
-  byId("check").hidden = !state.answer || (severalTargets() && !found.length);
+  byId("check").hidden = !state.answer;
   if (!state.answer) {
     return;
   }
   const doubts = found.filter(({ severity }) => severity !== "note");
   const fine = state.checked?.findings.filter(({ severity }) => severity === "ok") ?? [];
-  byId("check-status").textContent = severalTargets() ? "" : !state.checked ? "Checking …" : doubts.length ? "worst first, each with one thing to do" : "nothing speaks against it";
+  byId("check-status").textContent = severalTargets() ? (found.length ? "" : "there is nothing more to check about several kinds at once") : !state.checked ? "Checking …" : doubts.length ? "worst first, each with one thing to do" : "nothing speaks against it";
   show("findings", found.map(findingCard));
   show("fine", fine.length ? h("details", {}, h("summary", {}, `${plural(fine.length, "check")} found nothing`), h("ul", {}, fine.map(({ title, sentence }) => h("li", {}, h("b", {}, `${title}: `), sentence))), h("p", { class: "hint" }, state.checked.rows)) : null);
   show("what-if", whatIf(), methodsPart());

@@ -201,10 +201,10 @@ function takeFiles(told) {
   take(told);
 }
 
-export async function useExample() {
+export async function useExample(name) {
   await quiet();
   state.sent = [];
-  takeFiles(await inSession((path) => ask("POST", `${path}/example`)));
+  takeFiles(await inSession((path) => ask("POST", `${path}/example?name=${name}`)));
 }
 
 // Replace all files by others, which come with settings of their own.
@@ -479,5 +479,6 @@ export function dataLine() {
   const known = table ? labelled("positive") : filesOf("positives").reduce((sum, file) => sum + file.rows, 0);
   const reading = [...new Set((state.session?.files ?? []).map((file) => file.reading).filter(Boolean))].join(" ");
   const source = table ? ` (${names("table")})` : "";
-  return `${whole(known)} known ${positives}${table ? "" : ` (${names("positives")})`} · ${whole(counted)} ${rows} to count${table ? source : ` (${names("unlabeled")})`}${reading ? ` · ${reading}` : ""}`;
+  const kinds = marked("positive").length;
+  return `${whole(known)} known ${kinds > 1 ? `${rows} of ${kinds} kinds` : positives}${table ? "" : ` (${names("positives")})`} · ${whole(counted)} ${rows} to count${table ? source : ` (${names("unlabeled")})`}${reading ? ` · ${reading}` : ""}`;
 }

@@ -87,7 +87,7 @@ function table() {
   };
   const more = results.length - MOST_ROWS;
   return [
-    h("table", { class: "plain" }, h("thead", {}, h("tr", {}, [title || "group", `from 0 to ${share(top)}`, "count", "share", "range"].map((text) => h("th", { scope: "col" }, text)))),
+    h("table", { class: "plain" }, h("thead", {}, h("tr", {}, [title || (severalTargets() ? "kind" : "group"), `from 0 to ${share(top)}`, "count", "share", "range"].map((text, i) => h("th", { scope: "col", class: i === 1 ? "drawn" : null }, text)))),
       h("tbody", {}, shown.map(line))),
     more > 0 && h("p", { class: "quiet" }, `and ${whole(more)} more groups, which the spreadsheet has.`),
   ];
