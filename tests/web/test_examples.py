@@ -1,4 +1,4 @@
-"""The examples of the page besides the mosquito trap, made anew: ``python tests/web/test_examples.py``.
+"""The examples of the page besides the trap, made anew by ``python tests/web/test_examples.py``.
 
 The register is simulated. The penguins are real (Palmer penguins: K. Gorman, T. Williams and
 W. Fraser, 2014; CC0), and the species of half of them is left out.
@@ -27,9 +27,13 @@ def register():
     clinic = np.repeat(list(CLINICS), [n for n, _ in CLINICS.values()])
     sick = rng.random_sample(len(clinic)) < [CLINICS[name][1] for name in clinic]
     known = sick & (rng.random_sample(len(clinic)) < DIAGNOSED)
-    age = np.clip(np.where(sick, rng.normal(62, 9, len(sick)), rng.normal(47, 15, len(sick))), 18, 94)
+    age = np.clip(
+        np.where(sick, rng.normal(62, 9, len(sick)), rng.normal(47, 15, len(sick))), 18, 94
+    )
     bmi = np.where(sick, rng.normal(31, 4, len(sick)), rng.normal(26, 4, len(sick)))
-    sugar = np.where(sick, 9.0 * np.exp(rng.normal(0, 0.17, len(sick))), rng.normal(5.4, 0.6, len(sick)))
+    sugar = np.where(
+        sick, 9.0 * np.exp(rng.normal(0, 0.17, len(sick))), rng.normal(5.4, 0.6, len(sick))
+    )
     family = rng.random_sample(len(sick)) < np.where(sick, 0.55, 0.2)
     smoker = np.array(["never", "former", "now"])[rng.randint(0, 3, len(sick))]
     gap = rng.random_sample((3, len(sick))) < [[0.06], [0.12], [0.09]]

@@ -330,10 +330,13 @@ def _are_above_numbers(records: Sequence[Sequence[str]], width: int) -> bool:
 
 
 def guess_footer(records: Sequence[Sequence[str]], width: int) -> int:
-    """Number of rows at the end that are no data: notes of one cell, and a row of totals."""
+    """Number of rows at the end that are no data: notes, totals, and empty rows above them."""
     n_notes = guess_notes_below(records, width)
     rows = [record for record in records[: len(records) - n_notes] if len(record) == width]
-    return n_notes + guess_totals(rows)
+    n_totals = guess_totals(rows)
+    while n_totals and len(rows) > n_totals and not any(rows[-1 - n_totals]):
+        n_totals += 1
+    return n_notes + n_totals
 
 
 def guess_notes_below(records: Sequence[Sequence[str]], width: int) -> int:
@@ -353,18 +356,28 @@ def guess_notes_below(records: Sequence[Sequence[str]], width: int) -> int:
 def guess_totals(rows: Sequence[Sequence[str]]) -> int:
     """Tell whether the last row is one of totals (1) or not (0): such a word, and numbers.
 
+    A spreadsheet also writes what stands below a table as a row, with nothing but empty cells after
+    it: words where all others are numbers.
+
     Examples
     --------
     >>> guess_totals([["north", "3"], ["south", "4"], ["Total", "7"]])
     1
+    >>> guess_totals([["2.5", "3"], ["2.6", "4"], ["Source: a survey", ""]])
+    1
     """
     *others, last = rows or [[]]
     filled = [(i, cell) for i, cell in enumerate(last) if cell]
-    if len(filled) < 2 or not others:
+    if not filled or not others or len(last) < 2:
         return 0
     (at, word), *rest = filled
     is_total = word.casefold().rstrip(" :") in _TOTALS and all(row[at] != word for row in others)
-    return int(is_total and all(is_like_number(cell) for _, cell in rest))
+    # The first may have the names of the columns.
+    above = [row[at] for row in others[1:] if row[at] not in MISSING]
+    numbers = bool(above) and all(map(is_like_number, above))
+    is_word = word not in MISSING and any(map(str.isalpha, word)) and not is_value(word)
+    is_note = is_word and numbers and at == 0 and not rest
+    return int(is_note or (is_total and all(is_like_number(cell) for _, cell in rest)))
 
 
 def guess_sheet(sheets: Mapping[str, Mapping[int, Sequence[Any]]]) -> str | None:
