@@ -312,6 +312,20 @@ HABITS = {
     "JSON lines": Habit(
         write=lambda rows: "\n".join(json.dumps(row) for row in rows), suffix="jsonl"
     ),
+    "JSON lines with decimal commas": Habit(
+        change=cells(lambda x: str(x).replace(".", ",")),
+        write=lambda rows: "\n".join(json.dumps(row) for row in rows),
+        suffix="jsonl",
+        told="read with decimal commas. To change that, use --decimal.",
+        options=("--decimal", ","),
+    ),
+    "JSON lines with units": Habit(
+        change=cells(lambda x: f"{x} g", "entropy_bits"),
+        write=lambda rows: "\n".join(json.dumps(row) for row in rows),
+        suffix="ndjson",
+        told="read with 'entropy_bits' in g. To change that, use --units.",
+        options=("--units", "entropy_bits=g"),
+    ),
     "12,000": Habit(
         change=lambda rows: cells(lambda x: f"{x:,}", "entropy_bits")(THOUSAND(rows)),
         told="read with commas between thousands. To change that, use --thousands.",

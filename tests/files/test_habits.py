@@ -6,8 +6,20 @@ from typing import NamedTuple
 
 import pytest
 
-from habits import HABITS, Habit, cells, clean_tables, renamed, sometimes, write_all, write_same
+from habits import (
+    HABITS,
+    Habit,
+    as_cells,
+    cells,
+    clean_tables,
+    renamed,
+    sometimes,
+    with_columns,
+    write_all,
+    write_same,
+)
 from poscount.cli import main
+from workbooks import xlsx
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:xlwt")
 
@@ -145,3 +157,16 @@ def test_several_groups_and_missing_ones(run, tables, tmp_path):
     assert table[5].startswith("missing ")
     last = json.loads(run(*command, "--by", "month(night)", "--format", "json").out)[-1]
     assert last["month(night)"] is None
+
+
+def test_two_sheets_of_one_workbook(run, tables, tmp_path):
+    book = tmp_path / "book.xlsx"
+    sheets = {name: as_cells(with_columns(rows, ())) for name, rows in tables.items()}
+    book.write_bytes(xlsx(sheets))
+    outcome = run("estimate", f"{book}:p", f"{book}:t", "--format", "json")
+    assert outcome.status == 0, outcome.err
+    plain = run("estimate", *write_all(tables, Habit(), tmp_path), "--format", "json")
+    assert json.loads(outcome.out) == json.loads(plain.out)
+    outcome = run("estimate", f"{book}:p", f"{book}:p", f"{book}:t")
+    assert outcome.status == 2
+    assert "the sheets 'p' and 't' are to be read together" in outcome.err

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -99,6 +100,23 @@ def csv_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | N
     if whole and len(rows) < _HEAD_ROWS:
         rows = rows[: len(rows) - settings.get("footer", 0) + table.n_notes]
     return Head(source, settings, _columns(table.names, rows))
+
+
+def json_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | None:
+    """Look at the beginning of a file of JSON lines; the parameters are those of `csv_head`."""
+    with unpacked(path) as (stream, _):
+        data = _beginning(stream)
+    lines = data.splitlines()
+    if len(data) == _HEAD_BYTES:
+        del lines[-1]  # it may be cut off
+    try:
+        rows = [json.loads(line) for line in lines[:_HEAD_ROWS] if line.strip()]
+    except ValueError:
+        return None  # reading it says what is wrong
+    if not all(isinstance(row, dict) for row in rows):
+        return None
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return Head(path, {}, _columns(names, [[row.get(name) for name in names] for row in rows]))
 
 
 def excel_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | None:
