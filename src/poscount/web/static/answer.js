@@ -113,7 +113,8 @@ function targetsHead() {
 }
 
 function renderVerdict() {
-  const { status, reason, action, more, warning } = verdict();
+  const { status, action, more, warning, ...found } = verdict();
+  const reason = found.reason && plain(found.reason);
   const beginning = `${status[0].toUpperCase()}${status.slice(1)}`;
   const act = warning && actionFor(warning);
   byId("verdict").dataset.status = status;
@@ -193,7 +194,7 @@ function renderGroups() {
 
 function groupRow(entry, { top, few, whole: isTotal }) {
   const { label, count, n_unlabeled: n, interval, verdict: { status, reason } } = entry;
-  const doubt = status === "no reason to doubt" || few ? null : h("span", { class: "doubt", title: reason }, ` ${ICONS[status]} ${status}`);
+  const doubt = status === "no reason to doubt" || few ? null : h("span", { class: "doubt", title: plain(reason ?? "") }, ` ${ICONS[status]} ${status}`);
   const name = isTotal ? `All ${nouns().rows}${entry.group.target ? `, ${entry.group.target}` : ""}` : label;
   return h("tr", { class: isTotal ? "total" : few ? "few" : null },
     h("th", { scope: "row" }, name, doubt),

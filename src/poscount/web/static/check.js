@@ -53,8 +53,17 @@ function looksSwapped(code) {
   return TO_LABEL.has(code) && entry.prevalence < 0.02 && entry.n_unlabeled >= FEWEST_SWAPPED && state.answer.result.n_positives > 2 * entry.n_unlabeled;
 }
 
-// Without what only the command line and Python have.
-export const plain = (text) => text.replace(/\s*\([^)]*(--| in Python)[^)]*\)/g, "");
+// In the user's words: without what only the command line and Python have, and without the names of
+// methods that nobody has asked for.
+export function plain(text) {
+  const said = text.replace(/\s*\([^)]*(--| in Python|SubclassRCQ)[^)]*\)/g, "").replaceAll("labelled positives", `known ${nouns().positives}`);
+  if (state.options.method !== "rcq") {
+    return said;
+  }
+  const other = (_, start) => `${start}${start === " " ? "another" : "Another"} method`;
+  return said.replace("Try TRCQ, and report", "Report").replaceAll("Agreement of PAT and RCQ", "Agreement with another method")
+    .replace(/(^|\. | )(?:PAT|DEDPUL)\b/g, other).replace(/\bRCQ\b/g, "this method");
+}
 
 // How the share differs from that of the other sample, in a sentence.
 export function comparison() {
@@ -129,7 +138,7 @@ export function renderCheck() {
   const fine = state.checked?.findings.filter(({ severity }) => severity === "ok") ?? [];
   byId("check-status").textContent = severalTargets() ? (found.length ? "" : "there is nothing more to check about several kinds at once") : !state.checked ? "Checking …" : doubts.length ? "worst first, each with one thing to do" : "nothing speaks against it";
   show("findings", found.map(findingCard));
-  show("fine", fine.length ? h("details", {}, h("summary", {}, `${plural(fine.length, "check")} found nothing`), h("ul", {}, fine.map(({ title, sentence }) => h("li", {}, h("b", {}, `${title}: `), sentence))), h("p", { class: "hint" }, state.checked.rows)) : null);
+  show("fine", fine.length ? h("details", {}, h("summary", {}, `${plural(fine.length, "check")} found nothing`), h("ul", {}, fine.map(({ title, sentence }) => h("li", {}, h("b", {}, `${plain(title)}: `), plain(sentence)))), h("p", { class: "hint" }, state.checked.rows)) : null);
   show("what-if", whatIf(), methodsPart());
   show("scores", state.checked?.scores ? scoresPart() : null);
   byId("labels").hidden = severalTargets();
@@ -151,7 +160,7 @@ function findings() {
 
 const findingCard = (finding) =>
   h("li", { class: "card", "data-severity": finding.severity },
-    h("h4", {}, h("span", { "aria-hidden": "true" }, `${ICONS[finding.severity]} `), finding.title || (finding.severity === "note" ? "Good to know" : "Take a second look")),
+    h("h4", {}, h("span", { "aria-hidden": "true" }, `${ICONS[finding.severity]} `), plain(finding.title) || (finding.severity === "note" ? "Good to know" : "Take a second look")),
     h("p", {}, finding.places ?? "", plain(finding.sentence)),
     finding.advice && !actionFor(finding) ? h("p", {}, plain(finding.advice)) : null,
     actionFor(finding));
@@ -167,11 +176,13 @@ export function agreement() {
   if (!said.length || !interval) {
     return "";
   }
-  const away = said.filter((value) => value < interval.low || value > interval.high);
+  // They are off by chance, too.
+  const slack = (interval.high - interval.low) / 2;
+  const away = said.filter((value) => value < interval.low - slack || value > interval.high + slack);
   const begin = said.length === 1 ? `Another method, which learns in another way, says ${share(said[0])}` : `Other methods, which learn in other ways, say ${listed(said.map((value) => share(value)))}`;
   const agree = said.length === 1 ? "it agrees" : "they agree";
   return away.length
-    ? `${begin}: ${listed(away.map((value) => share(value)))} is outside of the range, so that the answer depends on what is assumed. Labels of some rows would settle it.`
+    ? `${begin}: ${listed(away.map((value) => share(value)))} is far outside of the range, so that the answer depends on what is assumed. Labels of some rows would settle it.`
     : `${begin}: ${agree} with the answer.`;
 }
 

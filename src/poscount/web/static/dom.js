@@ -54,6 +54,9 @@ const RARE = 0.01;
 
 // A share as people say it: rare ones in 1,000.
 export function share(value, most = value) {
+  if (value === 0) {
+    return "0 %";
+  }
   if (most < RARE && most > 0) {
     return `${+(1000 * value).toPrecision(2)} ‰`;
   }
@@ -62,8 +65,7 @@ export function share(value, most = value) {
 
 export function range({ low, high }) {
   const [from, to] = [share(low, high), share(high, high)];
-  const [, unit] = to.split(" ");
-  return `${from.replace(` ${unit}`, "")} to ${to}`;
+  return `${from.replace(/ .*/, "")} to ${to}`;
 }
 
 export const sure = (value) => (value > 0.995 ? "more than 99 %" : value < 0.005 ? "less than 1 %" : `${Math.round(100 * value)} %`);

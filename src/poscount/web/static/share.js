@@ -32,7 +32,8 @@ export function renderReport() {
     return;
   }
   const { result, downloads, path } = state.answer;
-  const { status, reason, action, more } = verdict();
+  const { status, action, more, ...found } = verdict();
+  const reason = found.reason && plain(found.reason);
   for (const name of ["title", "notes"]) {
     if (byId(`report-${name}`) !== document.activeElement) {
       byId(`report-${name}`).value = state.report[name];
