@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -170,7 +171,7 @@ def three_species(person):
         name: sum(row["species"] == name and id(row) not in half for row in rows)
         for name in ("Adelie", "Gentoo", "Chinstrap")
     }
-    return person.count(), f"truth: {truth}"
+    return person.count(), "truth: " + ", ".join(f"{name} {n}" for name, n in truth.items())
 
 
 def register(person, *, negatives=False):
@@ -460,10 +461,20 @@ def tried(browser, link):
         answer, more = found if isinstance(found, tuple) else (found, "")
         if isinstance(more, dict):
             more = "; ".join(f"{group}: {count}" for group, count in more.items())
+        sure = page.locator("p.range")
+        between = re.search(
+            r"between ([\d,]+ and [\d,]+)", sure.inner_text() if sure.count() else ""
+        )
         verdict = page.locator("#verdict b")
         said = verdict.inner_text().strip(" .") if verdict.count() else ""
-        yield f"| {name} | {answer} | {said} | {person.clicks} | {seconds:.1f} | {more} |"
+        cells = [name, answer, between[1] if between else "", said, person.clicks, f"{seconds:.1f}"]
+        yield f"| {' | '.join(map(str, [*cells, more]))} |"
         page.close()
+
+
+def adelies_by(column):
+    found = Counter(row[column] for row in SURVEY if row["species"] == "Adelie")
+    return ", ".join(f"{value} {n}" for value, n in sorted(found.items()))
 
 
 def main():
@@ -480,14 +491,6 @@ def main():
             print(line, flush=True)
             lines.append(line)
         browser.close()
-    islands = {
-        island: sum(row["species"] == "Adelie" for row in SURVEY if row["island"] == island)
-        for island in sorted({row["island"] for row in SURVEY})
-    }
-    years = {
-        year: sum(row["species"] == "Adelie" for row in SURVEY if row["year"] == year)
-        for year in ("2007", "2008", "2009")
-    }
     text = [
         "# People at the page",
         "",
@@ -495,10 +498,11 @@ def main():
         f"this table ({datetime.date.today()}). Choosing files is one click.",
         "",
         f"Unless something else is said, {len(KNOWN)} Adélies are known, and the truth is {TRUTH} "
-        f"others among {len(SURVEY)} penguins: by island {islands}, by year {years}.",
+        f"others among {len(SURVEY)} penguins: {adelies_by('island')}; {adelies_by('year')}. "
+        "With two sheets, one column or a label column, island, sex and year are not given.",
         "",
-        "| who | answer | verdict | clicks | seconds | more |",
-        "|---|---|---|---|---|---|",
+        "| who | answer | between | verdict | clicks | seconds | more |",
+        "|---|---|---|---|---|---|---|",
         *lines,
     ]
     target.write_text("\n".join(text) + "\n")

@@ -28,6 +28,7 @@ const EXAMPLES = {
 let running = null; // the promise of an estimate that runs
 let stop = null; // "cancel", "again" or "forgotten": why it ends
 let timer = 0;
+let seen = "data"; // the step at the top of the window
 const open = new Set(["data", "columns", "check"]); // steps that are not folded into a line
 
 async function start() {
@@ -82,6 +83,11 @@ function listen() {
     stop = "cancel";
   });
   byId("swap").addEventListener("click", swap);
+  const watcher = new IntersectionObserver((entries) => {
+    seen = entries.find(({ isIntersecting }) => isIntersecting)?.target.id ?? seen;
+    renderSteps();
+  }, { rootMargin: "-20% 0px -70% 0px" });
+  STEPS.forEach((step) => watcher.observe(byId(step)));
   // Pictures are drawn as wide as there is room.
   window.matchMedia("(max-width: 44rem)").addEventListener("change", render);
   for (const step of STEPS) {
@@ -201,11 +207,12 @@ function renderSteps() {
   byId("share-body").hidden = !open.has("share");
   byId("share-change").textContent = open.has("share") ? "Close" : "Preview";
   byId("share-change").setAttribute("aria-expanded", String(open.has("share")));
-  const here = state.answer ? "answer" : missing ? "data" : "columns";
+  const reached = state.answer ? "answer" : missing ? "data" : "columns";
+  const here = STEPS.indexOf(seen) > STEPS.indexOf(reached) && state.answer ? seen : reached;
   for (const step of STEPS) {
     const link = byId(`to-${step}`);
     link.dataset.state = STEPS.indexOf(step) < STEPS.indexOf(here) ? "done" : step === here ? "here" : "next";
-    link.toggleAttribute("aria-current", step === here);
+    link.ariaCurrent = step === here ? "step" : null;
   }
   byId("answer").hidden = filesOf("positives", "unlabeled", "table").length === 0;
   byId("count").hidden = state.answer !== null;
