@@ -365,6 +365,20 @@ def test_everything_works_with_the_keyboard_alone(page):
     assert before
 
 
+def test_a_second_file_is_chosen_while_the_first_is_read(page):
+    person = Person(page)
+    dialog = page.query_selector("#unlabeled")
+    page.set_input_files("#positives", ADELIES)
+    page.locator("#positives-files .file:has-text('73 rows')").wait_for()
+    # Drawn anew since the dialog was opened.
+    dialog.set_input_files(COLONY)
+    page.set_input_files("#negatives", file("others.csv", table(SURVEY[:3])))
+    page.locator("#negatives-files .file:has-text('3 rows')").wait_for()
+    assert "269 rows" in page.inner_text("#unlabeled-files")
+    page.click("#negatives-files button[title=Remove]")
+    assert "of 269 rows" in person.count()
+
+
 def test_files_can_be_dropped(page):
     page.evaluate(
         """([name, text]) => {

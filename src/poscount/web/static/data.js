@@ -42,19 +42,24 @@ const FIELDS = [
 let limits = null;
 let quiet = async () => {}; // stops what runs, because files cannot change meanwhile
 let opened = new Set(); // files whose settings are open, by name
+let adding = Promise.resolve(); // one file after the other
+
+function given({ target }) {
+  const files = [...target.files];
+  target.value = "";
+  addFiles(files, target.id === "files" ? null : target.id);
+}
+
+// Made once: who has opened the browser's dialog comes back to the same element, although the page
+// has been drawn anew meanwhile.
+const inputs = new Map(CARDS.map(([role, title]) => [role, h("input", {
+  type: "file", id: role, class: "unseen", multiple: !ONE_FILE.includes(role), accept: ACCEPTED, "aria-label": title, change: given,
+})]));
 
 export function startData(serverLimits, stopCounting) {
   limits = serverLimits;
   quiet = stopCounting;
-  for (const id of ["files", ...CARDS.map(([role]) => role)]) {
-    document.addEventListener("change", ({ target }) => {
-      if (target.id === id && target.type === "file") {
-        const files = [...target.files];
-        target.value = "";
-        addFiles(files, id === "files" ? null : id);
-      }
-    });
-  }
+  byId("files").addEventListener("change", given);
   watchDrops();
   document.addEventListener("fix", ({ detail }) => fix(detail));
   renderData();
@@ -81,12 +86,15 @@ function watchDrops() {
 }
 
 // Without a role: the known positives come first, and of several files they are the smallest.
-export async function addFiles(files, role) {
+export function addFiles(files, role) {
   const ordered = [...files].sort((a, b) => (role ? 0 : a.size - b.size));
-  for (const file of ordered) {
-    const free = !state.sent.some((entry) => entry.role === "positives" || entry.role === "table");
-    await add({ role: role ?? (free ? "positives" : "unlabeled"), name: file.name, file, id: null, settings: common() });
-  }
+  adding = adding.then(async () => {
+    for (const file of ordered) {
+      const free = !state.sent.some((entry) => entry.role === "positives" || entry.role === "table");
+      await add({ role: role ?? (free ? "positives" : "unlabeled"), name: file.name, file, id: null, settings: common() });
+    }
+  });
+  return adding;
 }
 
 // What was said of other files about cells holds for a new one, too.
@@ -342,12 +350,11 @@ export function renderData() {
 
 function card([role, title, hint]) {
   const noun = { positives: ["positives", "Called"], unlabeled: ["rows", "Called"] }[role];
-  const input = h("input", { type: "file", id: role, class: "unseen", multiple: !ONE_FILE.includes(role), accept: ACCEPTED, "aria-label": title });
   return h("div", { class: "card", "data-role": role },
     h("h3", {}, title),
     h("p", { class: "hint" }, hint),
     h("ul", { id: `${role}-files`, class: "files", "aria-label": title }),
-    h("p", { class: "row" }, input, h("label", { for: role, class: "act" }, ONE_FILE.includes(role) ? "Choose a file" : "Choose files"),
+    h("p", { class: "row" }, inputs.get(role), h("label", { for: role, class: "act" }, ONE_FILE.includes(role) ? "Choose a file" : "Choose files"),
       noun && h("label", { class: "noun" }, `${noun[1]} `, h("input", {
         type: "text", maxlength: 40, value: state.nouns[noun[0]], placeholder: noun[0], "data-noun": noun[0],
         input: ({ target }) => {
