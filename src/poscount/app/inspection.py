@@ -403,10 +403,11 @@ def first_rows(path: str, read_options: ReadOptions) -> list[tuple[int, list[str
         The number of each row and its cells, cut if they are long or many; empty if rows of such a
         file have no numbers, or if it cannot be read at all.
     """
-    look = {"CSV": csv_top, "Excel": excel_top}.get(format_of(path))
     try:
+        look = {"CSV": csv_top, "Excel": excel_top}.get(format_of(path))
+        read_options.checked("")
         rows = look(path, read_options) if look else []
-    except (InputError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
+    except (InputError, OSError, EOFError, UnicodeError, zipfile.BadZipFile, zlib.error):
         return []
     return [
         (number, [cell[:_LONGEST_SHOWN] for cell in cells[:_CELLS_SHOWN]]) for number, cells in rows

@@ -173,7 +173,7 @@ function whatIf() {
 export function agreement() {
   const said = Object.values(state.checked?.methods ?? {});
   const [{ interval }] = state.answer.result.totals.length ? state.answer.result.totals : state.answer.result.results;
-  if (!said.length || !interval) {
+  if (!said.length || !interval || !state.answer.result.quantiles) {
     return "";
   }
   // They are off by chance, too.
