@@ -1,22 +1,27 @@
 """What people do with the page: files as they have them, and the clicks that lead to the answer.
 
-``python tests/people.py`` does all of it in Chromium, and prints each answer beside the truth,
-with clicks and seconds. The tests of the page do some of it.
+``python tests/people.py`` does all of it in Chromium, and writes each answer beside the truth, with
+clicks and seconds, into ``benchmarks/results/page.md``. The tests of the page do some of it.
 """
 
+import argparse
 import contextlib
 import csv
+import datetime
 import random
 import re
 import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
 from workbooks import xlsx
+
+RESULTS = Path(__file__).parents[1] / "benchmarks/results/page.md"
 
 MEASURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
 COLUMNS = [*MEASURES, "island", "sex", "year"]
@@ -166,7 +171,7 @@ def three_species(person):
         name: sum(row["species"] == name and id(row) not in half for row in rows)
         for name in ("Adelie", "Gentoo", "Chinstrap")
     }
-    return person.count(), f"truth: {truth}"
+    return person.count(), "truth: " + ", ".join(f"{name} {n}" for name, n in truth.items())
 
 
 def register(person, *, negatives=False):
@@ -198,6 +203,24 @@ def german_files(person):
         file(name, table(rows, MEASURES, names, ";", german).decode().encode("cp1252"))
         for name, rows in (("bekannt.csv", KNOWN), ("erhebung.csv", SURVEY))
     ]
+    person.give(*files)
+    return person.count(), person.page.inner_text("#data-line")
+
+
+def portuguese_files(person):
+    """A mass such as 3.750,5 in a file of Latin America's Excel, with a title and a total."""
+    names = ["comprimento do bico", "altura do bico", "comprimento da asa", "massa média", "região"]
+
+    def rows_of(rows):
+        return [{**row, "body_mass_g": f"{float(row['body_mass_g']):,.1f}"} for row in rows]
+
+    def write(value):
+        return value.translate(str.maketrans(",.", ".,"))
+
+    files = []
+    for name, rows in (("conhecidos.csv", KNOWN), ("contagem.csv", SURVEY)):
+        content = table(rows_of(rows), [*MEASURES, "island"], names, ";", write).decode()
+        files.append(file(name, f"Censo de aves\n\n{content}Total;;;;\n".encode("cp1252")))
     person.give(*files)
     return person.count(), person.page.inner_text("#data-line")
 
@@ -291,27 +314,89 @@ def refused_file(person):
 
 
 def labels(person):
+    """Label rows until the interval is 8 points wide."""
     person.give(ADELIES, COLONY)
     person.count()
     person.checked()
     person.page.fill("#label-n", "60")
     person.click("#choose-rows")
     label_rows(person)
+    more = person.page.locator("#settled button")
+    while more.count():
+        before = person.page.locator("#to-label tbody tr").count()
+        person.clicks += 1
+        more.click()
+        person.page.locator("#to-label tbody tr").nth(before).wait_for()
+        label_rows(person)
     return person.answer(), person.page.inner_text("#settled")
 
 
 def label_rows(person):
-    """Say of each row what it is."""
+    """Say of each row that has no label what it is."""
     known = {tuple(row[name] for name in MEASURES) for row in SURVEY if row["species"] == "Adelie"}
     rows = person.page.locator("#to-label tbody tr")
     rows.first.wait_for()
-    for i in range(rows.count()):
-        cells = tuple(rows.nth(i).locator("td").all_inner_texts()[1:5])
-        person.clicks += 1
-        rows.nth(i).locator(f"input[value={'yes' if cells in known else 'no'}]").check()
     n = rows.count()
+    person.page.wait_for_timeout(300)
+    for i in range(n):
+        row = rows.nth(i)
+        if row.locator("input:checked").count() == 0:
+            cells = tuple(row.locator("td").all_inner_texts()[1:5])
+            person.clicks += 1
+            row.locator(f"input[value={'yes' if cells in known else 'no'}]").check()
     person.page.locator("#label-status", has_text=f"{n} of {n} rows are labelled").wait_for()
-    person.page.wait_for_selector("#settled:not(:empty)")
+    person.page.wait_for_function(
+        """() => { const box = document.querySelector("#settled");
+          const seen = [box.textContent, Date.now()];
+          if (!window.seen || window.seen[0] !== seen[0]) { window.seen = seen; }
+          return box.textContent && Date.now() - window.seen[1] > 1500; }"""
+    )
+
+
+def report(person):
+    person.give(ADELIES, COLONY)
+    answer = person.count()
+    person.checked()
+    person.click("#share-change")
+    return answer, f"{pages(person.page)} page of A4"
+
+
+def pages(page):
+    """How many pages the report has on paper."""
+    paper = page.pdf(format="A4", prefer_css_page_size=True)
+    return int(re.search(rb"/Count (\d+)", paper)[1])
+
+
+def header_by_click(person):
+    """The first row of numbers has years, which look like names of columns."""
+    lines = table(SURVEY, MEASURES).decode().split("\n", 1)[1]
+    known = table(KNOWN, MEASURES).decode().split("\n", 1)[1]
+    names = ",".join(MEASURES)
+    above = "bill,bill,flipper,body\n"
+    files = [
+        file(name, f"{above}{names}\n{text}".encode())
+        for name, text in (("known.csv", known), ("survey.csv", lines))
+    ]
+    for to, each in zip(("positives", "unlabeled"), files, strict=True):
+        person.clicks += 1
+        person.page.set_input_files(f"#{to}", each)
+        item = f"#{to}-files"
+        person.page.wait_for_selector(f"{item} .file")
+        person.settle()
+        if person.page.locator(f"{item} .error").count():
+            person.click(f"{item} .raw button:has-text('row 2')")
+            person.settle()
+    return person.count(), person.page.inner_text("#columns-line")
+
+
+def example(name):
+    def act(person):
+        person.click(f"#try-{name}")
+        answer = person.answer()
+        truth = person.page.locator("#truth")
+        return answer, truth.inner_text() if truth.count() else ""
+
+    return act
 
 
 PEOPLE = {
@@ -328,13 +413,19 @@ PEOPLE = {
     "two sheets": two_sheets,
     "German files": german_files,
     "notes above the header": notes_above,
+    "Portuguese files with a title and a total": portuguese_files,
+    "a row above the names": header_by_click,
     "units in cells": units,
     "swapped": swapped,
     "positives inside the sample": inside,
     "renamed columns": renamed,
     "12 rows": twelve_rows,
     "one column": one_column,
-    "60 labels": labels,
+    "labels until the range is 8 points wide": labels,
+    "report on paper": report,
+    "example: insects": example("example"),
+    "example: register": example("register"),
+    "example: three species": example("species"),
     "refused file": refused_file,
 }
 
@@ -358,24 +449,63 @@ def chromium(playwright):
     return path and playwright.chromium.launch(executable_path=path, args=list(QUIET))
 
 
+def tried(browser, link):
+    """Do everything, each with a page of its own: lines of a table."""
+    for name, act in PEOPLE.items():
+        page = browser.new_page()
+        page.goto(link)
+        page.wait_for_selector("body[data-ready]")
+        person = Person(page)
+        found = act(person)
+        seconds = time.monotonic() - person.began
+        answer, more = found if isinstance(found, tuple) else (found, "")
+        if isinstance(more, dict):
+            more = "; ".join(f"{group}: {count}" for group, count in more.items())
+        sure = page.locator("p.range")
+        between = re.search(
+            r"between ([\d,]+ and [\d,]+)", sure.inner_text() if sure.count() else ""
+        )
+        verdict = page.locator("#verdict b")
+        said = verdict.inner_text().strip(" .") if verdict.count() else ""
+        cells = [name, answer, between[1] if between else "", said, person.clicks, f"{seconds:.1f}"]
+        yield f"| {' | '.join(map(str, [*cells, more]))} |"
+        page.close()
+
+
+def adelies_by(column):
+    found = Counter(row[column] for row in SURVEY if row["species"] == "Adelie")
+    return ", ".join(f"{value} {n}" for value, n in sorted(found.items()))
+
+
 def main():
+    """Write the table."""
     from playwright.sync_api import sync_playwright
 
-    print(f"| what | answer (truth: {TRUTH} of {len(SURVEY)}) | verdict | clicks | seconds |")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--to", type=Path, default=RESULTS)
+    target = parser.parse_args().to
+    lines = []
     with server() as link, sync_playwright() as playwright:
         browser = chromium(playwright)
-        for name, act in PEOPLE.items():
-            page = browser.new_page()
-            page.goto(link)
-            page.wait_for_selector("body[data-ready]")
-            person = Person(page)
-            answer = act(person)
-            seconds = time.monotonic() - person.began
-            verdict = page.locator("#verdict b")
-            said = verdict.inner_text() if verdict.count() else ""
-            print(f"| {name} | {answer} | {said} | {person.clicks} | {seconds:.1f} |", flush=True)
-            page.close()
+        for line in tried(browser, link):
+            print(line, flush=True)
+            lines.append(line)
         browser.close()
+    text = [
+        "# People at the page",
+        "",
+        "`python tests/people.py` clicks in Chromium as each of these people would, and writes "
+        f"this table ({datetime.date.today()}). Choosing files is one click.",
+        "",
+        f"Unless something else is said, {len(KNOWN)} Adélies are known, and the truth is {TRUTH} "
+        f"others among {len(SURVEY)} penguins: {adelies_by('island')}; {adelies_by('year')}. "
+        "With two sheets, one column or a label column, island, sex and year are not given.",
+        "",
+        "| who | answer | between | verdict | clicks | seconds | more |",
+        "|---|---|---|---|---|---|---|",
+        *lines,
+    ]
+    target.write_text("\n".join(text) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 import contextlib
 import multiprocessing
+import os
 import socket
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import uvicorn
@@ -30,7 +32,9 @@ class Web:
 
     def files(self):
         """All files and folders that the server keeps."""
-        return sorted(path for path in self.service.sessions.root.rglob("*") if path.is_file())
+        # Unlike rglob, it does not mind folders that are deleted meanwhile.
+        walked = os.walk(self.service.sessions.root)
+        return sorted(Path(folder) / name for folder, _, names in walked for name in names)
 
     def workers(self):
         """Processes at work for it; joblib may have left some of other tests here."""

@@ -76,7 +76,7 @@ def take_columns(browser, address):
         page.wait_for_selector(f"#{role}-files .file:has-text('rows')")
     page.select_option('#grid select[data-column="visit"]', "group:month(visit)")
     page.wait_for_function("document.querySelector('#columns').offsetHeight > 500")
-    page.locator("#columns").evaluate("part => part.scrollIntoView()")
+    page.locator("#columns").evaluate("part => part.scrollIntoView({behavior: 'instant'})")
     page.screenshot(path=HERE / "web-columns.png")
     page.close()
 

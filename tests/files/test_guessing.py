@@ -271,12 +271,26 @@ def test_totals_at_the_end_of_a_long_file(guess):
     assert notes == ["p.csv: without the last 2 rows, of notes or totals."]
 
 
+@pytest.mark.parametrize("with_totals", [0, 1])
+def test_one_of_several_files_ends_with_totals(tmp_path, with_totals):
+    files = [tmp_path / f"{i}.csv" for i in range(2)]
+    for i, file in enumerate(files):
+        file.write_text("site,a\nnorth,1\nsouth,2\n" + "Total,3\n" * (i == with_totals))
+    with pytest.raises(InputError) as caught:
+        GuessedOptions(DEFAULT_OPTIONS, (), str).of([*map(str, files)])
+    assert caught.value.file == str(files[with_totals])
+    assert caught.value.message == (
+        f"it ends with notes or totals, and {files[1 - with_totals]} does not: remove them from "
+        "it, or give the files one by one."
+    )
+
+
 @pytest.mark.parametrize(
     ("contents", "sentence"),
     [
         (
-            ["site,a\nnorth,1\nsouth,2\nTotal,3\n", "site,a\nnorth,1\nsouth,2\n"],
-            "without the last row, of notes or totals there, but nothing unusual here",
+            ["Bees\nsite,a\nnorth,1\n", "site,a\nnorth,1\n"],
+            "header in row 2 there, but nothing unusual here",
         ),
         (
             ["site,a\nnorth,1\n", "Bees\nsite,a\nnorth,1\n"],

@@ -546,6 +546,7 @@ def test_an_error_in_the_data_names_the_file_as_the_client_does(visit):
         "field": "features",
         "choices": [],
         "fixes": [],
+        "top": [],
     }
     assert visit.answer(features=["a"])["results"]
 

@@ -1,6 +1,7 @@
 """The page of `poscount serve` in a real browser."""
 
 import contextlib
+import csv
 import os
 import re
 
@@ -34,12 +35,14 @@ def chromium(unavailable):
 
 
 @contextlib.contextmanager
-def opened(chromium, address, size="desktop", expected=()):
+def opened(chromium, address, size="desktop", expected=(), clock=False):
     """Open the page as somebody new, and see to it that nothing odd happens there."""
     width, height, scheme = SIZES[size]
     context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     context.set_default_timeout(180_000)
     page = context.new_page()
+    if clock:
+        page.clock.install()
     complaints, foreign = [], []
     page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -121,8 +124,12 @@ def test_the_example_from_the_click_to_the_report(chromium, web):
         ][1:] == [night["night"] for night in truth]
         assert page.locator("table.groups .truth").count() == 9
         person.checked()
-        assert "checks found nothing" in page.inner_text("#fine")
+        assert page.inner_text("#check-status") in (
+            "nothing speaks against it",
+            "worst first, each with one thing to do",
+        )
         assert page.locator("#scores svg").is_visible()
+        assert "they agree with the answer" in page.inner_text("#agreement")
         # The total is the first, whatever the order of the others.
         page.select_option("#groups select", "share")
         counts = [number(text) for text in person.groups().values()]
@@ -139,7 +146,23 @@ def test_the_example_from_the_click_to_the_report(chromium, web):
         saved = download.value.path().read_text()
         assert "Aedes in the trap" in saved
         assert not re.findall(r"<script|(?:src|href)=", saved)
-        # On paper there is nothing but the report.
+        with page.expect_download() as download:
+            page.click("#save-svg")
+        picture = download.value.path().read_text()
+        assert all(night["night"] in picture for night in truth)
+        with page.expect_download() as download:
+            page.click("#save-png")
+        drawn = download.value.path().read_bytes()
+        assert drawn.startswith(b"\x89PNG")
+        assert len(drawn) > 20_000
+        # At 200 %, a window of 1280 points has room for half of that.
+        page.set_viewport_size({"width": 640, "height": 400})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 640
+        page.emulate_media(reduced_motion="reduce")
+        motion = "getComputedStyle(document.documentElement).scrollBehavior"
+        assert page.evaluate(motion) == "auto"
+        # On paper there is nothing but the report, on one page.
+        assert people.pages(page) == 1
         page.emulate_media(media="print")
         assert page.locator("#report").is_visible()
         assert not page.locator("#answer").is_visible()
@@ -193,7 +216,7 @@ def test_columns_with_other_names_are_matched_and_known_rows_left_out(person):
     assert person.page.locator("#grid th svg").count() >= 4
 
 
-def test_labels_are_kept_and_move_the_headline(person):
+def test_labels_are_kept_and_move_the_headline(person, tmp_path):
     page = person.page
     person.give(ADELIES, COLONY)
     person.count()
@@ -213,6 +236,28 @@ def test_labels_are_kept_and_move_the_headline(person):
     page.wait_for_selector("#by-hand")
     assert page.locator("#to-label input:checked").count() == 8
     assert person.answer() == by_labels
+    # A file keeps them, and so do others that are chosen besides.
+    with page.expect_download() as download:
+        page.click("#save-labels")
+    saved = tmp_path / "labels.csv"
+    download.value.save_as(saved)
+    rows = list(csv.DictReader(saved.read_text("utf-8-sig").splitlines()))
+    assert [row["label"] for row in rows] == ["yes"] * 8
+    page.fill("#label-n", "12")
+    page.click("#choose-rows")
+    page.wait_for_selector("#to-label tbody tr:nth-child(12)")
+    kept = page.locator("#to-label input:checked").count()
+    assert kept >= 1
+    page.evaluate("sessionStorage.clear()")
+    person.next_answer(lambda: page.click("#beside button:has-text('often not')"))
+    person.next_answer(lambda: page.click("#beside button:has-text('not sure')"))
+    person.checked()
+    page.set_input_files("#open-labels", saved)
+    page.wait_for_selector("#by-hand")
+    assert page.locator("#to-label input:checked").count() == 8
+    assert person.answer() == by_labels
+    page.set_input_files("#open-labels", file("other.csv", b"a,b\n1,2\n"))
+    page.wait_for_selector("#label-status:has-text('other.csv has no labels')")
 
 
 def test_a_session_is_saved_and_opened_by_somebody_else(chromium, web, tmp_path):
@@ -237,7 +282,7 @@ def test_a_session_is_saved_and_opened_by_somebody_else(chromium, web, tmp_path)
         page.click("#confirm button:has-text('Keep mine')")
         assert person.answer() == answer
         page.click("#example")
-        page.click("#confirm button:has-text('Replace them')")
+        page.click("#confirm button:has-text('Insects in a trap')")
         page.wait_for_selector("#headline:has-text('Aedes')")
 
 
@@ -253,6 +298,37 @@ def test_a_refused_file_stays_with_its_sentence_and_its_buttons(wary):
     look(page)
     page.click("#unlabeled-files button[title=Remove]")
     page.locator("#unlabeled-files li").wait_for(state="detached")
+
+
+def test_the_row_of_the_names_is_clicked(wary):
+    answer, columns = people.header_by_click(wary)
+    assert abs(number(answer) - TRUTH) <= 12
+    assert columns.startswith("Learn from 4 measurements (bill_length_mm,")
+
+
+@pytest.mark.parametrize("name", ["register", "species"])
+def test_the_other_examples_are_near_their_truth(person, name):
+    answer, truth = people.example(name)(person)
+    for said, true in zip(
+        *(map(int, re.findall(r"\d+", text)) for text in (answer, truth)), strict=False
+    ):
+        assert abs(said - true) <= 15
+    look(person.page)
+    person.page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_a_session_lives_while_somebody_looks_at_it(chromium):
+    with served(idle_seconds=4) as web:
+        unseen = web.visit()
+        with opened(chromium, web.link, clock=True) as page:
+            person = Person(page)
+            person.give(ADELIES, COLONY)
+            for _ in range(8):
+                page.wait_for_timeout(1000)
+                page.clock.fast_forward(240_000)
+            assert unseen.see().status_code == 404
+            assert len(web.files()) == 2
+            assert "of 269 rows" in person.count()
 
 
 def test_names_from_files_are_text(page):
@@ -290,6 +366,20 @@ def test_everything_works_with_the_keyboard_alone(page):
     page.keyboard.press("Enter")
     assert page.locator("#report").is_visible()
     assert before
+
+
+def test_a_second_file_is_chosen_while_the_first_is_read(page):
+    person = Person(page)
+    dialog = page.query_selector("#unlabeled")
+    page.set_input_files("#positives", ADELIES)
+    page.locator("#positives-files .file:has-text('73 rows')").wait_for()
+    # Drawn anew since the dialog was opened.
+    dialog.set_input_files(COLONY)
+    page.set_input_files("#negatives", file("others.csv", table(SURVEY[:3])))
+    page.locator("#negatives-files .file:has-text('3 rows')").wait_for()
+    assert "269 rows" in page.inner_text("#unlabeled-files")
+    page.click("#negatives-files button[title=Remove]")
+    assert "of 269 rows" in person.count()
 
 
 def test_files_can_be_dropped(page):

@@ -198,6 +198,7 @@ def test_a_column_that_is_missing_everywhere_is_only_named(visit):
         "field": "features",
         "choices": [],
         "fixes": [],
+        "top": [],
     }
 
 

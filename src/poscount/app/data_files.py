@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from poscount.errors import InputError
 from poscount.files.arrow import OnProgress
 from poscount.files.features import model_columns
 from poscount.files.guessed_options import GuessedOptions
-from poscount.files.read_options import DEFAULT_OPTIONS, ReadOptions
+from poscount.files.read_options import DEFAULT_OPTIONS, SUFFIXES, ReadOptions
 from poscount.files.reading import FileRows, expand, is_read_once, read_batches, read_files
 from poscount.files.sampling import RowSample, SampledRows
 from poscount.files.streams import source_name
@@ -28,6 +29,26 @@ from poscount.files.streams import source_name
 ProgressFactory = Callable[[str], AbstractContextManager[OnProgress | None]]
 
 COUNTS_SUFFIX = ".counts"
+
+
+def _without_sheets(paths: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Paths without the sheets that follow them, and the sheet: one or none.
+
+    Examples
+    --------
+    >>> _without_sheets(["book.xlsx:survey"])
+    (['book.xlsx'], ['survey'])
+    """
+    ends = "|".join(map(re.escape, SUFFIXES["Excel"]))
+    found = [re.fullmatch(rf"(?i)(.*(?:{ends})):(.+)", path) for path in paths]
+    sheets = list(dict.fromkeys(match[2] for match in found if match))
+    if len(sheets) > 1:
+        raise InputError(
+            f"the sheets {sheets[0]!r} and {sheets[1]!r} are to be read together; count them one "
+            "by one.",
+            file=paths[0],
+        )
+    return [match[1] if match else path for match, path in zip(found, paths, strict=True)], sheets
 
 
 def no_progress(title: str) -> AbstractContextManager[None]:
@@ -80,6 +101,7 @@ class DataFiles:
         Parameters
         ----------
         paths : sequence of str
+            With guesses, the sheet of a workbook may follow its name, as in ``book.xlsx:survey``.
         guesses : GuessedOptions, optional
             What guesses how they are written, instead of `read_options`.
         **how
@@ -93,9 +115,10 @@ class DataFiles:
         >>> DataFiles.matching([str(example_path("trap.csv.gz"))]).count(model).n
         8070
         """
-        files = expand(paths)
+        workbooks, sheets = _without_sheets(paths)
+        files = expand(workbooks)
         if guesses is not None:
-            how["read_options"] = guesses.of(files)
+            how["read_options"] = guesses.of_sheet(files, *sheets) if sheets else guesses.of(files)
         return cls(files, **how)
 
     @property

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
+
+from sklearn.ensemble import ExtraTreesClassifier
 
 from poscount.app.data_files import DataFiles
 from poscount.auditing.label_table import (
@@ -32,6 +35,7 @@ from poscount.files.arrow import pyarrow
 from poscount.files.features import model_columns
 from poscount.files.reading import read_table
 from poscount.files.sampling import SampledRows
+from poscount.methods.pu.dedpul import DEDPUL
 from poscount.seeds import RandomState, seed_of
 from poscount.storage.writer import csv_writer, write_whole
 
@@ -54,10 +58,20 @@ def compare(model: Quantifier, data: DataFiles, reference: DataFiles) -> Compari
 
 
 class FilesDiagnosis(NamedTuple):
-    """A diagnosis, of how many of the unlabeled rows it was made, and how many there are."""
+    """A diagnosis of files.
+
+    Attributes
+    ----------
+    diagnosis : Diagnosis
+    sample, positives : pyarrow.Table
+        The rows that it was made of; no positives if none were given.
+    n_rows : int
+        How many unlabeled rows there are, of which these may be a part.
+    """
 
     diagnosis: Diagnosis
-    n_used: int
+    sample: Any
+    positives: Any
     n_rows: int
 
 
@@ -98,13 +112,28 @@ def diagnose(
     sample = read(data)
     labeled = None if positives is None else read(positives)
     second = None if reference is None else read(reference)
+    known = labeled.table if labeled and labeled.complete else None
     found = diagnose_sample(
-        model,
-        sample.table,
-        positives=labeled.table if labeled and labeled.complete else None,
-        reference=second.table if second else None,
+        model, sample.table, positives=known, reference=second.table if second else None
     )
-    return FilesDiagnosis(found, sample.table.num_rows, sample.n_rows)
+    return FilesDiagnosis(found, sample.table, known, sample.n_rows)
+
+
+def other_methods(model: Quantifier, found: FilesDiagnosis) -> dict[str, float]:
+    """What methods of other kinds say of the same rows: RCQ, PAT by RCQ's score, and DEDPUL."""
+    answer, by_rcq = found.diagnosis.prevalence, found.diagnosis.by_rcq
+    said: dict[str, float] = {} if by_rcq is None else {"RCQ": float(by_rcq)}
+    details = answer.details if by_rcq is None else by_rcq.details
+    if "pat" in details:
+        said["PAT"] = min(1.0, float(details["pat"]))
+    if found.positives is not None:
+        # With trees, which are the best rival; a linear classifier cannot see negatives all around.
+        trees = ExtraTreesClassifier(200, min_samples_leaf=5, random_state=model.seed_)
+        dedpul = DEDPUL(trees, random_state=model.seed_)
+        with suppress(InputError):  # rows that it cannot take, or too few
+            dedpul.fit(found.positives, features=model.feature_names)
+            said["DEDPUL"] = float(dedpul.quantify(found.sample))
+    return {name: value for name, value in said.items() if name != answer.method}
 
 
 # Rows to be labelled, what their labels say, and the likeliest rows

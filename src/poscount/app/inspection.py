@@ -17,8 +17,9 @@ from poscount.files.arrow import OnProgress, pyarrow
 from poscount.files.derived_columns import distinct_cells, distinct_times
 from poscount.files.excel import calamine
 from poscount.files.features import describe_column, is_number, is_text, share_missing
+from poscount.files.guessing import csv_top, excel_top
 from poscount.files.read_options import DEFAULT_OPTIONS, SUFFIXES, ColumnDescription, ReadOptions
-from poscount.files.reading import read_batches
+from poscount.files.reading import format_of, read_batches
 from poscount.files.streams import unpacked
 from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import infer, without_marks
@@ -28,6 +29,7 @@ _ROWS_SHOWN = 10
 # More columns do not fit on a screen, and would make every answer of the server long.
 _COLUMNS_SHOWN = 50
 _LONGEST_SHOWN = 60
+_CELLS_SHOWN = 12
 # A longer text is not the name of a group.
 _LONGEST_VALUE = 200
 # Of a column with more values, there is no picture of how often each is there.
@@ -384,6 +386,32 @@ def _infinite(column: Any, name: str) -> InputError | None:
     if row < 0:
         return None
     return InputError("the number is infinite; correct it or remove the row.", column=name, row=row)
+
+
+def first_rows(path: str, read_options: ReadOptions) -> list[tuple[int, list[str]]]:
+    """The first rows of a file as they stand in it, before anything is made of them.
+
+    Parameters
+    ----------
+    path : str
+    read_options : ReadOptions
+        What is known of how it is written.
+
+    Returns
+    -------
+    list of (int, list of str)
+        The number of each row and its cells, cut if they are long or many; empty if rows of such a
+        file have no numbers, or if it cannot be read at all.
+    """
+    try:
+        look = {"CSV": csv_top, "Excel": excel_top}.get(format_of(path))
+        read_options.checked("")
+        rows = look(path, read_options) if look else []
+    except (InputError, OSError, EOFError, UnicodeError, zipfile.BadZipFile, zlib.error):
+        return []
+    return [
+        (number, [cell[:_LONGEST_SHOWN] for cell in cells[:_CELLS_SHOWN]]) for number, cells in rows
+    ]
 
 
 def sheet_names(path: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError
-from poscount.files.guessing import Head, csv_head, excel_head
+from poscount.files.guessing import Head, csv_head, excel_head, json_head
 from poscount.files.guessing_cells import (
     Sign,
     ambiguous_points,
@@ -112,6 +112,15 @@ class GuessedOptions:
         self._told: dict[str, Any] = {}
         self._told_files: dict[str, Any] = {}
 
+    def of_sheet(self, files: Sequence[str], sheet: str) -> ReadOptions:
+        """The same as `of` for a sheet of workbooks; other files may be in another one."""
+        before = self.options, self.said
+        try:
+            self.options, self.said = self.options._replace(sheet=sheet), {*self.said, "sheet"}
+            return self.of(files)
+        finally:
+            self.options, self.said = before
+
     def of(self, files: Sequence[str]) -> ReadOptions:
         """Look at the beginning of files that are written alike, and say how all are read."""
         self.options.checked("")
@@ -146,7 +155,8 @@ class GuessedOptions:
         if is_read_once(file):
             return None
         try:
-            look = {"CSV": csv_head, "Excel": excel_head}.get(format_of(file))
+            looks = {"CSV": csv_head, "Excel": excel_head, "JSON lines": json_head}
+            look = looks.get(format_of(file))
             head = look(file, self.options, self.said) if look else None
         except (InputError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
             return None  # reading it says what is wrong
@@ -166,6 +176,15 @@ class GuessedOptions:
                 {name: value for name, value in each.settings.items() if name != "encoding"}
                 for each in (head, first)
             )
+            if ("footer" in here) != ("footer" in there) and (
+                {**here, "footer": 0} == {**there, "footer": 0}
+            ):
+                ends, other = (head, first) if "footer" in here else (first, head)
+                raise InputError(
+                    f"it ends with notes or totals, and {other.source} does not: remove them from "
+                    "it, or give the files one by one.",
+                    file=ends.source,
+                )
             if here != there:
                 raise InputError(
                     f"it is written in another way than {first.source}: "

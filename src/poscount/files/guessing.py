@@ -10,10 +10,11 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from poscount.errors import InputError
 from poscount.files.csv import delimiter_of
@@ -23,6 +24,7 @@ from poscount.files.streams import Utf8Stream, source_name, unpacked
 from poscount.files.text_cells import MISSING, is_like_number, is_value
 
 _HEAD_BYTES, _TAIL_BYTES = 1 << 18, 1 << 16
+_TOP_ROWS = 10
 _HEAD_ROWS = 1000
 # Rows of notes above a header, and below the last row of data.
 _MOST_ABOVE, _MOST_BELOW = 30, 5
@@ -69,9 +71,7 @@ def csv_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | N
         The options that the user has set: these are not guessed.
     """
     with unpacked(path) as (stream, raw):
-        data = b""
-        while len(data) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(data))):
-            data += more
+        data = _beginning(stream)
         whole = len(data) < _HEAD_BYTES
         tail = data if whole else b""
         if not whole and stream is raw and raw.seekable():
@@ -102,6 +102,23 @@ def csv_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | N
     return Head(source, settings, _columns(table.names, rows))
 
 
+def json_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | None:
+    """Look at the beginning of a file of JSON lines; the parameters are those of `csv_head`."""
+    with unpacked(path) as (stream, _):
+        data = _beginning(stream)
+    lines = data.splitlines()
+    if len(data) == _HEAD_BYTES:
+        del lines[-1]  # it may be cut off
+    try:
+        rows = [json.loads(line) for line in lines[:_HEAD_ROWS] if line.strip()]
+    except ValueError:
+        return None  # reading it says what is wrong
+    if not all(isinstance(row, dict) for row in rows):
+        return None
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return Head(path, {}, _columns(names, [[row.get(name) for name in names] for row in rows]))
+
+
 def excel_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | None:
     """Look at a workbook; the parameters are those of `csv_head`."""
     sheets = filled_sheets(path, options.sheet)
@@ -122,6 +139,33 @@ def excel_head(path: str, options: ReadOptions, said: Collection[str]) -> Head |
     names = texts[at] if options.header else [str(i + 1) for i in range(len(texts[at]))]
     body = rows[at + options.header : len(rows) - settings.get("footer", 0)]
     return Head(path, settings, _columns(names, body))
+
+
+def csv_top(path: str, options: ReadOptions) -> list[tuple[int, list[str]]]:
+    """The first lines of a CSV file that are not empty, as they are, with their numbers."""
+    with unpacked(path) as (stream, _):
+        data = _beginning(stream)
+    encoding = options.encoding or guess_encoding(data, len(data) < _HEAD_BYTES)
+    text = _decoded(data, source_name(path), encoding)
+    table = guess_table(text, False, options, ())
+    lines: list[int] = []
+    records = _records(text, options.delimiter or (table.delimiter if table else ","), lines)
+    return list(zip(lines, records, strict=False))[:_TOP_ROWS]
+
+
+def excel_top(path: str, options: ReadOptions) -> list[tuple[int, list[str]]]:
+    """The first rows of a sheet that are not empty, as they are, with their numbers."""
+    sheets = filled_sheets(path, options.sheet)
+    sheet = guess_sheet(sheets)
+    rows = {} if sheet is None else sheets[sheet]
+    return [(number, list(map(str, row))) for number, row in list(rows.items())[:_TOP_ROWS]]
+
+
+def _beginning(stream: IO[bytes]) -> bytes:
+    data = b""
+    while len(data) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(data))):
+        data += more
+    return data
 
 
 def _some(**settings: Any) -> dict[str, Any]:
@@ -304,10 +348,13 @@ def _are_above_numbers(records: Sequence[Sequence[str]], width: int) -> bool:
 
 
 def guess_footer(records: Sequence[Sequence[str]], width: int) -> int:
-    """Number of rows at the end that are no data: notes of one cell, and a row of totals."""
+    """Number of rows at the end that are no data: notes, totals, and empty rows above them."""
     n_notes = guess_notes_below(records, width)
     rows = [record for record in records[: len(records) - n_notes] if len(record) == width]
-    return n_notes + guess_totals(rows)
+    n_totals = guess_totals(rows)
+    while n_totals and len(rows) > n_totals and not any(rows[-1 - n_totals]):
+        n_totals += 1
+    return n_notes + n_totals
 
 
 def guess_notes_below(records: Sequence[Sequence[str]], width: int) -> int:
@@ -327,18 +374,28 @@ def guess_notes_below(records: Sequence[Sequence[str]], width: int) -> int:
 def guess_totals(rows: Sequence[Sequence[str]]) -> int:
     """Tell whether the last row is one of totals (1) or not (0): such a word, and numbers.
 
+    A spreadsheet also writes what stands below a table as a row, with nothing but empty cells after
+    it: words where all others are numbers.
+
     Examples
     --------
     >>> guess_totals([["north", "3"], ["south", "4"], ["Total", "7"]])
     1
+    >>> guess_totals([["2.5", "3"], ["2.6", "4"], ["Source: a survey", ""]])
+    1
     """
     *others, last = rows or [[]]
     filled = [(i, cell) for i, cell in enumerate(last) if cell]
-    if len(filled) < 2 or not others:
+    if not filled or not others or len(last) < 2:
         return 0
     (at, word), *rest = filled
     is_total = word.casefold().rstrip(" :") in _TOTALS and all(row[at] != word for row in others)
-    return int(is_total and all(is_like_number(cell) for _, cell in rest))
+    # The first may have the names of the columns.
+    above = [row[at] for row in others[1:] if row[at] not in MISSING]
+    numbers = bool(above) and all(map(is_like_number, above))
+    is_word = word not in MISSING and any(map(str.isalpha, word)) and not is_value(word)
+    is_note = is_word and numbers and at == 0 and not rest
+    return int(is_note or (is_total and all(is_like_number(cell) for _, cell in rest)))
 
 
 def guess_sheet(sheets: Mapping[str, Mapping[int, Sequence[Any]]]) -> str | None:

@@ -132,6 +132,7 @@ def _warnings(results: Sequence[Result]) -> list[dict[str, Any]]:
         {
             "code": caution.code,
             "severity": caution.severity,
+            "reason": caution.reason,
             "sentence": caution.sentence[:1].upper() + caution.sentence[1:],
             "where": [_label(result) for result in warned],
             "worst": _label(worst),

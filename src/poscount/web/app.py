@@ -130,7 +130,11 @@ def _about(session: Session) -> schemas.SessionInfo:
         example=session.example,
         files=[
             schemas.FileInfo.model_validate(
-                {**vars(upload), "columns": [column.name for column in upload.columns]}
+                {
+                    **vars(upload),
+                    "columns": [column.name for column in upload.columns],
+                    "header_row": upload.read_options.header_row,
+                }
             )
             for upload in session.uploads.values()
         ],
@@ -189,9 +193,11 @@ async def leave_session(session: ASession) -> None:
 
 
 @_API.post(f"{_SESSION}/example", status_code=201)
-async def add_example(service: AService, session: ASession) -> schemas.SessionInfo:
-    """Replace all files by the embedded example: nine nights of a mosquito trap."""
-    await service.add_example(session)
+async def add_example(
+    service: AService, session: ASession, name: schemas.ExampleName = "insects"
+) -> schemas.SessionInfo:
+    """Replace all files by an example: a mosquito trap, a register with gaps, or three species."""
+    await service.add_example(session, name)
     return _about(session)
 
 

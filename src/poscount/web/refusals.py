@@ -27,6 +27,8 @@ class RefusedError(Exception):
         The sheets of a workbook of which one must be chosen.
     fixes : sequence of dict
         Settings that would fix the problem, as buttons; see `fixes_of`.
+    top : sequence of (int, sequence of str)
+        The first rows of a file that cannot be read, with their numbers.
     """
 
     def __init__(
@@ -36,10 +38,11 @@ class RefusedError(Exception):
         field: str | None = None,
         choices: Sequence[str] = (),
         fixes: Sequence[Mapping[str, str]] = (),
+        top: Sequence[tuple[int, Sequence[str]]] = (),
     ) -> None:
         super().__init__(message)
         self.status, self.message, self.field = status, message, field
-        self.choices, self.fixes = choices, fixes
+        self.choices, self.fixes, self.top = choices, fixes, top
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the status, in types that JSON has."""
@@ -48,6 +51,7 @@ class RefusedError(Exception):
             "field": self.field,
             "choices": list(self.choices),
             "fixes": list(self.fixes),
+            "top": list(self.top),
         }
 
 

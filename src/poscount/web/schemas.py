@@ -14,6 +14,7 @@ MEGABYTE = 1_000_000
 Name = Annotated[str, Field(max_length=1000)]
 # A table has rows of every kind, and a column that says what is known of each.
 Role = Literal["positives", "unlabeled", "negatives", "reference", "table"]
+ExampleName = Literal["insects", "register", "species"]
 
 
 @dataclass(frozen=True)
@@ -222,13 +223,15 @@ class Fix(BaseModel):
 class Refusal(BaseModel):
     """Why a request was refused: one sentence, and the field that it belongs to.
 
-    `choices` are the sheets of a workbook of which one must be chosen, and otherwise empty.
+    `choices` are the sheets of a workbook of which one must be chosen, and otherwise empty. `top`
+    are the first rows of a file that cannot be read, as they stand in it, with their numbers.
     """
 
     message: str
     field: str | None
     choices: list[str]
     fixes: list[Fix]
+    top: list[tuple[int, list[str]]]
 
 
 class Info(BaseModel):
@@ -242,7 +245,8 @@ class FileInfo(BaseModel):
     """A file, the settings that were sent with it, the names of its columns and its first rows.
 
     `reading` says how it is read, where that was guessed, and `sketches` how the values of its
-    columns are spread.
+    columns are spread. `top` are its first rows as they stand in it, with their numbers, and
+    `header_row` that of the row of names, if it is not the first.
     """
 
     id: str
@@ -254,6 +258,8 @@ class FileInfo(BaseModel):
     rows: int
     columns: list[str]
     preview: list[list[str | None]]
+    top: list[tuple[int, list[str]]]
+    header_row: int | None
     sketches: dict[str, Any]
 
 

@@ -25,7 +25,7 @@ from poscount.web.refusals import RefusedError, size
 from poscount.web.sessions import Estimate, ServerDirectory, Session, Sessions
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
-    EXAMPLE,
+    EXAMPLES,
     KNOWN_SUFFIXES,
     EstimateTask,
     FollowUpTask,
@@ -41,6 +41,7 @@ from poscount.web.tasks import (
 # It writes a warning for every form that is malformed, and anybody can send those.
 logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
 
+_EXAMPLES = Path(__file__).with_name("examples")
 _MOST_FIELDS = 20
 _FIELD_BYTES = 4096
 _CHUNK = 1 << 20
@@ -197,17 +198,17 @@ class Service:
                 session.columns = [schemas.ColumnMatch.model_validate(each) for each in found]
                 return
 
-    async def add_example(self, session: Session) -> None:
-        """Replace all files by the embedded example."""
+    async def add_example(self, session: Session, example: schemas.ExampleName) -> None:
+        """Replace all files by those of an example."""
         await self._make_way(session)
         paths = (await _result(self._library))["example"]
         with session.receiving():
             for upload in list(session.uploads.values()):
                 session.remove_upload(upload)
-            for name, role in EXAMPLE.items():
+            for name, role in EXAMPLES[example].items():
                 form = schemas.FileForm.model_validate({"role": role})
                 upload = self._new_upload(session, name, form)
-                with open(paths[name], "rb") as content:
+                with open(paths.get(name, _EXAMPLES / name), "rb") as content:
                     await self._keep(session, upload, content)
         session.example = True
 

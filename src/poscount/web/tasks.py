@@ -13,7 +13,7 @@ from typing import Any
 
 from poscount import registry
 from poscount.files.read_options import SUFFIXES, ColumnDescription, ReadOptions
-from poscount.web.schemas import EstimateRequest, FollowUpRequest, Limits
+from poscount.web.schemas import EstimateRequest, ExampleName, FollowUpRequest, Limits, Role
 
 _SUFFIXES = (*(each for kind in SUFFIXES if kind != "Arrow" for each in SUFFIXES[kind]), ".zip")
 KNOWN_SUFFIXES = ", ".join(suffix for suffix in _SUFFIXES if suffix.count(".") == 1)
@@ -27,8 +27,12 @@ AVAILABLE_METHODS = sorted(
     key=lambda name: name != registry.DEFAULT_METHOD,
 )
 
-# Files of the embedded example, and what they are used as.
-EXAMPLE = {"positives.csv": "positives", "trap.csv.gz": "unlabeled"}
+# Files of the examples, and what they are used as. Those of the first are the library's.
+EXAMPLES: dict[ExampleName, dict[str, Role]] = {
+    "insects": {"positives.csv": "positives", "trap.csv.gz": "unlabeled"},
+    "register": {"register.csv.gz": "table"},
+    "species": {"penguins.csv.gz": "table"},
+}
 
 # Told what is being done and, if that is known, which part of it is done.
 ReportStep = Callable[[str, float | None], None]
@@ -52,7 +56,7 @@ class Upload:
         What was said about that, in the words of the form that it came with.
     size : int
     sha256 : str
-    rows, columns, preview, sketches
+    rows, columns, preview, top, sketches
         What the inspection found.
     reading : str
         How it is read, where that was guessed.
@@ -69,6 +73,7 @@ class Upload:
     rows: int = 0
     columns: tuple[ColumnDescription, ...] = ()
     preview: list[list[str | None]] = field(default_factory=list)
+    top: list[tuple[int, list[str]]] = field(default_factory=list)
     sketches: dict[str, Any] = field(default_factory=dict)
     reading: str = ""
 

@@ -18,8 +18,15 @@ import pyarrow.parquet  # noqa: F401
 from poscount import registry
 from poscount.app.data_files import DataFiles
 from poscount.app.estimates import scores_behind
-from poscount.app.follow_ups import ListedRows, audit, compare, diagnose, settle
-from poscount.app.inspection import FileLimits, inspect_file, sheet_names
+from poscount.app.follow_ups import (
+    ListedRows,
+    audit,
+    compare,
+    diagnose,
+    other_methods,
+    settle,
+)
+from poscount.app.inspection import FileLimits, first_rows, inspect_file, sheet_names
 from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.files.guessed_options import GuessedOptions, GuessNote
@@ -29,7 +36,7 @@ from poscount.web.estimating import Parts, make_estimate, parts_of
 from poscount.web.refusals import RefusedError, refusal_of
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
-    EXAMPLE,
+    EXAMPLES,
     EstimateTask,
     FollowUpTask,
     InspectTask,
@@ -67,6 +74,8 @@ def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
         # The sheets from which one must be chosen, if that is what the error is about.
         choose = error.option == "sheet" and error.file is not None
         refusal = refusal_of(error, task.files, sheet_names(str(error.file)) if choose else ())
+        if isinstance(task, InspectTask):
+            refusal.top = first_rows(task.file.path, task.file.read_options)
     except OSError as error:
         # Without the text of the error, which may hold a path.
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
@@ -84,7 +93,7 @@ def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
 def _do(task: Task, report_step: ReportStep) -> Any:
     match task:
         case LibraryTask():
-            return {"example": {name: str(example_path(name)) for name in EXAMPLE}}
+            return {"example": {name: str(example_path(name)) for name in EXAMPLES["insects"]}}
         case InspectTask():
             return _inspect(task, report_step)
         case MatchTask():
@@ -125,6 +134,7 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
         "rows": found.rows,
         "columns": columns,
         "preview": found.preview,
+        "top": first_rows(file.path, read_options),
         "sketches": {name: sketch._asdict() for name, sketch in found.sketches.items()},
         "reading": " ".join(_shortly(note, file.path) for note in notes),
         "read_options": read_options._asdict(),
@@ -155,7 +165,7 @@ def _check_assumptions(model: Any, parts: Parts, report_step: ReportStep) -> dic
     """Check the assumptions of an estimate, and score its rows for a picture."""
     report_step("checking the assumptions", None)
     positives = parts.positives[0] if len(parts.positives) == 1 else None
-    diagnosis, n_used, n_rows = diagnose(
+    found = diagnose(
         model,
         parts.sample,
         positives=positives,
@@ -165,13 +175,15 @@ def _check_assumptions(model: Any, parts: Parts, report_step: ReportStep) -> dic
     if positives is not None:
         table = positives.rows().table
         scores = scores_behind(model, table, parts.sample, most_rows=_MOST_SCORED)
-    rows = f"all {n_rows:,} rows to be counted, together"
-    if n_used < n_rows:
-        rows = f"{n_used:,} of the {n_rows:,} rows to be counted, drawn at random"
+    n_used = found.sample.num_rows
+    rows = f"all {found.n_rows:,} rows to be counted, together"
+    if n_used < found.n_rows:
+        rows = f"{n_used:,} of the {found.n_rows:,} rows to be counted, drawn at random"
     return {
         "rows": f"Rows checked: {rows}.",
         "scores": None if scores is None else scores._asdict(),
-        "findings": [asdict(warning) for warning in diagnosis.warnings],
+        "methods": other_methods(model, found),
+        "findings": [asdict(warning) for warning in found.diagnosis.warnings],
     }
 
 

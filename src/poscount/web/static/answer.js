@@ -2,7 +2,7 @@
 
 import { dotAndRange, probability, scaleFor, strip } from "./charts.js";
 import { actionFor, comparison, plain } from "./check.js";
-import { button, byId, h, listed, plural, range, share, show, sure, whole } from "./dom.js";
+import { button, byId, h, listed, plural, range, room, share, show, sure, whole } from "./dom.js";
 import { select } from "./data.js";
 import { emit, nouns, state } from "./state.js";
 
@@ -32,7 +32,7 @@ export function headline() {
 export const severalTargets = () => state.answer.result.targets.length > 0;
 
 // What is counted in the headline: nothing, if every group has its own answer only.
-const isWhole = () => !severalTargets() && (state.answer.result.totals.length > 0 || state.answer.result.results.length === 1);
+export const isWhole = () => !severalTargets() && (state.answer.result.totals.length > 0 || state.answer.result.results.length === 1);
 
 // The worst of the verdicts, in one line.
 export function verdict() {
@@ -89,26 +89,32 @@ function wholeHead() {
   const before = byHand ? `By your ${plural(byHand, "label")}; without them about ${whole(state.settled.model.count)}.` : "";
   const compared = state.compared ? comparison() : "";
   return [
-    h("p", { class: "big" }, `about ${whole(count)} ${positives} `, h("small", {}, `of ${whole(n)} ${rows}`)),
+    h("p", { class: "big" }, `about ${whole(count)} ${positives}`, h("small", {}, `of ${whole(n)} ${rows}`)),
     h("p", { class: "range" }, h("b", {}, share(prevalence, interval?.high)),
       interval ? `, between ${whole(interval.low * n)} and ${whole(interval.high * n)} ${rows} (${range(interval)}) with ${+(100 * interval.level).toFixed(1)} % confidence` : ": this method does not say how certain it is"),
-    strip(found, title),
+    strip(found, title, room("headline", 720)),
     before && h("p", { class: "hint", id: "by-hand" }, before),
     compared && h("p", { id: "compared" }, compared),
+    truth(),
   ];
 }
+
+// What only an example knows.
+const truth = () => state.session?.example && state.example.truth && h("p", { class: "hint", id: "truth" }, state.example.truth);
 
 function targetsHead() {
   const { rows } = nouns();
   const entries = state.answer.result.totals.length ? state.answer.result.totals : state.answer.result.results;
   const named = entries.filter(({ group }) => group.target !== "other");
   return [
-    h("p", { class: "big several" }, "about ", listed(named.map(({ count, group }) => `${whole(count)} ${group.target}`), 30), h("small", {}, ` of ${whole(entries[0].n_unlabeled)} ${rows}`)),
+    h("p", { class: "big several" }, `about ${listed(named.map(({ count, group }) => `${whole(count)} ${group.target}`), 30)}`, h("small", {}, `of ${whole(entries[0].n_unlabeled)} ${rows}`)),
+    truth(),
   ];
 }
 
 function renderVerdict() {
-  const { status, reason, action, more, warning } = verdict();
+  const { status, action, more, warning, ...found } = verdict();
+  const reason = found.reason && plain(found.reason);
   const beginning = `${status[0].toUpperCase()}${status.slice(1)}`;
   const act = warning && actionFor(warning);
   byId("verdict").dataset.status = status;
@@ -149,7 +155,7 @@ function aboveLimit() {
     tell(limit);
   } });
   tell(limit);
-  return h("p", { class: "limit" }, "More than ", input, " % of them? ", h("span", { role: "status" }, said));
+  return h("p", { class: "limit" }, h("span", {}, "More than ", input, " % of them?"), " ", h("span", { role: "status" }, said));
 }
 
 function renderGroups() {
@@ -177,7 +183,7 @@ function renderGroups() {
         renderGroups();
       }))),
     h("table", { class: "groups" },
-      h("thead", {}, h("tr", {}, [result.label_title || "group", `share, from 0 to ${share(top)}`, "count", "range"].map((text) => h("th", { scope: "col" }, text)))),
+      h("thead", {}, h("tr", {}, [result.label_title || (severalTargets() ? "kind" : "group"), `share, from 0 to ${share(top)}`, "count", "range"].map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", {}, result.totals.map((entry) => line(entry, true)), shown.map((entry) => line(entry, false)))),
     sorted.length > shown.length && button(`Show all ${plural(sorted.length, "group")}`, () => {
       all = true;
@@ -188,7 +194,7 @@ function renderGroups() {
 
 function groupRow(entry, { top, few, whole: isTotal }) {
   const { label, count, n_unlabeled: n, interval, verdict: { status, reason } } = entry;
-  const doubt = status === "no reason to doubt" || few ? null : h("span", { class: "doubt", title: reason }, ` ${ICONS[status]} ${status}`);
+  const doubt = status === "no reason to doubt" || few ? null : h("span", { class: "doubt", title: plain(reason ?? "") }, ` ${ICONS[status]} ${status}`);
   const name = isTotal ? `All ${nouns().rows}${entry.group.target ? `, ${entry.group.target}` : ""}` : label;
   return h("tr", { class: isTotal ? "total" : few ? "few" : null },
     h("th", { scope: "row" }, name, doubt),

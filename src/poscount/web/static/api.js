@@ -1,12 +1,13 @@
 // Requests to the server of this page. A refusal is an error with the field that it belongs to.
 
 export class Refusal extends Error {
-  constructor(status, message, field, { choices = [], fixes = [] } = {}) {
+  constructor(status, message, field, { choices = [], fixes = [], top = [] } = {}) {
     super(message);
     this.status = status;
     this.field = field;
     this.choices = choices;
     this.fixes = fixes;
+    this.top = top;
   }
 }
 

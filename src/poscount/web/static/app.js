@@ -5,19 +5,30 @@ import { renderAnswer } from "./answer.js";
 import { check, forgetCheck, renderCheck, startCheck } from "./check.js";
 import { choices, columnsLine, renderColumns, startColumns, whyNotYet } from "./columns.js";
 import { dataLine, fixButtons, renderData, replaceFiles, resume, sendAgain, startData, swap, useExample } from "./data.js";
-import { button, byId, show, whole } from "./dom.js";
+import { button, byId, h, offer, show, whole } from "./dom.js";
 import { pack, unpack } from "./saved_session.js";
-import { offer, renderReport, startShare } from "./share.js";
+import { renderReport, startShare } from "./share.js";
 import { choose, chosen, emit, filesOf, nouns, on, recall, remember, state } from "./state.js";
 
 const STEPS = ["data", "columns", "answer", "check", "share"];
 const WAIT_FOR_MORE = 350; // milliseconds after a choice, before the answer is updated
 const ALIVE = 240_000; // milliseconds between two signs of life, while somebody looks at the page
-const EXAMPLE = { nouns: { positives: "Aedes females", rows: "insects" }, picked: { night: "group:night" } };
+const EXAMPLES = {
+  insects: { title: "Insects in a trap", nouns: { positives: "Aedes females", rows: "insects" }, picked: { night: "group:night" } },
+  register: {
+    title: "A register with gaps", nouns: { positives: "diabetics", rows: "patients" }, label: { column: "diagnosed", marks: { yes: "positive" } },
+    picked: { clinic: "group:clinic" }, example: { truth: "This register is made up: in truth, 212 patients have diabetes without a diagnosis." },
+  },
+  species: {
+    title: "Three species", nouns: { positives: "", rows: "penguins" }, label: { column: "species", marks: { Adelie: "positive", Gentoo: "positive", Chinstrap: "positive" } },
+    picked: { island: "none", sex: "none", year: "none" }, example: { truth: "In truth: 85 Adelie, 58 Gentoo and 28 Chinstrap." },
+  },
+};
 
 let running = null; // the promise of an estimate that runs
 let stop = null; // "cancel", "again" or "forgotten": why it ends
 let timer = 0;
+let seen = "data"; // the step at the top of the window
 const open = new Set(["data", "columns", "check"]); // steps that are not folded into a line
 
 async function start() {
@@ -56,9 +67,10 @@ async function start() {
 }
 
 function listen() {
-  for (const id of ["example", "try-example"]) {
-    byId(id).addEventListener("click", askForExample);
-  }
+  byId("example").addEventListener("click", askForExample);
+  byId("try-example").addEventListener("click", () => runExample("insects"));
+  byId("try-register").addEventListener("click", () => runExample("register"));
+  byId("try-species").addEventListener("click", () => runExample("species"));
   byId("help").addEventListener("click", () => {
     byId("welcome").hidden = !byId("welcome").hidden;
     open.add("data");
@@ -71,6 +83,13 @@ function listen() {
     stop = "cancel";
   });
   byId("swap").addEventListener("click", swap);
+  const watcher = new IntersectionObserver((entries) => {
+    seen = entries.find(({ isIntersecting }) => isIntersecting)?.target.id ?? seen;
+    renderSteps();
+  }, { rootMargin: "-20% 0px -70% 0px" });
+  STEPS.forEach((step) => watcher.observe(byId(step)));
+  // Pictures are drawn as wide as there is room.
+  window.matchMedia("(max-width: 44rem)").addEventListener("change", render);
   for (const step of STEPS) {
     byId(`${step}-change`)?.addEventListener("click", () => {
       open[open.has(step) ? "delete" : "add"](step);
@@ -188,11 +207,12 @@ function renderSteps() {
   byId("share-body").hidden = !open.has("share");
   byId("share-change").textContent = open.has("share") ? "Close" : "Preview";
   byId("share-change").setAttribute("aria-expanded", String(open.has("share")));
-  const here = state.answer ? "answer" : missing ? "data" : "columns";
+  const reached = state.answer ? "answer" : missing ? "data" : "columns";
+  const here = STEPS.indexOf(seen) > STEPS.indexOf(reached) && state.answer ? seen : reached;
   for (const step of STEPS) {
     const link = byId(`to-${step}`);
     link.dataset.state = STEPS.indexOf(step) < STEPS.indexOf(here) ? "done" : step === here ? "here" : "next";
-    link.toggleAttribute("aria-current", step === here);
+    link.ariaCurrent = step === here ? "step" : null;
   }
   byId("answer").hidden = filesOf("positives", "unlabeled", "table").length === 0;
   byId("count").hidden = state.answer !== null;
@@ -304,28 +324,25 @@ function showAnswer(path, request, { result, downloads }) {
 // Examples and saved sessions: what replaces somebody's files asks first.
 
 function askForExample() {
-  if (state.sent.length === 0) {
-    return runExample();
-  }
   const close = () => show("confirm");
-  show("confirm", "The example replaces your files and choices. ",
-    button("Replace them", () => {
+  show("confirm", h("span", {}, state.sent.length ? "An example replaces your files and choices. Which one?" : "Which one?"),
+    Object.entries(EXAMPLES).map(([name, { title }]) => button(title, () => {
       close();
-      runExample();
-    }), button("Keep mine", close));
+      runExample(name);
+    })), button(state.sent.length ? "Keep mine" : "None", close));
   byId("confirm").scrollIntoView({ block: "nearest" });
-  return null;
 }
 
-async function runExample() {
+async function runExample(name) {
   await quiet();
   state.answer = null;
-  choose(EXAMPLE);
+  choose(EXAMPLES[name]);
   restoreSettings();
   emit("answer");
   try {
-    await useExample();
-    choose(EXAMPLE);
+    await useExample(name);
+    choose(EXAMPLES[name]);
+    emit("files");
     await count();
   } catch (error) {
     byId("data-error").textContent = error.message;

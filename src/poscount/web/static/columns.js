@@ -89,10 +89,9 @@ export function renderColumns() {
   const found = known.filter(({ name }) => name.toLowerCase().includes(words));
   const shown = all ? found : found.slice(0, SHOWN);
   show("column-notes", renameAll(), known.filter(({ problem, no_periods: noPeriods }) => problem || noPeriods).slice(0, SHOWN).map(note));
-  const cells = firstRows();
   show("grid", h("table", { class: "cells" },
     h("thead", {}, h("tr", {}, shown.map(head))),
-    h("tbody", {}, cells.rows.map((row) => h("tr", {}, shown.map(({ name }) => bodyCell(row[cells.places.get(name)])))))));
+    h("tbody", {}, Array.from({ length: ROWS }, (_, i) => h("tr", {}, shown.map(({ name }) => cellOf(name, i)))))));
   const more = found.length - shown.length;
   show("more-columns", more > 0 && button(`Show ${plural(more, "more column")}`, () => {
     all = true;
@@ -101,13 +100,10 @@ export function renderColumns() {
   byId("learned").textContent = sentence();
 }
 
-// The first rows of what is counted, or of the positives before that is there.
-function firstRows() {
-  const [file] = [...filesOf("unlabeled"), ...filesOf("table", "positives")];
-  return { rows: (file?.preview ?? []).slice(0, ROWS), places: new Map((file?.columns ?? []).map((name, i) => [name, i])) };
-}
-
-function bodyCell(text) {
+// From what is counted, or from the positives if the column is not there.
+function cellOf(name, row) {
+  const file = filesOf("unlabeled", "table").find(({ columns }) => columns.includes(name)) ?? filesOf("positives")[0];
+  const text = file?.preview[row]?.[file.columns.indexOf(name)];
   return text === null ? h("td", { class: "missing" }, "missing") : h("td", {}, text ?? "");
 }
 

@@ -42,19 +42,24 @@ const FIELDS = [
 let limits = null;
 let quiet = async () => {}; // stops what runs, because files cannot change meanwhile
 let opened = new Set(); // files whose settings are open, by name
+let adding = Promise.resolve(); // one file after the other
+
+function given({ target }) {
+  const files = [...target.files];
+  target.value = "";
+  addFiles(files, target.id === "files" ? null : target.id);
+}
+
+// Made once: who has opened the browser's dialog comes back to the same element, although the page
+// has been drawn anew meanwhile.
+const inputs = new Map(CARDS.map(([role, title]) => [role, h("input", {
+  type: "file", id: role, class: "unseen", multiple: !ONE_FILE.includes(role), accept: ACCEPTED, "aria-label": title, change: given,
+})]));
 
 export function startData(serverLimits, stopCounting) {
   limits = serverLimits;
   quiet = stopCounting;
-  for (const id of ["files", ...CARDS.map(([role]) => role)]) {
-    document.addEventListener("change", ({ target }) => {
-      if (target.id === id && target.type === "file") {
-        const files = [...target.files];
-        target.value = "";
-        addFiles(files, id === "files" ? null : id);
-      }
-    });
-  }
+  byId("files").addEventListener("change", given);
   watchDrops();
   document.addEventListener("fix", ({ detail }) => fix(detail));
   renderData();
@@ -81,12 +86,15 @@ function watchDrops() {
 }
 
 // Without a role: the known positives come first, and of several files they are the smallest.
-export async function addFiles(files, role) {
+export function addFiles(files, role) {
   const ordered = [...files].sort((a, b) => (role ? 0 : a.size - b.size));
-  for (const file of ordered) {
-    const free = !state.sent.some((entry) => entry.role === "positives" || entry.role === "table");
-    await add({ role: role ?? (free ? "positives" : "unlabeled"), name: file.name, file, id: null, settings: common() });
-  }
+  adding = adding.then(async () => {
+    for (const file of ordered) {
+      const free = !state.sent.some((entry) => entry.role === "positives" || entry.role === "table");
+      await add({ role: role ?? (free ? "positives" : "unlabeled"), name: file.name, file, id: null, settings: common() });
+    }
+  });
+  return adding;
 }
 
 // What was said of other files about cells holds for a new one, too.
@@ -133,7 +141,7 @@ async function watchReading(entry) {
 
 // Something is done with a file: what goes wrong stays with it.
 async function work(entry, what) {
-  Object.assign(entry, { busy: "reading", error: null, choices: entry.choices ?? [], fixes: [] });
+  Object.assign(entry, { busy: "reading", error: null, choices: entry.choices ?? [], fixes: [], top: [] });
   renderData();
   try {
     await quiet();
@@ -141,6 +149,7 @@ async function work(entry, what) {
   } catch (error) {
     entry.error = error.message;
     entry.fixes = error.fixes ?? [];
+    entry.top = error.top ?? [];
     entry.choices = error.choices?.length ? error.choices : entry.choices;
   }
   entry.busy = null;
@@ -200,10 +209,10 @@ function takeFiles(told) {
   take(told);
 }
 
-export async function useExample() {
+export async function useExample(name) {
   await quiet();
   state.sent = [];
-  takeFiles(await inSession((path) => ask("POST", `${path}/example`)));
+  takeFiles(await inSession((path) => ask("POST", `${path}/example?name=${name}`)));
 }
 
 // Replace all files by others, which come with settings of their own.
@@ -341,12 +350,11 @@ export function renderData() {
 
 function card([role, title, hint]) {
   const noun = { positives: ["positives", "Called"], unlabeled: ["rows", "Called"] }[role];
-  const input = h("input", { type: "file", id: role, class: "unseen", multiple: !ONE_FILE.includes(role), accept: ACCEPTED, "aria-label": title });
   return h("div", { class: "card", "data-role": role },
     h("h3", {}, title),
     h("p", { class: "hint" }, hint),
     h("ul", { id: `${role}-files`, class: "files", "aria-label": title }),
-    h("p", { class: "row" }, input, h("label", { for: role, class: "act" }, ONE_FILE.includes(role) ? "Choose a file" : "Choose files"),
+    h("p", { class: "row" }, inputs.get(role), h("label", { for: role, class: "act" }, ONE_FILE.includes(role) ? "Choose a file" : "Choose files"),
       noun && h("label", { class: "noun" }, `${noun[1]} `, h("input", {
         type: "text", maxlength: 40, value: state.nouns[noun[0]], placeholder: noun[0], "data-noun": noun[0],
         input: ({ target }) => {
@@ -391,11 +399,24 @@ function fileItem(entry) {
       button("×", () => remove(entry), { class: "link", title: "Remove", "aria-label": `Remove ${entry.name}` })),
     entry.error && h("p", { class: "error", role: "alert" }, entry.error),
     entry.fixes?.length ? h("p", { class: "row" }, fixButtons(entry.fixes, { entry })) : null,
+    entry.error && !entry.busy && rawRows(entry, entry.top, null),
     !entry.busy && h("details", {
       open: opened.has(key),
       toggle: ({ target }) => opened[target.open ? "add" : "delete"](key),
-    }, h("summary", {}, file?.reading || "How it is read"), settingsForm(entry)),
+    }, h("summary", {}, file?.reading || "How it is read"), file && rawRows(entry, file.top, file.header_row), settingsForm(entry)),
   );
+}
+
+// The first rows as they stand in the file: a click says which one has the names of the columns.
+function rawRows(entry, top, headerRow) {
+  if (!top?.length) {
+    return null;
+  }
+  const now = entry.settings.header === "false" ? null : (headerRow ?? (entry.error ? null : top[0][0]));
+  const choose = (number) => button(`row ${number}`, () => set(entry, "header_row", String(number)), { class: "toggle", "aria-pressed": String(number === now) });
+  return [h("p", { class: "hint" }, "Its first rows. Which one has the names of the columns?"),
+    h("div", { class: "wide raw", tabindex: 0, role: "region", "aria-label": `First rows of ${entry.name}` }, h("table", { class: "cells" }, h("tbody", {}, top.map(([number, cells]) =>
+      h("tr", { class: number === now ? "names" : number < now ? "above" : null }, h("th", { scope: "row" }, choose(number)), cells.map((cell) => h("td", {}, cell)))))))];
 }
 
 function sheetChoice(entry) {
@@ -465,5 +486,6 @@ export function dataLine() {
   const known = table ? labelled("positive") : filesOf("positives").reduce((sum, file) => sum + file.rows, 0);
   const reading = [...new Set((state.session?.files ?? []).map((file) => file.reading).filter(Boolean))].join(" ");
   const source = table ? ` (${names("table")})` : "";
-  return `${whole(known)} known ${positives}${table ? "" : ` (${names("positives")})`} · ${whole(counted)} ${rows} to count${table ? source : ` (${names("unlabeled")})`}${reading ? ` · ${reading}` : ""}`;
+  const kinds = marked("positive").length;
+  return `${whole(known)} known ${kinds > 1 ? `${rows} of ${kinds} kinds` : positives}${table ? "" : ` (${names("positives")})`} · ${whole(counted)} ${rows} to count${table ? source : ` (${names("unlabeled")})`}${reading ? ` · ${reading}` : ""}`;
 }

@@ -45,12 +45,18 @@ export function show(id, ...children) {
   }
 }
 
+// How wide a picture can be in a box.
+export const room = (id, most) => Math.min(most, byId(id).clientWidth || most);
+
 export const whole = (number) => Math.round(number).toLocaleString("en");
 
 const RARE = 0.01;
 
 // A share as people say it: rare ones in 1,000.
 export function share(value, most = value) {
+  if (value === 0) {
+    return "0 %";
+  }
   if (most < RARE && most > 0) {
     return `${+(1000 * value).toPrecision(2)} ‰`;
   }
@@ -59,8 +65,7 @@ export function share(value, most = value) {
 
 export function range({ low, high }) {
   const [from, to] = [share(low, high), share(high, high)];
-  const [, unit] = to.split(" ");
-  return `${from.replace(` ${unit}`, "")} to ${to}`;
+  return `${from.replace(/ .*/, "")} to ${to}`;
 }
 
 export const sure = (value) => (value > 0.995 ? "more than 99 %" : value < 0.005 ? "less than 1 %" : `${Math.round(100 * value)} %`);
@@ -75,3 +80,10 @@ export function listed(names, most = 4) {
 }
 
 export const plural = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
+
+// Give the user a file.
+export function offer(blob, name) {
+  const link = h("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

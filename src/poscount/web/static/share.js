@@ -1,8 +1,9 @@
 // Share: a report on one page that prints, the numbers for other programs, and the picture.
 
-import { byId, h, range, share, show, whole } from "./dom.js";
-import { assumption, sentence, severalTargets, verdict } from "./answer.js";
-import { comparison, places, plain, readings } from "./check.js";
+import { answerPicture, asPng, dotAndRange, scaleFor } from "./charts.js";
+import { assumption, headline, isWhole, sentence, severalTargets, verdict } from "./answer.js";
+import { agreement, comparison, places, plain, readings } from "./check.js";
+import { byId, h, offer, range, share, show, whole } from "./dom.js";
 import { nouns, state } from "./state.js";
 
 const NAMES = {
@@ -21,7 +22,8 @@ export function startShare() {
   }
   byId("print").addEventListener("click", () => window.print());
   byId("save-report").addEventListener("click", saveReport);
-  byId("save-picture").addEventListener("click", savePicture);
+  byId("save-svg").addEventListener("click", saveSvg);
+  byId("save-png").addEventListener("click", savePng);
 }
 
 export function renderReport() {
@@ -30,15 +32,15 @@ export function renderReport() {
     return;
   }
   const { result, downloads, path } = state.answer;
-  const { positives, rows } = nouns();
-  const { status, reason, action, more } = verdict();
+  const { status, action, more, ...found } = verdict();
+  const reason = found.reason && plain(found.reason);
   for (const name of ["title", "notes"]) {
     if (byId(`report-${name}`) !== document.activeElement) {
       byId(`report-${name}`).value = state.report[name];
     }
   }
-  const title = state.report.title.trim() || `How many ${positives} among ${whole(total())} ${rows}?`;
-  byId("save-picture").hidden = !document.querySelector("#headline svg");
+  const title = titleOf();
+  byId("report-title").placeholder = title;
   show("report",
     h("h2", {}, title),
     h("p", { class: "quiet" }, `${result.date}, poscount ${result.version}`),
@@ -48,7 +50,8 @@ export function renderReport() {
     table(),
     h("p", {}, h("b", {}, `${status[0].toUpperCase()}${status.slice(1)}. `), reason ? `${reason[0].toUpperCase()}${reason.slice(1)}. ${plain(action)} ` : "", more && `${more} `, assumption()),
     warnings(),
-    result.what_if.length ? readings() : null,
+    result.what_if.length ? [h("h3", {}, "Under other assumptions"), readings()] : null,
+    agreement() && h("p", {}, agreement()),
     state.settled && h("p", {}, state.settled.headline),
     state.compared && h("p", {}, comparison()),
     h("h3", {}, "For a paper"), h("p", { id: "methods-paragraph" }, result.methods_paragraph),
@@ -59,23 +62,35 @@ export function renderReport() {
     result.no_model && h("li", {}, result.no_model));
 }
 
-const total = () => {
+function titleOf() {
   const { totals, results } = state.answer.result;
-  return (totals[0] ?? results[0]).n_unlabeled;
-};
+  const { positives, rows } = nouns();
+  return state.report.title.trim() || `How many ${severalTargets() ? "of each kind" : positives} among ${whole((totals[0] ?? results[0]).n_unlabeled)} ${rows}?`;
+}
+
+// All rows together, and each group.
+function lines() {
+  const { totals, results } = state.answer.result;
+  const all = severalTargets() ? [] : totals.map((entry) => ({ name: `All ${nouns().rows}`, entry }));
+  return results.length < 2 ? [] : [...all, ...results.slice(0, MOST_ROWS).map((entry) => ({ name: entry.label, entry }))];
+}
 
 function table() {
-  const { totals, results, label_title: title } = state.answer.result;
-  if (results.length < 2) {
+  const { results, label_title: title } = state.answer.result;
+  const shown = lines();
+  if (!shown.length) {
     return null;
   }
-  const shown = results.slice(0, MOST_ROWS);
-  const line = (name) => ({ prevalence, interval, count, n_unlabeled: n, label }) =>
-    h("tr", {}, h("th", { scope: "row" }, name ?? label), h("td", {}, `${whole(count)} of ${whole(n)}`), h("td", {}, share(prevalence, interval?.high)), h("td", {}, interval ? range(interval) : ""));
+  const top = scaleFor(Math.max(...shown.map(({ entry: { interval, prevalence } }) => interval?.high ?? prevalence)));
+  const line = ({ name, entry }) => {
+    const { prevalence, interval, count, n_unlabeled: n } = entry;
+    return h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "drawn" }, dotAndRange(entry, top)), h("td", {}, `${whole(count)} of ${whole(n)}`), h("td", {}, share(prevalence, interval?.high)), h("td", {}, interval ? range(interval) : ""));
+  };
+  const more = results.length - MOST_ROWS;
   return [
-    h("table", { class: "plain" }, h("thead", {}, h("tr", {}, [title || "group", "count", "share", "range"].map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, severalTargets() ? [] : totals.map(line("all")), shown.map(line()))),
-    results.length > shown.length && h("p", { class: "quiet" }, `and ${whole(results.length - shown.length)} more groups, which the spreadsheet has.`),
+    h("table", { class: "plain" }, h("thead", {}, h("tr", {}, [title || (severalTargets() ? "kind" : "group"), `from 0 to ${share(top)}`, "count", "share", "range"].map((text, i) => h("th", { scope: "col", class: i === 1 ? "drawn" : null }, text)))),
+      h("tbody", {}, shown.map(line))),
+    more > 0 && h("p", { class: "quiet" }, `and ${whole(more)} more groups, which the spreadsheet has.`),
   ];
 }
 
@@ -96,13 +111,21 @@ async function saveReport() {
   offer(new Blob([`<!DOCTYPE html>\n${text}`], { type: "text/html" }), "poscount-report.html");
 }
 
-async function savePicture() {
-  const text = new XMLSerializer().serializeToString(document.querySelector("#headline svg"));
-  offer(new Blob([text.replace(">", `><style>${await css()}</style>`)], { type: "image/svg+xml" }), "poscount-answer.svg");
+// The picture stands on the page while it is saved, so that it has its colours.
+async function withPicture(save) {
+  const made = answerPicture(isWhole() ? headline() : null, titleOf(), lines());
+  const box = h("div", { class: "unseen", "aria-hidden": "true" }, made);
+  document.body.append(box);
+  try {
+    await save(made);
+  } finally {
+    box.remove();
+  }
 }
 
-export function offer(blob, name) {
-  const link = h("a", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
+const saveSvg = () => withPicture(async (made) => {
+  const text = new XMLSerializer().serializeToString(made);
+  offer(new Blob([text.replace(">", `><style>${await css()}</style>`)], { type: "image/svg+xml" }), "poscount-answer.svg");
+});
+
+const savePng = () => withPicture(async (made) => offer(await asPng(made), "poscount-answer.png"));

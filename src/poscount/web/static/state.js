@@ -9,6 +9,7 @@ const nothing = () => ({
   options: { recognisable: null, drop_known: false, by_file: true, method: "rcq", confidence: "", bootstrap: "", random_state: "0" },
   labels: {}, // labels given by hand: {key: {n, rows: {audit_id: true or false}}}
   report: { title: "", notes: "" },
+  example: { truth: "" }, // what is known of an example
 });
 
 export const state = {
