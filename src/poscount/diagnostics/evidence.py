@@ -27,6 +27,7 @@ from poscount.methods.regions.rcq import RCQ
 from poscount.results.prevalence import Prevalence
 from poscount.scorers import Mahalanobis
 from poscount.seeds import stream
+from poscount.storage.model_files import content_hash
 from poscount.threads import one_blas_thread
 
 # More rows would not tell more, but take long.
@@ -294,7 +295,8 @@ def _regions_of(model: TRCQ) -> RCQ:
         if hasattr(model, name):
             setattr(rcq, name, getattr(model, name))
     rcq.seed_, rcq.part_, rcq.n_labeled_ = model.seed_, model.part_, model.n_labeled_
-    rcq.calibration_, rcq.hash_ = None, model.part_.hash_
+    rcq.calibration_ = None
+    rcq.hash_ = content_hash(rcq)
     return rcq
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from poscount.errors import FileError
+from poscount.errors import FileError, InputError
 from poscount.storage.container import claimed_bytes, open_archive, stored
 from poscount.storage.schema import check_estimator, fields_of
 
@@ -23,11 +24,75 @@ UNPACKED, MOST_TIMES = 2**25, 50
 _HEADER = 10_000
 # Of estimators within estimators, and of their attributes.
 _DEPTH = 20
+# Places in the state of scikit-learn's trees of neighbours.
+_STATISTICS = slice(7, 11)
 
 
 def dump_foreign(scorer: BaseEstimator) -> np.ndarray:
     """Write a scorer as bytes; skops does it without compression."""
-    return np.frombuffer(_skops().dumps(scorer), dtype=np.uint8)
+    skops = _skops()
+    content = skops.dumps(scorer)
+    again = skops.loads(content, trusted=skops.get_untrusted_types(data=content))
+    if content_of(again) != content_of(scorer):
+        raise InputError(
+            f"This model cannot be saved: skops writes another {type(scorer).__name__} than the "
+            "one that was fitted."
+        )
+    return np.frombuffer(content, dtype=np.uint8)
+
+
+def content_of(scorer: BaseEstimator) -> str:
+    """SHA-256 of everything that a scorer holds, whatever that is."""
+    digest = hashlib.sha256()
+    _add(scorer, digest.update, ())
+    return digest.hexdigest()
+
+
+def _add(value: Any, add: Callable[[bytes], None], inside: tuple[int, ...]) -> None:
+    """Add a value to a digest, with its type and size, so that no two values are added alike."""
+    if isinstance(value, np.generic) and not value.dtype.fields:
+        value = value.item()
+    add(f"{type(value).__name__}:".encode())
+    if id(value) in inside:
+        add(b"within itself;")
+        return
+    inside = (*inside, id(value))
+    parts: Sequence[Any]
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        parts = ()
+        add(repr(value).encode())
+    elif isinstance(value, np.ndarray) and value.dtype.names:
+        # Between fields there may be bytes with anything in them.
+        parts = [(name, value[name]) for name in value.dtype.names]
+    elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        parts = ()
+        add(f"{value.dtype.str}{value.shape}".encode() + value.tobytes())
+    elif isinstance(value, np.ndarray | list | tuple):
+        parts = list(value)
+    elif isinstance(value, dict):
+        parts = sorted(value.items(), key=repr)
+    elif isinstance(value, set | frozenset):
+        parts = sorted(value, key=repr)
+    elif hasattr(value, "__qualname__") or isinstance(value, np.ufunc):
+        parts = [getattr(value, "__module__", None), value.__name__]
+    elif isinstance(value, BaseEstimator):
+        # Without the version of its library, which is no content.
+        parts = sorted(vars(value).items())
+    elif hasattr(value, "get_tree_stats"):
+        # Neighbours: without the numbers that say how often they were asked for.
+        state = value.__getstate__()
+        parts = [*state[: _STATISTICS.start], *state[_STATISTICS.stop :]]
+    else:
+        parts = [list(part) if i > 2 and part else part for i, part in enumerate(_reduced(value))]
+    add(f";{len(parts)};".encode())
+    for part in parts:
+        _add(part, add, inside)
+
+
+def _reduced(value: Any) -> Sequence[Any]:
+    """What pickle would keep of an object."""
+    reduced = value.__reduce_ex__(2)
+    return [reduced] if isinstance(reduced, str) else reduced
 
 
 def load_foreign(content: bytes, trusted: Sequence[str]) -> BaseEstimator:

@@ -294,14 +294,19 @@ class ColumnMatch(BaseModel):
     fixes: list[Fix]
 
 
-class SessionInfo(BaseModel):
-    """A session: its files, what can be done with each of their columns, its last estimate."""
+class SessionHead(BaseModel):
+    """A session: whether it shows the example, and its last estimate."""
 
     session: str
     example: bool
+    estimate: str | None
+
+
+class SessionInfo(SessionHead):
+    """A session with its files, and what can be done with each of their columns."""
+
     files: list[FileInfo]
     columns: list[ColumnMatch]
-    estimate: str | None
 
 
 class FileProgress(BaseModel):

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
+from pydantic_core import to_json
 
 from poscount import registry
 from poscount.app.data_files import DataFiles
@@ -24,12 +25,13 @@ from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.files.guessed_options import GuessedOptions, GuessNote
 from poscount.web import schemas
-from poscount.web.column_match import match_columns
+from poscount.web.column_match import check_estimate, match_columns
 from poscount.web.estimating import Parts, make_estimate, parts_of
 from poscount.web.refusals import RefusedError, refusal_of, remedy
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
     EXAMPLE,
+    CheckTask,
     EstimateTask,
     FollowUpTask,
     InspectTask,
@@ -63,6 +65,8 @@ def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
         return {"done": _do(task, report_step)}
     except MemoryError:
         return {"out_of_memory": True}
+    except RefusedError as error:
+        refusal = error
     except InputError as error:
         # The sheets from which one must be chosen, if that is what the error is about.
         choose = error.option == "sheet" and error.file is not None
@@ -88,8 +92,9 @@ def _do(task: Task, report_step: ReportStep) -> Any:
         case InspectTask():
             return _inspect(task, report_step)
         case MatchTask():
-            found = match_columns(task.positives, task.unlabeled, task.most_groups)
-            return [column.model_dump() for column in found]
+            return _match(task)
+        case CheckTask():
+            return check_estimate(task)
         case EstimateTask():
             return make_estimate(task, report_step)
         case FollowUpTask():
@@ -121,14 +126,25 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
         {name: vars(value) if isinstance(value, InputError) else value for name, value in about}
         for about in (column._asdict().items() for column in found.columns)
     ]
+    sketches = {name: sketch._asdict() for name, sketch in found.sketches.items()}
+    described = {"columns": columns, "preview": found.preview, "sketches": sketches}
+    Path(file.description).write_bytes(to_json(described, inf_nan_mode="null"))
     return {
         "rows": found.rows,
-        "columns": columns,
-        "preview": found.preview,
-        "sketches": {name: sketch._asdict() for name, sketch in found.sketches.items()},
         "reading": " ".join(_shortly(note, file.path) for note in notes),
         "read_options": read_options._asdict(),
     }
+
+
+def _match(task: MatchTask) -> None:
+    files = [
+        schemas.FileInfo.model_validate(
+            {**vars(file), **file.described, "columns": [column.name for column in file.columns]}
+        )
+        for file in task.uploads
+    ]
+    columns = match_columns(task.positives, task.unlabeled, task.most_groups)
+    Path(task.path).write_bytes(to_json({"files": files, "columns": columns}))
 
 
 def _shortly(note: GuessNote, path: str) -> str:
