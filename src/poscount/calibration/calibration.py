@@ -27,6 +27,7 @@ SHARES_ABOVE = np.array([0.1, 0.3, 0.6, 1])
 N_CLASSES = len(SHARES_BELOW) + len(GAPS_AROUND) + len(SHARES_ABOVE)
 # An ensemble for each of them, and a last one for the odds that the task is recognisable.
 N_ENSEMBLES = N_CLASSES + 1
+MOST_COLUMNS = 255
 # What the gap is called in the lines of a method.
 GAPS = ("kinds_gap", "total_gap", "gap")
 # Exponential functions of different machines differ in their last bits.
@@ -107,6 +108,8 @@ class Calibration(BaseEstimator):
     def check_learned(self) -> None:
         """Raise ValueError unless everything is as `estimate` needs it: files may hold anything."""
         columns = self.columns_
+        # Trees have no numbers for more.
+        require(len(columns) <= MOST_COLUMNS, "it names too many columns.")
         needed = {"prevalence", "high", "log_rows", RECOGNISABLE}
         named = needed <= set(columns) and set(GAPS) & set(columns)
         require(named, "it does not name its columns.")

@@ -94,6 +94,8 @@ class ScoreQuantifier(CountingQuantifier):
             coded = hasattr(self, "columns_")
             n_given = self.columns_.n_design if coded else self.n_features_in_
             require(n_scored == n_given, "its scorer is of other columns.")
+        if hasattr(self, "columns_"):
+            self._scores_by_scorer(np.zeros((1, self.columns_.n_design)))
 
     def _input_support(self) -> InputSupport:
         of_scorer = input_support(as_scorer(self.scorer))

@@ -24,6 +24,8 @@ UNPACKED, MOST_TIMES = 2**25, 50
 _HEADER = 10_000
 # Of estimators within estimators, and of their attributes.
 _DEPTH = 20
+# Of the powers of a column, which multiply those of others, and of threads.
+LARGEST = {"degree": 20, "n_jobs": 1024}
 # Places in the state of scikit-learn's trees of neighbours.
 _STATISTICS = slice(7, 11)
 
@@ -32,7 +34,7 @@ def dump_foreign(scorer: BaseEstimator) -> np.ndarray:
     """Write a scorer as bytes; skops does it without compression."""
     skops = _skops()
     content = skops.dumps(scorer)
-    again = skops.loads(content, trusted=skops.get_untrusted_types(data=content))
+    again = load_foreign(content, skops.get_untrusted_types(data=content))
     if content_of(again) != content_of(scorer):
         raise InputError(
             f"This model cannot be saved: skops writes another {type(scorer).__name__} than the "
@@ -118,6 +120,7 @@ def load_foreign(content: bytes, trusted: Sequence[str]) -> BaseEstimator:
         )
     scorer = skops.loads(content, trusted=known)
     for part in _estimators(scorer):
+        _check_parameters(part)
         if fields_of(type(part)):
             check_estimator(part)
         for value in vars(part).values():
@@ -167,6 +170,15 @@ def _estimators(value: Any, depth: int = 0) -> Iterator[BaseEstimator]:
     if isinstance(value, list | tuple):
         for item in value:
             yield from _estimators(item, depth + 1)
+
+
+def _check_parameters(part: BaseEstimator) -> None:
+    """Refuse parameters that nobody could have fitted with, or that take all time or memory."""
+    if hasattr(part, "_parameter_constraints"):
+        part._validate_params()
+    for name, value in part.get_params(deep=False).items():
+        if name in LARGEST and isinstance(value, int) and abs(value) > LARGEST[name]:
+            raise ValueError(f"{name} of its {type(part).__name__} is larger than {LARGEST[name]}.")
 
 
 def _check_support_vectors(machine: BaseEstimator) -> None:

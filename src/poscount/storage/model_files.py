@@ -163,8 +163,12 @@ class _Writer:
 class _Hasher(_Writer):
     """Describes what decides the answers of a model."""
 
-    # The hash itself; what decides no answer; and what `seed_`, `scorer_` and `calibration_` say.
-    _LEFT_OUT: ClassVar = ("hash_", "n_jobs", "random_state", "scorer", "calibration")
+    # The hash itself; what decides no answer, such as the order in which targets were given; and
+    # what `seed_`, `scorer_` and `calibration_` say.
+    _LEFT_OUT: ClassVar = (
+        *("hash_", "n_jobs", "targets_"),
+        *("random_state", "scorer", "calibration"),
+    )
 
     def state(self, estimator: BaseEstimator) -> dict[str, Any]:
         """What decides answers."""

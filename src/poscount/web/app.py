@@ -338,5 +338,9 @@ async def _refuse_http(request: Request, error: Any) -> Response:
 async def _refuse_without_space(request: Request, error: Any) -> Response:
     if error.errno not in _NO_SPACE:
         raise error
+    # Whoever is still sending would otherwise see a broken connection instead of the sentence.
+    with contextlib.suppress(RefusedError, HTTPException):
+        while (await request.receive()).get("more_body"):
+            pass
     sentence = "The disk of the server is full; make room on it, and try again."
     return refusal_response(RefusedError(507, sentence))

@@ -188,12 +188,14 @@ class Service:
         self, session: Session, uploads: dict[str, Upload], *, example: bool | None = None
     ) -> None:
         """Make these the files of a session, once it is known how their columns match."""
-        positives, unlabeled = positives_and_unlabeled(uploads)
-        path = _new_path(session)
-        task = MatchTask(
-            tuple(uploads.values()), positives, tuple(unlabeled), self.limits.groups, path
-        )
-        await self._result(session, task)
+        path = ""
+        if uploads:
+            path = _new_path(session)
+            positives, unlabeled = positives_and_unlabeled(uploads)
+            task = MatchTask(
+                tuple(uploads.values()), positives, tuple(unlabeled), self.limits.groups, path
+            )
+            await self._result(session, task)
         if example is None:
             example = session.example and counted(uploads) == counted(session.uploads)
         session.uploads, session.matches, session.example = uploads, path, example
