@@ -458,7 +458,7 @@ def test_nobody_else_is_let_in(web, path, token):
 def test_a_host_or_a_site_that_is_not_allowed_gets_no_cookie(web):
     with httpx.Client(base_url=web.address, trust_env=False) as http:
         for status, method, headers in (
-            (400, "GET", {"host": "evil.example"}),
+            (403, "GET", {"host": "evil.example"}),
             (403, "POST", {"origin": "https://evil.example"}),
         ):
             refused = http.request(method, "/", params={"token": TOKEN}, headers=headers)
@@ -487,12 +487,14 @@ def test_the_command_does_not_start_without_a_good_token(refused, options, words
         ("localhost:8000", 200),
         ("[::1]:8000", 200),
         ("LOCALHOST", 200),
-        ("evil.example", 400),
-        ("evil.example:8000", 400),
-        ("127.0.0.1.evil.example", 400),
-        ("192.168.0.7", 400),
-        ("[::1", 400),
-        ("", 400),
+        ("evil.example", 403),
+        ("evil.example:8000", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("evil@127.0.0.1", 403),
+        ("127.0.0.1/evil", 403),
+        ("192.168.0.7", 403),
+        ("[::1", 403),
+        ("", 403),
     ],
 )
 def test_only_the_names_of_loopback_are_served(web, host, status):
