@@ -222,6 +222,8 @@ def use_session(path: Path) -> tuple[str, str]:
         return outcome["done"]
 
     for i, about in enumerate(told["files"]):
+        if not isinstance(about["settings"], dict):
+            raise InputError("The settings of a file are no settings.")  # the page sends them
         form = schemas.FileForm.model_validate({"role": about["role"], **about["settings"]})
         file, about_it = folder / f"{i}.csv", str(folder / f"{i}.json")
         file.write_text(str(about["content"]))

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from poscount.errors import FileError, InputError
 from poscount.storage.container import claimed_bytes, open_archive, stored
-from poscount.storage.schema import check_estimator, fields_of
+from poscount.storage.schema import check_estimator, fields_of, require
 
 # A forest of a thousand trees has a few thousand arrays.
 MOST_MEMBERS = 20_000
@@ -34,12 +34,13 @@ def dump_foreign(scorer: BaseEstimator) -> np.ndarray:
     """Write a scorer as bytes; skops does it without compression."""
     skops = _skops()
     content = skops.dumps(scorer)
-    again = load_foreign(content, skops.get_untrusted_types(data=content))
-    if content_of(again) != content_of(scorer):
-        raise InputError(
-            f"This model cannot be saved: skops writes another {type(scorer).__name__} than the "
-            "one that was fitted."
-        )
+    try:
+        again = load_foreign(content, skops.get_untrusted_types(data=content))
+        name = type(scorer).__name__
+        same = content_of(again) == content_of(scorer)
+        require(same, f"skops writes another {name} than the one that was fitted.")
+    except ValueError as error:
+        raise InputError(f"This model cannot be saved: {error}") from error
     return np.frombuffer(content, dtype=np.uint8)
 
 
