@@ -1,6 +1,7 @@
 """`poscount serve` among bad files, bad clients and bad luck: a sentence, and it stays up."""
 
 import contextlib
+import errno
 import gzip
 import itertools
 import json
@@ -18,6 +19,8 @@ import pytest
 
 pytest.importorskip("fastapi")
 httpx = pytest.importorskip("httpx")
+
+from starlette.datastructures import UploadFile  # noqa: E402 (it needs what may be missing)
 
 from bad_files import BAD_FILES, NOISE, POSITIVES, parquet, zipped  # noqa: E402
 from poscount.web.guard import Hosts  # noqa: E402
@@ -561,3 +564,15 @@ def test_a_mistake_of_ours_is_said_to_be_one(web):
     job.future.result(timeout=60)
     assert "not your fault" in job.error.message
     assert web.is_up()
+
+
+def test_an_upload_to_a_full_disk_gets_a_sentence_though_more_is_coming(web, visit, monkeypatch):
+    async def write(self, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(UploadFile, "write", write)
+    refused = visit.send("positives", "p.csv", b"a,b\n" + b"1,2\n" * 5_000_000)
+    assert refused.status_code == 507
+    assert "disk of the server is full" in refused.json()["message"]
+    monkeypatch.undo()
+    assert visit.send("positives", "p.csv", POSITIVES).status_code == 201
