@@ -135,6 +135,8 @@ async def _about(session: Session, status: int = 200) -> Response:
         estimate=session.last.id if session.last else None,
     ).model_dump_json()
     content = _NO_FILES
+    if session.closed:
+        raise RefusedError(404, "The session was closed.")
     if session.matches:
         # Opened now, because it is deleted when the next one is there.
         with open(session.matches, "rb") as file:
