@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Literal
 
 from poscount.web.refusals import RefusedError, size
+from poscount.web.schemas import as_json
 from poscount.web.tasks import Task
 
 _POLL_SECONDS = 0.1
@@ -217,15 +218,11 @@ def _context() -> Any:
 
 def _work(messages: Connection, task: Task, seconds: int, memory_bytes: int) -> None:
     """Do a task in this process. Messages are JSON: the server unpickles nothing from a worker."""
-    from pydantic_core import to_json
-
     from poscount.web import worker
 
     def send(message: dict[str, Any]) -> None:
-        # JSON has neither NaN nor infinity.
         done = "done" in message
-        content = to_json(message["done"] if done else message, inf_nan_mode="null", fallback=str)
-        messages.send_bytes(_DONE + content if done else content)
+        messages.send_bytes(_DONE + as_json(message["done"]) if done else as_json(message))
 
     threading.Thread(target=_end_with_server, daemon=True).start()
     _limit(seconds, memory_bytes)

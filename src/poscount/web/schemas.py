@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationInfo, field_validator
 
 MEGABYTE = 1_000_000
 Name = Annotated[str, Field(max_length=1000)]
@@ -54,6 +55,11 @@ class Limits:
     sessions: int = 50
     idle_seconds: float = 3600.0
     leave_seconds: float = 60.0
+
+
+def as_json(value: Any) -> bytes:
+    """JSON of whatever Python's own writes; null for NaN and infinity, which JSON has not."""
+    return TypeAdapter(Any).dump_json(json.loads(json.dumps(value, default=str)))
 
 
 class _Request(BaseModel):

@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
-from pydantic_core import to_json
 
 from poscount import registry
 from poscount.app.data_files import DataFiles
@@ -128,7 +127,7 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
     ]
     sketches = {name: sketch._asdict() for name, sketch in found.sketches.items()}
     described = {"columns": columns, "preview": found.preview, "sketches": sketches}
-    Path(file.description).write_bytes(to_json(described, inf_nan_mode="null"))
+    Path(file.description).write_bytes(schemas.as_json(described))
     return {
         "rows": found.rows,
         "reading": " ".join(_shortly(note, file.path) for note in notes),
@@ -140,11 +139,12 @@ def _match(task: MatchTask) -> None:
     files = [
         schemas.FileInfo.model_validate(
             {**vars(file), **file.described, "columns": [column.name for column in file.columns]}
-        )
+        ).model_dump()
         for file in task.uploads
     ]
-    columns = match_columns(task.positives, task.unlabeled, task.most_groups)
-    Path(task.path).write_bytes(to_json({"files": files, "columns": columns}))
+    found = match_columns(task.positives, task.unlabeled, task.most_groups)
+    columns = [column.model_dump() for column in found]
+    Path(task.path).write_bytes(schemas.as_json({"files": files, "columns": columns}))
 
 
 def _shortly(note: GuessNote, path: str) -> str:
