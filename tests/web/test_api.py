@@ -238,7 +238,7 @@ def test_a_new_file_of_positives_replaces_the_old_and_a_removed_file_is_gone(web
     told = visit.send("positives", "new.csv", POSITIVES).json()
     assert [file["name"] for file in told["files"]] == ["new.csv"]
     (file,) = told["files"]
-    assert len(web.files()) == len(kept) + 3  # it, what is in it, and what can be done with its columns
+    assert len(web.files()) == len(kept) + 3  # with what is in it and in its columns
     assert visit.http.delete(f"{visit.base}/files/{file['id']}").json()["files"] == []
     assert web.files() == kept
     assert visit.http.delete(f"{visit.base}/files/{file['id']}").status_code == 404
