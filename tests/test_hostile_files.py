@@ -100,6 +100,7 @@ def test_every_method_comes_back_from_a_file(name, tmp_path):
         (schema.Whole(), 0, 1.0),
         (schema.Number(0, 1), 0.5, float("nan")),
         (schema.Number(), 0, "0"),
+        (schema.Number(), 10**30, 10**400),
         (schema.Flag(), False, 0),
         (schema.Text(), "a\nb", "\ud800"),
         (schema.Text(("a", "b")), "b", "c"),

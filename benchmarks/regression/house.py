@@ -259,7 +259,10 @@ def _page(folder: str) -> Callable[[], object]:
     from poscount.web.worker import run
 
     positives, unlabeled = (
-        Upload(name, name, role, f"{folder}/{name}", ReadOptions())
+        Upload(
+            *(name, name, role, f"{folder}/{name}", ReadOptions()),
+            description=f"{folder}/{name}.json",
+        )
         for name, role in (("positives.parquet", "positives"), ("trap.parquet", "unlabeled"))
     )
     inspections = [InspectTask(file, (), (), Limits()) for file in (positives, unlabeled)]

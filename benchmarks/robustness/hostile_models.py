@@ -22,8 +22,9 @@ from benchmarks.robustness.hostile_files import (
     shown,
 )
 from poscount import registry
-from poscount.methods.score_quantifier import ScoreQuantifier
 from poscount.storage import container, schema
+from poscount.storage.foreign_scorers import load_foreign
+from poscount.storage.model_files import content_hash
 
 
 def open_model(path: Path) -> dict[str, Any]:
@@ -100,9 +101,7 @@ def rehashed(tree: Any) -> None:
     for state in reversed(states.values()):
         with contextlib.suppress(Exception):
             if "hash_" in state:
-                model = _object(_holder(tree, state))
-                of_scores = isinstance(model, ScoreQuantifier)
-                state["hash_"] = model._content_hash(*[None] * of_scores)
+                state["hash_"] = content_hash(_object(_holder(tree, state)))
 
 
 def _holder(tree: Any, state: dict[str, Any]) -> Any:
@@ -127,9 +126,12 @@ def _object(tree: Any) -> Any:
             setattr(made, name, _object(value))
         return made
     ((kind, content),) = tree.items()
-    return {"array": lambda: content, "tuple": lambda: tuple(content)}.get(
-        kind, lambda: np.array(content, dtype=object)
-    )()
+    return {
+        "array": lambda: content,
+        "tuple": lambda: tuple(content),
+        "shipped": lambda: registry._shipped(content[0]),
+        "skops": lambda: load_foreign(content.tobytes(), ()),
+    }.get(kind, lambda: np.array(content, dtype=object))()
 
 
 # Attributes whose every possible value some fitted model has, which nothing else in a file decides.

@@ -133,7 +133,13 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     """
     from poscount.storage import model_files
 
-    return model_files.load(path, _class_named, trusted)
+    return model_files.load(path, _class_named, _shipped, trusted)
+
+
+def _shipped(name: str) -> BaseEstimator:
+    from poscount.calibration.files import shipped
+
+    return shipped(name)
 
 
 def _class_named(name: str) -> type[BaseEstimator]:

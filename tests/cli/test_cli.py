@@ -758,3 +758,15 @@ def test_a_signal_that_something_swallows_still_stops_the_command():
 
     with pytest.raises(StoppedError, match="SIGTERM"):
         command()
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_standard_streams_are_no_error(closed, tmp_path):
+    (tmp_path / "p.csv").write_text("a,b\n" + "".join(f"{i},{i * i % 7}\n" for i in range(40)))
+    command = f'"$0" -m poscount fit p.csv --method pat -o m.poscount {closed}'
+    ended = subprocess.run(
+        ["sh", "-c", command, sys.executable], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert ended.returncode == 0
+    assert "Traceback" not in ended.stderr
+    poscount.load(tmp_path / "m.poscount")

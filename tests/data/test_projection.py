@@ -299,10 +299,9 @@ def test_copies(rng):
 
 def test_model_files_can_hold_one(rng):
     projection = learn_projection(sparse_rows(rng, 60), 0)
-    packed = {}
-    encoded = persistence._encode(projection, "projection", packed)
-    arrays = {name: np.concatenate(parts) for name, parts in packed.items()}
-    reader = persistence._Reader(arrays, registry._class_named, ())
+    writer = persistence._Writer()
+    encoded = writer.encode(projection, "projection")
+    reader = persistence._Reader(writer.arrays, registry._class_named, registry._shipped, ())
     assert same_projection(reader.decode(encoded), projection)
     reader.finish()
 

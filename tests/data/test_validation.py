@@ -446,7 +446,6 @@ FORMS = {
     "object": lambda rows, _: rows.astype(object),
     "big endian": lambda rows, _: rows.astype(">f8"),
     "long double": lambda rows, _: rows.astype(np.longdouble),
-    "pandas": lambda rows, _: pd.DataFrame(rows),
 }
 
 
@@ -457,6 +456,15 @@ def test_form_of_the_same_numbers_does_not_matter(kind, form, positives, sample,
     model = kind(random_state=0).fit(FORMS[form](positives, tmp_path))
     assert model.hash_ == plain.hash_
     assert model.count(FORMS[form](sample, tmp_path)) == plain.count(sample)
+
+
+@pytest.mark.parametrize("kind", [PAT, ODIn])
+def test_a_frame_has_labels_but_the_same_cells(kind, positives, sample):
+    plain = kind(random_state=0).fit(positives)
+    model = kind(random_state=0).fit(pd.DataFrame(positives))
+    assert list(model.feature_names_in_) == [str(j) for j in range(positives.shape[1])]
+    counts = model.count(pd.DataFrame(sample))
+    assert np.array_equal(counts.cells, plain.count(sample).cells)
 
 
 TYPES = [bool, np.int8, np.uint8, np.int64, np.uint64, np.float16, np.float32, np.longdouble]

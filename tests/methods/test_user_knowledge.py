@@ -7,6 +7,7 @@ from sklearn.base import clone
 import poscount
 from poscount import RCQ, TRCQ, MultiRCQ, RCQWithNegatives, SubclassRCQ, diagnose
 from poscount.calibration.calibration import Calibration
+from poscount.errors import InputError
 from poscount.results.user_knowledge import knowledge_in_words
 
 NEARLY_ALWAYS = (
@@ -87,11 +88,12 @@ def test_it_is_true_false_or_not_known(groups, name, wrong, tmp_path):
         fitted.save(tmp_path / "m.poscount")
 
 
-def test_counts_do_not_depend_on_it(groups):
+def test_it_is_part_of_the_model_though_not_of_its_counts(groups):
     models = [RCQ(recognisable=value, random_state=0).fit(groups[0]) for value in (None, True)]
     counts = [model.count(groups[1]) for model in models]
-    assert counts[0] == counts[1]
-    assert models[1].estimate(counts[0]).details["recognisable"] is True
+    assert np.array_equal(counts[0].cells, counts[1].cells)
+    with pytest.raises(InputError, match="another model"):
+        models[1].estimate(counts[0])
 
 
 @pytest.mark.parametrize(

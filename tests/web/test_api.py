@@ -233,13 +233,14 @@ def test_quantiles_and_readings_are_those_of_python(example):
 
 
 def test_a_new_file_of_positives_replaces_the_old_and_a_removed_file_is_gone(web, visit):
+    kept = web.files()
     visit.send("positives", "old.csv", POSITIVES)
     told = visit.send("positives", "new.csv", POSITIVES).json()
     assert [file["name"] for file in told["files"]] == ["new.csv"]
     (file,) = told["files"]
-    kept = web.files()
+    assert len(web.files()) == len(kept) + 3  # with what is in it and in its columns
     assert visit.http.delete(f"{visit.base}/files/{file['id']}").json()["files"] == []
-    assert len(web.files()) == len(kept) - 1
+    assert web.files() == kept
     assert visit.http.delete(f"{visit.base}/files/{file['id']}").status_code == 404
 
 
@@ -741,5 +742,6 @@ def test_cancelling_stops_the_work(web, example):
     assert example.http.get(f"{example.base}/estimates/{estimate}").status_code == 404
     assert web.workers() == []
     kept = web.service.sessions.find(example.session).directory
-    assert len(list(kept.iterdir())) == 2  # the two files of the example
+    # The two files of the example, what is in each, and what can be done with their columns.
+    assert len(list(kept.iterdir())) == 5
     assert example.answer()["results"]

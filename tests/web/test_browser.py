@@ -416,8 +416,8 @@ def test_files_are_sent_again_to_a_server_that_has_forgotten_them(chromium):
     with served() as web, opened(chromium, web.link, expected=("gone",)) as page:
         person = Person(page)
         person.give(ADELIES, COLONY)
-        for session in list(web.service.sessions._sessions.values()):
-            web.service.sessions.close(session)
+        for session in list(web.service.sessions._sessions):
+            web.http.delete(f"/api/sessions/{session}")
         assert web.files() == []
         assert "of 269 rows" in person.count()
 

@@ -3,7 +3,6 @@
 import ast
 import pickle
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ pytest.importorskip("pydantic")
 
 from poscount.web.refusals import SETTINGS, refusal_of
 from poscount.web.schemas import DiagnosisRequest, EstimateRequest, Limits
-from poscount.web.service import described
 from poscount.web.tasks import EstimateTask, FollowUpTask, InspectTask, Upload
 
 SOURCE = Path(poscount.__file__).parent
@@ -173,10 +171,10 @@ def test_a_task_reads_no_file_more_often_than_it_must(reads, tmp_path, features)
 
     files = []
     for name, role in (("positives.csv", "positives"), ("trap.csv.gz", "unlabeled")):
-        file = Upload(name, name, role, str(example_path(name)), ReadOptions())
-        content = done(InspectTask(file, (), (), Limits()))
-        columns = tuple(described(column) for column in content["columns"])
-        files.append(replace(file, columns=columns))
+        about = str(tmp_path / f"{name}.json")
+        path = str(example_path(name))
+        files.append(Upload(name, name, role, path, ReadOptions(), description=about))
+        done(InspectTask(files[-1], (), (), Limits()))
     estimate = estimate_of(*files, tmp_path, features=features)
     # What the inspection chose need not be named.
     named = "features=" in done(estimate)["python"]

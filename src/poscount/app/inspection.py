@@ -143,8 +143,9 @@ def inspect_file(
     columns: dict[str, _Column] = {}
     preview: list[tuple[str | None, ...]] = []
     n_rows = 0
-    for batch in read_batches(path, read_options=read_options, progress=progress):
-        limits.check(path, rows=n_rows + batch.num_rows, columns=batch.num_columns)
+    how: Any = {"read_options": read_options, "most_columns": limits.columns, "progress": progress}
+    for batch in read_batches(path, **how):
+        limits.check(path, rows=n_rows + batch.num_rows)
         if len(preview) < _ROWS_SHOWN:
             preview += _shown(batch, _ROWS_SHOWN - len(preview))
         for name, values in zip(batch.schema.names, batch.columns, strict=True):

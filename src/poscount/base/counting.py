@@ -24,7 +24,8 @@ from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError, require_rows
 from poscount.results.estimates import Estimates
 from poscount.results.prevalence import Prevalence, as_columns
-from poscount.storage.schema import Digest, Field
+from poscount.storage.model_files import content_hash
+from poscount.storage.schema import Digest, Field, require
 from poscount.threads import one_blas_thread, sum_over_blocks
 
 # Up to so many cells, 64 MB, all groups are counted in one pass over the rows as they are.
@@ -44,7 +45,8 @@ class CountingQuantifier(Quantifier):
     Attributes
     ----------
     hash_ : str
-        Content hash of what was learned. Counts carry it, so that no other model can use them.
+        Hash of everything that decides an answer (`poscount.storage.model_files.content_hash`).
+        Counts carry it, so that no other model can use them.
     """
 
     # Number of groups whose estimates are made together.
@@ -54,6 +56,15 @@ class CountingQuantifier(Quantifier):
     hash_: str
 
     LEARNED: ClassVar[Mapping[str, Field]] = {"hash_": Digest()}
+
+    def check_learned(self) -> None:
+        """Raise ValueError unless the hash, by which counts are known, is that of the content."""
+        super().check_learned()
+        require(
+            self.hash_ == content_hash(self),
+            "its content is not what its hash says; a model that was changed after it was fitted "
+            "must be fitted again.",
+        )
 
     def count(self, sample: Any, *, weights: Any = None) -> Counts:
         """Count the rows of a sample in each cell; counts of batches add up.

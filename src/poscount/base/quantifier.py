@@ -187,8 +187,9 @@ class Quantifier(BaseEstimator):
     def predict(self, X: Any) -> Prevalence:
         """Same as `quantify`, for pipelines; as strict about column names as scikit-learn."""
         check_is_fitted(self)
-        if as_frame(X) is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
+        frame = as_frame(X)
+        if frame is not None:
+            validate_data(self, frame.to_native(), reset=False, skip_check_array=True)
         return self.quantify(X)
 
     def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
@@ -12,8 +13,10 @@ from poscount.calibration.blend import BLEND, ONE_KIND, SUM, blend
 from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
 from poscount.results.distribution import LEVELS, around, quantile_at
 from poscount.results.estimates import Estimates
+from poscount.storage.model_files import content_hash
 from poscount.storage.schema import Array, Field, ListOf, MayLack, Number, Text, require
 
+METHODS = ("RCQ", "RCQ-reference", "RCQ-kinds", "RCQ-groups", "RCQ-other")
 # Where the steps of a distribution end. With p the uncalibrated prevalence and g the gap between
 # the smallest bound and the ratio: at shares of p - 2 g; then at p plus multiples of g, because
 # they shrink as samples grow; then at shares of what is left up to 1.
@@ -24,6 +27,7 @@ SHARES_ABOVE = np.array([0.1, 0.3, 0.6, 1])
 N_CLASSES = len(SHARES_BELOW) + len(GAPS_AROUND) + len(SHARES_ABOVE)
 # An ensemble for each of them, and a last one for the odds that the task is recognisable.
 N_ENSEMBLES = N_CLASSES + 1
+MOST_COLUMNS = 255
 # What the gap is called in the lines of a method.
 GAPS = ("kinds_gap", "total_gap", "gap")
 # Exponential functions of different machines differ in their last bits.
@@ -85,7 +89,7 @@ class Calibration(BaseEstimator):
         return self
 
     LEARNED: ClassVar[Mapping[str, Field]] = {
-        "method_": Text(("RCQ", "RCQ-reference", "RCQ-kinds", "RCQ-groups", "RCQ-other")),
+        "method_": Text(METHODS),
         "columns_": ListOf(Text(), "columns", distinct=True),
         "feature_": Array("uint8", (N_ENSEMBLES, "trees", N_SPLITS)),
         "threshold_": Array("float32", (N_ENSEMBLES, "trees", N_SPLITS), infinite=True),
@@ -104,6 +108,8 @@ class Calibration(BaseEstimator):
     def check_learned(self) -> None:
         """Raise ValueError unless everything is as `estimate` needs it: files may hold anything."""
         columns = self.columns_
+        # Trees have no numbers for more.
+        require(len(columns) <= MOST_COLUMNS, "it names too many columns.")
         needed = {"prevalence", "high", "log_rows", RECOGNISABLE}
         named = needed <= set(columns) and set(GAPS) & set(columns)
         require(named, "it does not name its columns.")
@@ -120,6 +126,15 @@ class Calibration(BaseEstimator):
         require(self.method_ == method, f"the calibration is one of {self.method_}.")
         unknown = sorted(set(self.columns_) - {*names, RECOGNISABLE})
         require(not unknown, "the calibration looks at columns that this poscount does not have.")
+
+    @functools.cached_property
+    def _own_name(self) -> str:
+        return f"{self.method_} {content_hash(self)[:12]}"
+
+    @property
+    def own_name(self) -> str | None:
+        """What a calibration of the user's own is called; None for those of poscount."""
+        return None if "_shipped" in vars(self) else self._own_name
 
     @property
     def trees(self) -> Trees:

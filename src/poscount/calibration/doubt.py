@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from poscount.calibration.trees import N_LEAVES, N_SPLITS, Trees
-from poscount.storage import container
+from poscount.storage import container, model_files
 from poscount.storage.schema import Array, Field, ListOf, Number, Text, check_estimator, require
 
 # What may be broken; the first is nothing. Columns recorded differently: another sensor, night or
@@ -120,3 +120,9 @@ def shipped_doubt() -> Doubt:
         setattr(doubt, f"{name}_", value)
     check_estimator(doubt)
     return doubt
+
+
+@functools.cache
+def shipped_doubt_hash() -> str:
+    """Content hash of the doubt that poscount comes with, which models keep."""
+    return model_files.content_hash(shipped_doubt())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 from importlib import resources
 
-from poscount.calibration.calibration import Calibration
+from poscount.calibration.calibration import METHODS, Calibration
 from poscount.errors import FileError
-from poscount.storage import container
+from poscount.storage import container, model_files
 from poscount.storage.schema import check_estimator
 
 _ARRAYS = ("feature", "threshold", "missing_right", "leaf", "least", "most")
@@ -48,10 +49,14 @@ def read_calibration(path: str | os.PathLike[str]) -> Calibration:
 @functools.cache
 def shipped(method: str) -> Calibration:
     """The calibration that poscount comes with, by its method, such as "RCQ" or "RCQ-kinds"."""
+    if method not in METHODS:
+        raise ValueError(f"there is no shipped calibration {method!r}.")
     with resources.as_file(
         resources.files("poscount.calibration") / f"{method.lower()}.npz"
     ) as path:
-        return read_calibration(path)
+        calibration = read_calibration(path)
+    model_files.mark_shipped(calibration, method)
+    return calibration
 
 
 def chosen_calibrations(choice: str | Calibration, *methods: str) -> list[Calibration | None]:
@@ -65,6 +70,11 @@ def chosen_calibrations(choice: str | Calibration, *methods: str) -> list[Calibr
     if choice == "experience":
         return [shipped(method) for method in methods]
     own = choice if isinstance(choice, Calibration) else read_calibration(choice)
+    marked = vars(own).get("_shipped")
+    if marked is not None and model_files.content_hash(own) != marked[1]:
+        # A changed copy of one that poscount comes with.
+        own = copy.copy(own)
+        del own._shipped
     if own.method_ not in methods:
         raise ValueError(f"The calibration was made for {own.method_}, not for {methods[0]}.")
     return [own if own.method_ == method else shipped(method) for method in methods]

@@ -5,6 +5,7 @@ No statistics and no reading of files may be here.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import Any, NoReturn
@@ -20,6 +21,7 @@ _MOST_SAID = 2000
 
 def main() -> None:
     """Run the command; a user's mistake ends with one sentence and exit status 2."""
+    _open_closed_streams()
     try:
         with stopped_by_signals(), warnings.catch_warnings():
             warnings.showwarning = _print_warning
@@ -38,6 +40,13 @@ def main() -> None:
         _fail(f"{error.filename}: {error.strerror}." if error.filename else str(error))
     except (ValueError, TypeError, ImportError) as error:
         _fail(str(error))
+
+
+def _open_closed_streams() -> None:
+    """Give standard streams that were closed a place to go, so that no file takes theirs."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (it stays open)
 
 
 def _app() -> Any:

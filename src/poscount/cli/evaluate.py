@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,6 @@ from poscount.cli.output import emit, tell_written
 from poscount.cli.tables import print_table
 from poscount.cli.words import echo
 from poscount.errors import InputError
-
-if TYPE_CHECKING:
-    from poscount.judging.evaluation import Evaluation, Rates
 
 _HEADS = ["threshold", "called positive", "recall", "precision", "false positive rate", "elusion"]
 
@@ -80,7 +77,7 @@ def evaluate(
         tell_written(output or "", f"{plot}: recall, precision and false positive rate.")
 
 
-def _print(found: Evaluation, chosen: list[Rates]) -> None:
+def _print(found: Any, chosen: list[Any]) -> None:
     for sentence in str(found).split("\n"):
         echo(sentence)
     lines = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -381,24 +381,6 @@ class Columns(BaseEstimator):
             if self.missing_[j]:
                 line[-1] = self.n_values(j)
         return bins
-
-    def described(self) -> dict[str, Any]:
-        """What tells two models apart; nothing for numbers that vary and have no gaps."""
-        constants = self.constants_
-        found: dict[str, Any] = {}
-        if constants.places.size:
-            # As text, because JSON has neither NaN nor infinity.
-            found = {"constants": list(map(str, constants.values_.tolist()))}
-            found |= {"exceptions": constants.exceptions_}
-        if self.is_plain:
-            return found
-        return found | {
-            "kinds": self.kinds_,
-            "categories": self.categories_,
-            "rare": self.rare_,
-            "missing": self.missing_.tolist(),
-            "centres": self.centres_.tolist(),
-        }
 
     # Codes, as numbers for a score
 

@@ -103,12 +103,6 @@ class LearnedProjection(BaseEstimator):
         """Name of each dimension."""
         return [*self.drawn_.names, "learned direction"]
 
-    @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What decides where a row is projected to."""
-        own = ("places_", "location_", "unit_", "turns_", "coefficient_", "intercept_")
-        return {**self.drawn_.arrays, **{f"learned {name}": getattr(self, name) for name in own}}
-
     def apply(self, block: Any) -> np.ndarray:
         """Project finite rows, dense or sparse, to float64 of shape (n_rows, n_dimensions)."""
         drawn = self.drawn_.apply(block)

@@ -99,15 +99,6 @@ class Projection(BaseEstimator):
         """Name of each dimension."""
         return [f"projection {i + 1}" for i in range(self.n_dimensions)]
 
-    @property
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What decides where a row is projected to."""
-        return {
-            "dimension": self.dimension_,
-            "weight": self.weight_,
-            "centre": self.location_,
-        }
-
     def apply(self, block: Any) -> np.ndarray:
         """Project finite rows, dense or sparse, to float64 of shape (n_rows, n_dimensions)."""
         if block.shape[1] != len(self.dimension_):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -81,7 +81,8 @@ def _support_of_step(step: BaseEstimator) -> InputSupport:
 def as_frame(data: Any, columns: Sequence[str] | None = None) -> nw.DataFrame | None:
     """Wrap a pandas, polars or pyarrow frame or an Arrow record batch; None for anything else.
 
-    As in scikit-learn, a frame whose column names are not all strings is an array. A lazy frame of
+    Labels of pandas that are no text, such as numbers, dates or pairs, become the text that they
+    print as, so that columns are chosen by them in whatever order they come. A lazy frame of
     polars, a relation of DuckDB and a dataset of pyarrow come into memory: those of the `columns`
     that they have, by default all.
     """
@@ -92,6 +93,10 @@ def as_frame(data: Any, columns: Sequence[str] | None = None) -> nw.DataFrame | 
         data = arrow.Table.from_batches([data])
     if dataset is not None and isinstance(data, dataset.Dataset):
         data = data.to_table(columns=_present(data.schema.names, columns))
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(data, pandas.DataFrame) and not _named(data.columns):
+        data = data.copy(deep=False)
+        data.columns = list(map(str, data.columns))
     try:
         frame = data if isinstance(data, nw.DataFrame) else nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:
@@ -105,7 +110,11 @@ def as_frame(data: Any, columns: Sequence[str] | None = None) -> nw.DataFrame | 
         frame = frame.select(_present(frame.collect_schema().names(), columns)).collect()
     if not isinstance(frame, nw.DataFrame):
         return None
-    return frame if all(isinstance(name, str) for name in frame.columns) else None
+    return frame if _named(frame.columns) else None
+
+
+def _named(labels: Iterable[Any]) -> bool:
+    return all(isinstance(name, str) for name in labels)
 
 
 def _present(names: Sequence[str], columns: Sequence[str] | None) -> list[str]:

@@ -24,6 +24,29 @@ from poscount.files.text_cells import look_at_text
 from poscount.files.text_numbers import without_marks
 
 _NAMES_SHOWN = 20
+# Of a file, whatever is done with it: its description, and a model of it, stay within memory.
+MOST_COLUMNS = 100_000
+# Different keys in JSON lines: each takes a cell in every line, whether or not the line has it.
+MOST_KEYS = 5000
+# A longer name is a sentence, or a row of data.
+LONGEST_NAME, _NAME_SHOWN = 200, 40
+
+
+def check_names(names: Collection[str], most: int, source: str) -> None:
+    """Refuse a file with too many columns, or with a name that nobody has given to a column."""
+    if len(names) > most:
+        raise InputError(
+            f"the file has more than {most:,} columns.",
+            file=source,
+            option="limits" if most < MOST_KEYS else None,
+        )
+    longest = max(names, key=len, default="")
+    if len(longest) > LONGEST_NAME:
+        raise InputError(
+            f"the name of a column has {len(longest):,} characters, and may have {LONGEST_NAME}: "
+            f"it begins with {longest[:_NAME_SHOWN]!r}.",
+            file=source,
+        )
 
 
 def chosen_columns(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from poscount.errors import InputError
 from poscount.files.arrow import ChooseColumns, OnProgress, pyarrow
+from poscount.files.features import MOST_KEYS, check_names
 from poscount.files.read_options import ReadOptions
 from poscount.files.streams import (
     LONGEST_RECORD,
@@ -34,6 +35,7 @@ def json_batches(
     required: Sequence[str] | None,
     numeric: Sequence[str],
     read_options: ReadOptions,
+    most_columns: int,
     progress: OnProgress | None,
 ) -> Iterator[Any]:
     """Yield the chosen keys as columns of text; a key that a line does not have is null.
@@ -48,12 +50,15 @@ def json_batches(
         one may appear in the last line only.
     numeric : sequence of str
         Keys whose values must be numbers.
+    most_columns : int
+        A file with more different keys, or with more than `MOST_KEYS`, is refused.
     """
     pa = pyarrow()
     size, source = size_of(path) if progress else 0, source_name(path)
     names: dict[str, None] = {}
     for block in _blocks(path, read_options):
         names |= dict.fromkeys(key for record in block.objects for key in record)
+        check_names(names, min(most_columns, MOST_KEYS), source)
         if required is not None and set(required) <= set(names):
             break
     if not names:

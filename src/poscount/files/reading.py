@@ -19,7 +19,7 @@ from poscount.files.arrow import OnProgress, arrow_batches, parquet_batches, pya
 from poscount.files.csv import csv_parts
 from poscount.files.derived_columns import partition_values, with_partitions, with_periods
 from poscount.files.excel import excel_batches
-from poscount.files.features import chosen_columns, is_text
+from poscount.files.features import MOST_COLUMNS, check_names, chosen_columns, is_text
 from poscount.files.json_lines import json_batches
 from poscount.files.read_options import DEFAULT_OPTIONS, SUFFIXES, ReadOptions
 from poscount.files.streams import archive_member, source_name
@@ -115,6 +115,7 @@ def read_parts(
     by: Sequence[str] = (),
     read_options: ReadOptions = DEFAULT_OPTIONS,
     batch_rows: int = 65536,
+    most_columns: int = MOST_COLUMNS,
     progress: OnProgress | None = None,
 ) -> Iterator[Part]:
     """Read a file for several threads: yield functions that do the work which needs no order.
@@ -144,6 +145,8 @@ def read_parts(
         How the file is written.
     batch_rows : int
         The most rows in a batch.
+    most_columns : int
+        A file with more is refused before its rows are read.
     progress : callable, optional
         Called as ``progress(done, total)`` each time a part of the file has been used. The unit
         is bytes, rows or batches, depending on the format. Not called for standard input.
@@ -165,6 +168,7 @@ def read_parts(
     required = list(dict.fromkeys([*(columns or ()), *(numeric or ())]))
 
     def choose(in_file: list[str]) -> list[str]:
+        check_names(in_file, most_columns, source)
         names = read_options.renamed(in_file)
         return [in_file[names.index(name)] for name in chosen_of(names)]
 
@@ -205,7 +209,9 @@ def read_parts(
         pieces = csv_parts(path, choose, required, numbers_in_file, read_options, progress)
     elif file_format == "JSON lines":
         needed = None if columns is None or by else [in_file.get(name, name) for name in required]
-        pieces = json_batches(path, choose, needed, numbers_in_file, read_options, progress)
+        pieces = json_batches(
+            path, choose, needed, numbers_in_file, read_options, most_columns, progress
+        )
     elif file_format == "Excel":
         pieces = excel_batches(path, choose, read_options, progress)
     elif file_format == "Parquet":

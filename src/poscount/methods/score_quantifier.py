@@ -37,7 +37,7 @@ from poscount.results.distribution import LEVELS_ABOVE
 from poscount.results.estimates import Estimates
 from poscount.results.verdict import AnswerWarning
 from poscount.scorers import Mahalanobis, as_scorer, fit_scorer, score
-from poscount.storage import container
+from poscount.storage.model_files import content_hash
 from poscount.storage.schema import Array, Field, Number, Scorer, require
 from poscount.threads import one_blas_thread
 
@@ -94,9 +94,8 @@ class ScoreQuantifier(CountingQuantifier):
             coded = hasattr(self, "columns_")
             n_given = self.columns_.n_design if coded else self.n_features_in_
             require(n_scored == n_given, "its scorer is of other columns.")
-        if isinstance(self.scorer_, Mahalanobis):
-            same = self.hash_ == self._content_hash(None)
-            require(same, "its content is not what its hash says.")
+        if hasattr(self, "columns_"):
+            self._scores_by_scorer(np.zeros((1, self.columns_.n_design)))
 
     def _input_support(self) -> InputSupport:
         of_scorer = input_support(as_scorer(self.scorer))
@@ -120,23 +119,7 @@ class ScoreQuantifier(CountingQuantifier):
         training_scores[alone] = training_scores.min()
         self._place_edges(training_scores)
         self.max_tie_share_ = max_tie_share(training_scores, self.edges_)
-        self.hash_ = self._content_hash(rows)
-
-    def _content_hash(self, rows: Rows | None) -> str:
-        scorer: dict[str, np.ndarray]
-        precision: dict[str, bool]
-        if isinstance(self.scorer_, Mahalanobis):
-            scorer = {"location": self.scorer_.location_, "whitening": self.scorer_.whitening_}
-            precision = {"keep_float32": self.scorer_.keep_float32}
-        else:
-            # The scores of another library's scorer, because its contents may not be hashable.
-            assert rows is not None
-            scorer, precision = {"scores": score(self.scorer_, rows.to_array())}, {}
-        names = getattr(self, "feature_names_in_", np.array([], dtype=object))
-        meta = {"method": type(self).__name__, "features": names.tolist(), **precision}
-        if hasattr(self, "columns_"):
-            meta |= self.columns_.described()
-        return container.digest(meta, {"edges": self.edges_, "shares": self.shares_, **scorer})
+        self.hash_ = content_hash(self)
 
     def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
         return known_rows_warning(len(self.known_rows_), n_found)

@@ -1,4 +1,4 @@
-"""What the user knows and the data cannot say, and how reports say it."""
+"""What the user knows or chose, and the data cannot say, and how reports say it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ _HOW_OFTEN = {True: "nearly always", False: "often not"}
 _TOLERANCE = (
     "The estimate allows for columns that were recorded differently in the sample, by {:g} "
     "standard deviations of the positives."
+)
+_OWN_CALIBRATION = (
+    "The share and its interval follow a calibration of your own ({}) instead of the one that "
+    "poscount comes with."
 )
 
 
@@ -33,6 +37,11 @@ def user_knowledge(values: Mapping[str, Any]) -> dict[str, Any]:
     tolerance = values.get("tolerance")
     if isinstance(tolerance, float | int) and tolerance != DEFAULT_TOLERANCE:
         known["tolerance"] = float(tolerance)
+    own = values.get("own_calibration") or next(
+        filter(None, (getattr(value, "own_name", None) for value in values.values())), None
+    )
+    if own is not None:
+        known["own_calibration"] = own
     return known
 
 
@@ -50,4 +59,6 @@ def knowledge_in_words(values: Mapping[str, Any]) -> list[str]:
         sentences.append(_RECOGNISABLE.format(_HOW_OFTEN[known["recognisable"]]))
     if "tolerance" in known:
         sentences.append(_TOLERANCE.format(known["tolerance"]))
+    if "own_calibration" in known:
+        sentences.append(_OWN_CALIBRATION.format(known["own_calibration"]))
     return sentences

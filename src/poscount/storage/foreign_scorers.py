@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from poscount.errors import FileError
+from poscount.errors import FileError, InputError
 from poscount.storage.container import claimed_bytes, open_archive, stored
-from poscount.storage.schema import check_estimator, fields_of
+from poscount.storage.schema import check_estimator, fields_of, require
 
 # A forest of a thousand trees has a few thousand arrays.
 MOST_MEMBERS = 20_000
@@ -23,11 +24,78 @@ UNPACKED, MOST_TIMES = 2**25, 50
 _HEADER = 10_000
 # Of estimators within estimators, and of their attributes.
 _DEPTH = 20
+# Of the powers of a column, which multiply those of others, and of threads.
+LARGEST = {"degree": 20, "n_jobs": 1024}
+# Places in the state of scikit-learn's trees of neighbours.
+_STATISTICS = slice(7, 11)
 
 
 def dump_foreign(scorer: BaseEstimator) -> np.ndarray:
     """Write a scorer as bytes; skops does it without compression."""
-    return np.frombuffer(_skops().dumps(scorer), dtype=np.uint8)
+    skops = _skops()
+    content = skops.dumps(scorer)
+    try:
+        again = load_foreign(content, skops.get_untrusted_types(data=content))
+        name = type(scorer).__name__
+        same = content_of(again) == content_of(scorer)
+        require(same, f"skops writes another {name} than the one that was fitted.")
+    except ValueError as error:
+        raise InputError(f"This model cannot be saved: {error}") from error
+    return np.frombuffer(content, dtype=np.uint8)
+
+
+def content_of(scorer: BaseEstimator) -> str:
+    """SHA-256 of everything that a scorer holds, whatever that is."""
+    digest = hashlib.sha256()
+    _add(scorer, digest.update, ())
+    return digest.hexdigest()
+
+
+def _add(value: Any, add: Callable[[bytes], None], inside: tuple[int, ...]) -> None:
+    """Add a value to a digest, with its type and size, so that no two values are added alike."""
+    if isinstance(value, np.generic) and not value.dtype.fields:
+        value = value.item()
+    add(f"{type(value).__name__}:".encode())
+    if id(value) in inside:
+        add(b"within itself;")
+        return
+    inside = (*inside, id(value))
+    parts: Sequence[Any]
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        parts = ()
+        add(repr(value).encode())
+    elif isinstance(value, np.ndarray) and value.dtype.names:
+        # Between fields there may be bytes with anything in them.
+        parts = [(name, value[name]) for name in value.dtype.names]
+    elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        parts = ()
+        add(f"{value.dtype.str}{value.shape}".encode() + value.tobytes())
+    elif isinstance(value, np.ndarray | list | tuple):
+        parts = list(value)
+    elif isinstance(value, dict):
+        parts = sorted(value.items(), key=repr)
+    elif isinstance(value, set | frozenset):
+        parts = sorted(value, key=repr)
+    elif hasattr(value, "__qualname__") or isinstance(value, np.ufunc):
+        parts = [getattr(value, "__module__", None), value.__name__]
+    elif isinstance(value, BaseEstimator):
+        # Without the version of its library, which is no content.
+        parts = sorted(vars(value).items())
+    elif hasattr(value, "get_tree_stats"):
+        # Neighbours: without the numbers that say how often they were asked for.
+        state = value.__getstate__()
+        parts = [*state[: _STATISTICS.start], *state[_STATISTICS.stop :]]
+    else:
+        parts = [list(part) if i > 2 and part else part for i, part in enumerate(_reduced(value))]
+    add(f";{len(parts)};".encode())
+    for part in parts:
+        _add(part, add, inside)
+
+
+def _reduced(value: Any) -> Sequence[Any]:
+    """What pickle would keep of an object."""
+    reduced = value.__reduce_ex__(2)
+    return [reduced] if isinstance(reduced, str) else reduced
 
 
 def load_foreign(content: bytes, trusted: Sequence[str]) -> BaseEstimator:
@@ -53,6 +121,7 @@ def load_foreign(content: bytes, trusted: Sequence[str]) -> BaseEstimator:
         )
     scorer = skops.loads(content, trusted=known)
     for part in _estimators(scorer):
+        _check_parameters(part)
         if fields_of(type(part)):
             check_estimator(part)
         for value in vars(part).values():
@@ -102,6 +171,15 @@ def _estimators(value: Any, depth: int = 0) -> Iterator[BaseEstimator]:
     if isinstance(value, list | tuple):
         for item in value:
             yield from _estimators(item, depth + 1)
+
+
+def _check_parameters(part: BaseEstimator) -> None:
+    """Refuse parameters that nobody could have fitted with, or that take all time or memory."""
+    if hasattr(part, "_parameter_constraints"):
+        part._validate_params()
+    for name, value in part.get_params(deep=False).items():
+        if name in LARGEST and isinstance(value, int) and abs(value) > LARGEST[name]:
+            raise ValueError(f"{name} of its {type(part).__name__} is larger than {LARGEST[name]}.")
 
 
 def _check_support_vectors(machine: BaseEstimator) -> None:

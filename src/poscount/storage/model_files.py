@@ -8,19 +8,22 @@ overlap or be left over. On loading, every value is checked against what its cla
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from poscount.errors import FileError, InputError
 from poscount.storage import container
-from poscount.storage.foreign_scorers import dump_foreign, load_foreign
+from poscount.storage.foreign_scorers import content_of, dump_foreign, load_foreign
 from poscount.storage.schema import Sizes, Text, check_estimator, fields_of, is_fitted
 
 FindClass = Callable[[str], type[BaseEstimator]]
+FindShipped = Callable[[str], BaseEstimator]
 
 # Estimators within estimators, as in a minimum of minimums.
 MOST_NESTED = 8
@@ -30,14 +33,32 @@ LARGEST = {"n_jobs": 1024, "n_resamples": 10_000, "n_trees": 10_000, "max_rows":
 
 def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; skops writes a scorer from another library."""
-    parts: dict[str, list[np.ndarray]] = {}
-    description = _encode(model, "model", parts)
-    arrays = {name: np.concatenate(packed) for name, packed in parts.items()}
-    container.write(path, "model", {"model": description}, arrays)
+    writer = _Writer()
+    description = writer.encode(model, "model")
+    container.write(path, "model", {"model": description}, writer.arrays)
+
+
+def content_hash(estimator: BaseEstimator) -> str:
+    """SHA-256 of everything that decides the answers of an estimator of ours."""
+    writer = _Hasher()
+    description = writer.whole(estimator, "model")
+    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode())
+    for name, array in sorted(writer.arrays.items()):
+        digest.update(f"{name} {len(array)}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def mark_shipped(estimator: BaseEstimator, name: str) -> None:
+    """Note that poscount comes with this: models name it, with its hash, and hold no copy."""
+    estimator._shipped = name, content_hash(estimator)
 
 
 def load(
-    path: str | os.PathLike[str], find_class: FindClass, trusted: Sequence[str] = ()
+    path: str | os.PathLike[str],
+    find_class: FindClass,
+    find_shipped: FindShipped,
+    trusted: Sequence[str] = (),
 ) -> BaseEstimator:
     """Read a fitted model.
 
@@ -46,6 +67,8 @@ def load(
     path : path
     find_class : callable
         Returns the class of one of our estimators by its name; raises ValueError for other names.
+    find_shipped : callable
+        Returns what `mark_shipped` has marked, by its name; raises ValueError for other names.
     trusted : sequence of str
         Types that a scorer from another library may use besides those that skops knows to be safe.
     """
@@ -53,7 +76,7 @@ def load(
     try:
         if meta.keys() != {"model"}:
             raise ValueError("its description does not belong to a model.")
-        reader = _Reader(arrays, find_class, trusted)
+        reader = _Reader(arrays, find_class, find_shipped, trusted)
         model = reader.decode(meta["model"])
         reader.finish()
         if not hasattr(model, "n_labeled_"):
@@ -69,49 +92,104 @@ def load(
         raise FileError(f"it does not hold a usable model: {reason}", file=str(path)) from error
 
 
-def _encode(value: Any, place: str, parts: dict[str, list[np.ndarray]]) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return {"array": _pack(value, parts)}
-    if isinstance(value, np.ndarray | tuple | list):
-        items = [_encode(item, f"{place}.{i}", parts) for i, item in enumerate(value)]
-        return items if isinstance(value, list) else {type(value).__name__: items}
-    if isinstance(value, BaseEstimator) and type(value).__module__.startswith("poscount."):
-        return _encode_ours(value, place, parts)
-    if isinstance(value, BaseEstimator):
-        return {"skops": _pack(dump_foreign(value), parts)}
-    raise TypeError(f"A {type(value).__name__} ({place}) cannot be saved in a model file.")
+class _Writer:
+    """Turns a model into a description and arrays."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[np.ndarray]] = {}
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Members of the file: one for each dtype."""
+        return {name: np.concatenate(packed) for name, packed in self._parts.items()}
+
+    def encode(self, value: Any, place: str) -> Any:
+        """Description of a value; `place` is where it is."""
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            return {"array": self.pack(value)}
+        if isinstance(value, np.ndarray | tuple | list):
+            items = [self.encode(item, f"{place}.{i}") for i, item in enumerate(value)]
+            return items if isinstance(value, list) else {type(value).__name__: items}
+        if isinstance(value, BaseEstimator) and type(value).__module__.startswith("poscount."):
+            named = vars(value).get("_shipped")
+            # A copy may have been changed.
+            if named is not None and content_hash(value) == named[1]:
+                return {"shipped": list(named)}
+            return self.whole(value, place)
+        if isinstance(value, BaseEstimator):
+            return {"skops": self.foreign(value)}
+        raise TypeError(f"A {type(value).__name__} ({place}) cannot be saved in a model file.")
+
+    def pack(self, array: np.ndarray) -> list[Any]:
+        """Put an array among those of its dtype."""
+        self._parts.setdefault(array.dtype.name, []).append(array.ravel())
+        return [array.dtype.name, list(array.shape)]
+
+    def whole(self, estimator: BaseEstimator, place: str) -> dict[str, Any]:
+        """Description of one of our estimators."""
+        state = self.state(estimator)
+        # Sorted as the description will be, because arrays are read in its order.
+        encoded = {name: self.encode(state[name], f"{place}.{name}") for name in sorted(state)}
+        return {"class": type(estimator).__name__, "state": encoded}
+
+    def foreign(self, scorer: BaseEstimator) -> Any:
+        """Description of a scorer of another library."""
+        return self.pack(dump_foreign(scorer))
+
+    def state(self, estimator: BaseEstimator) -> dict[str, Any]:
+        """What is written of one of our estimators."""
+        # Attributes with a leading underscore are rebuilt on load.
+        state = {name: value for name, value in vars(estimator).items() if name[0] != "_"}
+        if "seed_" in state and "random_state" in state:
+            # A generator is in another state now; the seed reproduces the model.
+            state["random_state"] = state["seed_"]
+        try:
+            _check(estimator, state)
+        except ValueError as error:
+            raise InputError(f"This model cannot be saved: {error}") from error
+        # The unfitted scorer is rebuilt, too, from the fitted one.
+        if "scorer_" in state:
+            state.pop("scorer", None)
+        # A calibration that the caller gave is in the file once, as a part of the model.
+        if isinstance(state.get("calibration"), BaseEstimator):
+            del state["calibration"]
+        return state
 
 
-def _pack(array: np.ndarray, parts: dict[str, list[np.ndarray]]) -> list[Any]:
-    parts.setdefault(array.dtype.name, []).append(array.ravel())
-    return [array.dtype.name, list(array.shape)]
+class _Hasher(_Writer):
+    """Describes what decides the answers of a model."""
+
+    # The hash itself; what decides no answer, such as the order in which targets were given; and
+    # what `seed_`, `scorer_` and `calibration_` say.
+    _LEFT_OUT: ClassVar = (
+        *("hash_", "n_jobs", "targets_"),
+        *("random_state", "scorer", "calibration"),
+    )
+
+    def state(self, estimator: BaseEstimator) -> dict[str, Any]:
+        """What decides answers."""
+        return {
+            name: value
+            for name, value in vars(estimator).items()
+            if name[0] != "_" and name not in self._LEFT_OUT
+        }
+
+    def foreign(self, scorer: BaseEstimator) -> str:
+        """Hash of a scorer of another library."""
+        return content_of(scorer)
 
 
-def _encode_ours(
-    estimator: BaseEstimator, place: str, parts: dict[str, list[np.ndarray]]
-) -> dict[str, Any]:
-    # Attributes with a leading underscore are rebuilt on load.
-    state = {name: value for name, value in vars(estimator).items() if name[0] != "_"}
-    if "seed_" in state and "random_state" in state:
-        # A generator is in another state now; the seed reproduces the model.
-        state["random_state"] = state["seed_"]
-    try:
-        _check(estimator, state)
-    except ValueError as error:
-        raise InputError(f"This model cannot be saved: {error}") from error
-    # The unfitted scorer is rebuilt, too, from the fitted one.
-    if "scorer_" in state:
-        state.pop("scorer", None)
-    # A calibration that the caller gave is in the file once, as a part of the model.
-    if isinstance(state.get("calibration"), BaseEstimator):
-        del state["calibration"]
-    # Sorted as the description will be, because arrays are read in its order.
-    encoded = {name: _encode(state[name], f"{place}.{name}", parts) for name in sorted(state)}
-    return {"class": type(estimator).__name__, "state": encoded}
+def refuse_another_version(hash_then: Any, hash_now: str) -> None:
+    """Refuse a model unless what poscount comes with is what it came with when it was fitted."""
+    if hash_then != hash_now:
+        raise FileError(
+            "this model uses what another version of poscount had learned, and would answer "
+            "differently now: load it with that version, or fit it again with this one."
+        )
 
 
 def _check(estimator: BaseEstimator, state: dict[str, Any]) -> None:
@@ -136,14 +214,19 @@ class _Reader:
     ----------
     arrays : dict of ndarray
         Members of the file.
-    find_class, trusted
+    find_class, find_shipped, trusted
         As in `load`.
     """
 
     def __init__(
-        self, arrays: dict[str, np.ndarray], find_class: FindClass, trusted: Sequence[str]
+        self,
+        arrays: dict[str, np.ndarray],
+        find_class: FindClass,
+        find_shipped: FindShipped,
+        trusted: Sequence[str],
     ) -> None:
-        self.arrays, self.find_class, self.trusted = arrays, find_class, trusted
+        self.arrays, self.trusted = arrays, trusted
+        self.find_class, self.find_shipped = find_class, find_shipped
         self.used = dict.fromkeys(arrays, 0)
         self.depth = 0
         for name, array in arrays.items():
@@ -161,6 +244,8 @@ class _Reader:
         ((kind, content),) = value.items()
         if kind == "array":
             return self._array(content)
+        if kind == "shipped":
+            return self._shipped(content)
         if kind == "skops":
             return load_foreign(self._array(content).tobytes(), self.trusted)
         if kind not in ("tuple", "ndarray"):
@@ -177,6 +262,12 @@ class _Reader:
         for name, array in self.arrays.items():
             if self.used[name] != len(array):
                 raise ValueError(f"its member {name!r} holds more than the model needs.")
+
+    def _shipped(self, content: Any) -> BaseEstimator:
+        name, digest = content
+        found = self.find_shipped(name)
+        refuse_another_version(digest, found._shipped[1])
+        return found
 
     def _array(self, content: Any) -> np.ndarray:
         name, shape = content

@@ -16,6 +16,7 @@ import numpy as np
 
 # A named size, a fixed one, or any.
 Size = str | int | None
+_LARGEST = np.finfo(np.float64).max.item()
 
 
 class Field(Protocol):
@@ -136,7 +137,8 @@ class Number:
 
     def check(self, value: Any, sizes: Sizes) -> None:
         """Check type, finiteness and limits."""
-        if type(value) not in (int, float) or not np.isfinite(value):
+        # Whole numbers of a file may be beyond all floats.
+        if type(value) not in (int, float) or not -_LARGEST <= value <= _LARGEST:
             raise ValueError("is not a finite number")
         _require_between(value, value, self.least, self.most)
 

@@ -124,31 +124,36 @@ _FILE = f"{_SESSION}/files/{{file}}"
 _ESTIMATE = f"{_SESSION}/estimates/{{estimate}}"
 
 
-def _about(session: Session) -> schemas.SessionInfo:
-    return schemas.SessionInfo(
+_NO_FILES = b'{"files":[],"columns":[]}'
+
+
+async def _about(session: Session, status: int = 200) -> Response:
+    """Describe a session: what a job has written about its files, as it is."""
+    head = schemas.SessionHead(
         session=session.id,
         example=session.example,
-        files=[
-            schemas.FileInfo.model_validate(
-                {
-                    **vars(upload),
-                    "columns": [column.name for column in upload.columns],
-                    "header_row": upload.read_options.header_row,
-                }
-            )
-            for upload in session.uploads.values()
-        ],
-        columns=session.columns,
         estimate=session.last.id if session.last else None,
-    )
+    ).model_dump_json()
+    content = _NO_FILES
+    if session.closed:
+        raise RefusedError(404, "The session was closed.")
+    if session.matches:
+        # Opened now, because it is deleted when the next one is there.
+        with open(session.matches, "rb") as file:
+            content = await asyncio.to_thread(file.read)
+    return _json(head.encode().removesuffix(b"}") + b"," + content.removeprefix(b"{"), status)
 
 
-def _job_info(name: str, job: Job, estimate: Estimate) -> schemas.JobInfo:
+def _json(content: bytes, status: int = 200) -> Response:
+    return Response(content, status, media_type="application/json")
+
+
+def _job_info(name: str, job: Job, estimate: Estimate, status: int = 200) -> Response:
     """Describe a job of an estimate: the estimate itself, or what follows it."""
     downloads: list[str] = []
     if job.state == "done":
         downloads = [file for file in schemas.Download if (estimate.directory / file).exists()]
-    return schemas.JobInfo(
+    told = schemas.JobInfo(
         id=name,
         state=job.state,
         step=job.step,
@@ -157,9 +162,10 @@ def _job_info(name: str, job: Job, estimate: Estimate) -> schemas.JobInfo:
         seconds=round(job.seconds, 2),
         error=schemas.Refusal(**job.error.to_dict()) if job.error else None,
         downloads=downloads,
-        # As the worker made it: nobody checks it again.
-        result=job.result,
-    )
+        result=None,
+    ).model_dump_json()
+    # As the worker made it: nobody looks into it again.
+    return _json(told.encode().removesuffix(b"null}") + (job.result or b"null") + b"}", status)
 
 
 @_API.get("/info")
@@ -168,16 +174,18 @@ async def info(service: AService) -> schemas.Info:
     return schemas.Info(version=__version__, limits=service.limits)
 
 
-@_API.post("/sessions", status_code=201)
-async def open_session(service: AService) -> schemas.SessionInfo:
+@_API.post("/sessions", status_code=201, response_model=schemas.SessionInfo)
+async def open_session(service: AService) -> Response:
     """Begin a session."""
-    return _about(service.sessions.open())
+    return await _about(service.sessions.open(), 201)
 
 
-@_API.get(_SESSION)
-async def see_session(session: ASession) -> schemas.SessionInfo:
+@_API.get(_SESSION, response_model=schemas.SessionInfo)
+async def see_session(session: ASession) -> Response:
     """List the files of a session, how their columns match, and its last estimate."""
-    return _about(session)
+    # A page asks for it when it is opened, again or in another tab.
+    session.pages += 1
+    return await _about(session)
 
 
 @_API.delete(_SESSION, status_code=204)
@@ -192,13 +200,13 @@ async def leave_session(session: ASession) -> None:
     session.leave()
 
 
-@_API.post(f"{_SESSION}/example", status_code=201)
+@_API.post(f"{_SESSION}/example", status_code=201, response_model=schemas.SessionInfo)
 async def add_example(
     service: AService, session: ASession, name: schemas.ExampleName = "insects"
-) -> schemas.SessionInfo:
+) -> Response:
     """Replace all files by an example: a mosquito trap, a register with gaps, or three species."""
     await service.add_example(session, name)
-    return _about(session)
+    return await _about(session, 201)
 
 
 def _upload_form() -> dict[str, Any]:
@@ -212,11 +220,16 @@ def _upload_form() -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": form}}}}
 
 
-@_API.post(f"{_SESSION}/files", status_code=201, openapi_extra=_upload_form())
-async def add_file(service: AService, session: ASession, request: Request) -> schemas.SessionInfo:
+@_API.post(
+    f"{_SESSION}/files",
+    status_code=201,
+    response_model=schemas.SessionInfo,
+    openapi_extra=_upload_form(),
+)
+async def add_file(service: AService, session: ASession, request: Request) -> Response:
     """Send a file. It is read at once, and refused if it cannot be used."""
     await service.add_file(session, request)
-    return _about(session)
+    return await _about(session, 201)
 
 
 @_API.get(f"{_SESSION}/reading")
@@ -224,15 +237,16 @@ async def see_reading(session: ASession) -> list[schemas.FileProgress]:
     """List the files that are being read, and how far that is."""
     return [
         schemas.FileProgress(name=name, fraction=job.fraction)
-        for name, job in session.reading.items()
+        for job, name in session.jobs.items()
+        if name
     ]
 
 
-@_API.delete(_FILE)
-async def remove_file(service: AService, session: ASession, file: str) -> schemas.SessionInfo:
+@_API.delete(_FILE, response_model=schemas.SessionInfo)
+async def remove_file(service: AService, session: ASession, file: str) -> Response:
     """Delete a file."""
-    await service.remove_file(session, session.upload(file))
-    return _about(session)
+    await service.remove_file(session, file)
+    return await _about(session)
 
 
 @_API.get(_FILE, response_class=FileResponse)
@@ -242,33 +256,33 @@ async def get_file(session: ASession, file: str) -> FileResponse:
     return FileResponse(upload.path, media_type="application/octet-stream", filename=upload.name)
 
 
-@_API.patch(_FILE)
+@_API.patch(_FILE, response_model=schemas.SessionInfo)
 async def change_settings(
     service: AService, session: ASession, file: str, settings: schemas.FileSettings
-) -> schemas.SessionInfo:
+) -> Response:
     """Read a file again with other settings: the fields of the form that it came with."""
-    await service.change_settings(session, session.upload(file), settings)
-    return _about(session)
+    await service.change_settings(session, file, settings)
+    return await _about(session)
 
 
-@_API.post(f"{_SESSION}/swap")
-async def swap(service: AService, session: ASession) -> schemas.SessionInfo:
+@_API.post(f"{_SESSION}/swap", response_model=schemas.SessionInfo)
+async def swap(service: AService, session: ASession) -> Response:
     """Exchange the file of positives and the file to be counted."""
     await service.swap(session)
-    return _about(session)
+    return await _about(session)
 
 
-@_API.post(f"{_SESSION}/estimates", status_code=202)
+@_API.post(f"{_SESSION}/estimates", status_code=202, response_model=schemas.JobInfo)
 async def start_estimate(
     service: AService, session: ASession, wanted: schemas.EstimateRequest
-) -> schemas.JobInfo:
+) -> Response:
     """Queue an estimate for all unlabeled files of the session; poll it until it is done."""
     estimate = await service.start_estimate(session, wanted)
-    return _job_info(estimate.id, estimate.job, estimate)
+    return _job_info(estimate.id, estimate.job, estimate, 202)
 
 
-@_API.get(_ESTIMATE)
-async def see_estimate(estimate: AnEstimate) -> schemas.JobInfo:
+@_API.get(_ESTIMATE, response_model=schemas.JobInfo)
+async def see_estimate(estimate: AnEstimate) -> Response:
     """Get the state of an estimate and, when it is done, the answer."""
     return _job_info(estimate.id, estimate.job, estimate)
 
@@ -279,16 +293,17 @@ async def remove_estimate(service: AService, session: ASession, estimate: AnEsti
     await service.remove_estimate(session, estimate)
 
 
-@_API.post(f"{_ESTIMATE}/follow-ups", status_code=202)
+@_API.post(f"{_ESTIMATE}/follow-ups", status_code=202, response_model=schemas.JobInfo)
 async def start_follow_up(
     service: AService, session: ASession, estimate: AnEstimate, wanted: schemas.FollowUpRequest
-) -> schemas.JobInfo:
+) -> Response:
     """Queue further work on an estimate that is done; any change of the session stops it."""
-    return _job_info(wanted.kind, service.start_follow_up(session, estimate, wanted), estimate)
+    job = service.start_follow_up(session, estimate, wanted)
+    return _job_info(wanted.kind, job, estimate, 202)
 
 
-@_API.get(f"{_ESTIMATE}/follow-ups/{{kind}}")
-async def see_follow_up(estimate: AnEstimate, kind: str) -> schemas.JobInfo:
+@_API.get(f"{_ESTIMATE}/follow-ups/{{kind}}", response_model=schemas.JobInfo)
+async def see_follow_up(estimate: AnEstimate, kind: str) -> Response:
     """Get the state of such work and, when it is done, its result."""
     if kind not in estimate.follow_ups:
         raise RefusedError(404, "This has not been requested yet.")
@@ -327,5 +342,9 @@ async def _refuse_http(request: Request, error: Any) -> Response:
 async def _refuse_without_space(request: Request, error: Any) -> Response:
     if error.errno not in _NO_SPACE:
         raise error
+    # Whoever is still sending would otherwise see a broken connection instead of the sentence.
+    with contextlib.suppress(RefusedError, HTTPException):
+        while (await request.receive()).get("more_body"):
+            pass
     sentence = "The disk of the server is full; make room on it, and try again."
     return refusal_response(RefusedError(507, sentence))

@@ -5,17 +5,21 @@ The positives decide what a column is. Whatever is wrong is said here, before an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from poscount.app.results import RESERVED
 from poscount.errors import InputError, join_names, similar_name
 from poscount.files.read_options import ColumnDescription
-from poscount.web.refusals import fixes_of, refusal_of
+from poscount.web.refusals import RefusedError, fixes_of, refusal_of
 from poscount.web.schemas import ColumnMatch, Fix, Grouping
-from poscount.web.tasks import Upload
+from poscount.web.tasks import CheckTask, Upload
 
 _LONGEST_VALUE = 30
+# A file with more names of its own is another table, and every two names would be compared.
+_MOST_RENAMED = 50
 MOST_TARGETS = 20
 # A column of numbers with more different ones is a measurement, and makes no groups.
 MOST_NUMBERS = 60
@@ -45,6 +49,9 @@ def match_columns(
     known = _by_name(positives) if positives else {}
     files = [(file, _by_name(file)) for file in unlabeled]
     names = dict.fromkeys([*known, *(name for _, columns in files for name in columns)])
+    # A name that the positives have, too, is not another name of a column.
+    own = {file.id: [name for name in columns if name not in known] for file, columns in files}
+    renamed = {file: names for file, names in own.items() if len(names) <= _MOST_RENAMED}
     matches = []
     for name in names:
         having = [(file, columns[name]) for file, columns in files if name in columns]
@@ -53,9 +60,9 @@ def match_columns(
         shown = column or others[0]
         use = _Use(False, f"is missing in {positives.label}" if positives else None)
         if positives and column:
-            lacking = [(file, columns) for file, columns in files if name not in columns]
+            lacking = [file for file, columns in files if name not in columns]
             if lacking:
-                use = _lacking(positives, column, lacking, known)
+                use = _lacking(positives, column, lacking, renamed)
             else:
                 use = _use(positives, column, having)
             if column.missing == 1:
@@ -88,6 +95,41 @@ def match_columns(
         )
         matches.append(match)
     return matches
+
+
+def check_estimate(task: CheckTask) -> None:
+    """Refuse an estimate whose columns do not exist or cannot be used as it wants."""
+    found = json.loads(Path(task.matches).read_bytes())["columns"]
+    matches = {each["name"]: ColumnMatch.model_validate(each) for each in found}
+    estimate, wanted, positives = task.estimate, task.estimate.wanted, task.estimate.positives
+    most_groups = estimate.most_groups
+    if wanted.label is not None and wanted.label not in matches:
+        raise RefusedError(422, f"There is no column {wanted.label!r} here.", "label")
+    features = wanted.features
+    if features is None:
+        # If there is no default, the estimate says which columns are doubtful.
+        features = [name for name in positives.default_features or () if name != wanted.label]
+    for name in features:
+        # Only columns of the positives say which part of them is missing.
+        if name not in matches or matches[name].missing is None or name == wanted.label:
+            raise RefusedError(422, f"{positives.name} has no column {name!r}.", "features")
+        match = matches[name]
+        if not match.usable:
+            sentence = match.problem or f"The column {name!r} {match.why_not}."
+            raise RefusedError(422, sentence, "features")
+    target = wanted.target_column
+    if target is not None and (target not in matches or matches[target].targets is None):
+        sentence = f"The column {target!r} of {positives.name} cannot name targets."
+        raise RefusedError(422, sentence, "features")
+    groups = {way.by: way.groups for match in matches.values() for way in match.groupings}
+    n_groups = 1
+    for by in wanted.by:
+        if by not in groups or is_taken(by, wanted.by_file):
+            sentence = why_no_group(estimate.unlabeled, by, wanted.by_file, most_groups)
+            raise RefusedError(422, sentence, "by")
+        n_groups *= groups[by]
+    if n_groups > most_groups:
+        raise RefusedError(422, too_many_groups(wanted.by, most_groups), "by")
 
 
 def why_no_group(unlabeled: Sequence[Upload], by: str, by_file: bool, most_groups: int) -> str:
@@ -160,15 +202,16 @@ def _example(column: ColumnDescription) -> str:
 def _lacking(
     positives: Upload,
     column: ColumnDescription,
-    files: Sequence[tuple[Upload, dict[str, ColumnDescription]]],
-    known: dict[str, ColumnDescription],
+    files: Sequence[Upload],
+    renamed: Mapping[str, Sequence[str]],
 ) -> _Use:
-    """Name the files that lack a column, and ask whether it has another name in one of them."""
+    """Name the files that lack a column, and ask whether it has another name in one of them.
+
+    `renamed` has, for the identifier of each file, the names that only this file has.
+    """
     problem, fixes = _said(positives, column.problem), []
-    for file, columns in files:
-        # A name that the positives have, too, is not another name of this column.
-        others = [other for other in columns if other not in known]
-        other = similar_name(column.name, others)
+    for file in files:
+        other = similar_name(column.name, renamed.get(file.id, []))
         if other is None:
             continue
         problem = problem or f"{file.label} has no column {column.name!r}; is it {other!r} there?"
@@ -179,7 +222,7 @@ def _lacking(
             role=file.role,
         )
         fixes.append(fix)
-    missing = f"is missing in {join_names(file.label for file, _ in files)}"
+    missing = f"is missing in {join_names(file.label for file in files)}"
     return _Use(False, missing, problem, fixes[:1])
 
 

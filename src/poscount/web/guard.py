@@ -64,8 +64,11 @@ class Hosts:
     def allow(self, header: str) -> bool:
         """Tell whether a Host header names this server."""
         try:
-            name = urlsplit(f"//{header}").hostname or ""
+            parts = urlsplit(f"//{header}")
+            name = parts.hostname or ""
         except ValueError:
+            return False
+        if parts.netloc != header or "@" in header:
             return False
         return name in self.names or (self.everywhere and _is_address(name))
 
@@ -96,7 +99,8 @@ class Guard:
         request = Request(scope)
         # Cookies are shared by all ports of a host, and another server may run at another port.
         cookie = f"poscount-{(scope.get('server') or ('', ''))[1]}"
-        from_link = self._is_token(request.query_params.get("token", ""))
+        # Only the page gets the cookie.
+        from_link = scope["path"] == "/" and self._is_token(request.query_params.get("token", ""))
 
         async def send_guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -129,7 +133,7 @@ class Guard:
     def _check_host(self, request: Request) -> None:
         if not self.hosts.allow(request.headers.get("host", "")):
             raise RefusedError(
-                400,
+                403,
                 "This server does not accept that host name; use the link that it printed when it "
                 "started, or start it with --allow-host.",
             )

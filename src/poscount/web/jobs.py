@@ -15,12 +15,18 @@ from multiprocessing.connection import Connection
 from typing import Any, Literal
 
 from poscount.web.refusals import RefusedError, size
+from poscount.web.schemas import as_json
 from poscount.web.tasks import Task
 
 _POLL_SECONDS = 0.1
 _LONGEST_MESSAGE = 50_000_000
 
+# What a result begins with; other messages are JSON objects.
+_DONE = b"done "
+
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
+# Its state, its result, its error.
+_Ending = tuple[State, bytes | None, RefusedError | None]
 
 
 class Job:
@@ -31,7 +37,8 @@ class Job:
         self.state: State = "waiting"
         self.step = "waiting for its turn"
         self.fraction: float | None = None
-        self.result: Any = None
+        # JSON, which the server only passes on: its size grows with that of the answer.
+        self.result: bytes | None = None
         self.error: RefusedError | None = None
         self.stop = threading.Event()
         # Done when the job has ended, however that was.
@@ -64,7 +71,9 @@ class Job:
         """Note that it runs now."""
         self.state, self.step, self._started = "running", "starting", time.monotonic()
 
-    def end(self, state: State, result: Any = None, error: RefusedError | None = None) -> None:
+    def end(
+        self, state: State, result: bytes | None = None, error: RefusedError | None = None
+    ) -> None:
         """Set the final state."""
         self.result, self.error, self._ended = result, error, time.monotonic()
         self.state = state
@@ -150,7 +159,7 @@ class JobQueue:
         # Only now does nothing write into its folder any more.
         job.end(*ending)
 
-    def _watch(self, job: Job, messages: Connection) -> tuple[State, Any, RefusedError | None]:
+    def _watch(self, job: Job, messages: Connection) -> _Ending:
         """Wait for the end of a job: its state, its result, its error."""
         deadline = time.monotonic() + self.seconds
         while not (job.stop.is_set() or self._closed):
@@ -162,15 +171,15 @@ class JobQueue:
             if not messages.poll(_POLL_SECONDS):
                 continue
             try:
-                message = json.loads(messages.recv_bytes(_LONGEST_MESSAGE))
+                content = messages.recv_bytes(_LONGEST_MESSAGE)
             except EOFError:
                 return _failed(
                     "The work stopped without an answer, probably because it needed too much "
                     "memory; use fewer rows or columns, or the command line."
                 )
-            match message:
-                case {"done": result}:
-                    return "done", result, None
+            if content.startswith(_DONE):
+                return "done", content.removeprefix(_DONE), None
+            match message := json.loads(content):
                 case {"out_of_memory": True}:
                     return _failed(
                         f"This needs more memory than the {size(self.memory_bytes)} that the "
@@ -182,7 +191,7 @@ class JobQueue:
         return "cancelled", None, None
 
 
-def _failed(sentence: str) -> tuple[State, Any, RefusedError]:
+def _failed(sentence: str) -> _Ending:
     return "failed", None, RefusedError(422, sentence)
 
 
@@ -212,7 +221,8 @@ def _work(messages: Connection, task: Task, seconds: int, memory_bytes: int) -> 
     from poscount.web import worker
 
     def send(message: dict[str, Any]) -> None:
-        messages.send_bytes(json.dumps(message, default=str).encode())
+        done = "done" in message
+        messages.send_bytes(_DONE + as_json(message["done"]) if done else as_json(message))
 
     threading.Thread(target=_end_with_server, daemon=True).start()
     _limit(seconds, memory_bytes)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationInfo, field_validator
 
 MEGABYTE = 1_000_000
 Name = Annotated[str, Field(max_length=1000)]
@@ -55,6 +56,11 @@ class Limits:
     sessions: int = 50
     idle_seconds: float = 3600.0
     leave_seconds: float = 60.0
+
+
+def as_json(value: Any) -> bytes:
+    """JSON of whatever Python's own writes; null for NaN and infinity, which JSON has not."""
+    return TypeAdapter(Any).dump_json(json.loads(json.dumps(value, default=str)))
 
 
 class _Request(BaseModel):
@@ -300,14 +306,19 @@ class ColumnMatch(BaseModel):
     fixes: list[Fix]
 
 
-class SessionInfo(BaseModel):
-    """A session: its files, what can be done with each of their columns, its last estimate."""
+class SessionHead(BaseModel):
+    """A session: whether it shows the example, and its last estimate."""
 
     session: str
     example: bool
+    estimate: str | None
+
+
+class SessionInfo(SessionHead):
+    """A session with its files, and what can be done with each of their columns."""
+
     files: list[FileInfo]
     columns: list[ColumnMatch]
-    estimate: str | None
 
 
 class FileProgress(BaseModel):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
+import json
 import logging
 import secrets
-from collections.abc import Sequence
+import shutil
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -16,22 +19,30 @@ from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect, Request
 
-from poscount.errors import InputError
-from poscount.files.read_options import ColumnDescription, ReadOptions
+from poscount.files.read_options import ReadOptions
 from poscount.web import schemas
-from poscount.web.column_match import is_taken, too_many_groups, why_no_group
 from poscount.web.jobs import Job, JobQueue
 from poscount.web.refusals import RefusedError, size
-from poscount.web.sessions import Estimate, ServerDirectory, Session, Sessions
+from poscount.web.sessions import (
+    Estimate,
+    ServerDirectory,
+    Session,
+    Sessions,
+    counted,
+    of_role,
+    positives_and_unlabeled,
+)
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
     EXAMPLES,
     KNOWN_SUFFIXES,
+    CheckTask,
     EstimateTask,
     FollowUpTask,
     InspectTask,
     LibraryTask,
     MatchTask,
+    Task,
     Upload,
     known_suffix,
     shown_name,
@@ -46,6 +57,8 @@ _MOST_FIELDS = 20
 _FIELD_BYTES = 4096
 _CHUNK = 1 << 20
 _SWEEP_SECONDS = 15.0
+# A session has one file of each of these.
+_ONE_FILE = ("positives", "reference")
 # Settings of which each file may have some, and those that a file need not show.
 _ADD_UP = ("units", "na", "rename")
 _OF_CELLS = ("decimal", "thousands", "day_first", "encoding")
@@ -61,9 +74,28 @@ class Service:
         # At once, so that the library is imported before the first file comes.
         self._library = self.jobs.submit(LibraryTask())
 
+    @contextlib.asynccontextmanager
+    async def _changing(self, session: Session) -> AsyncIterator[None]:
+        """Be the only one who changes a session, and leave no file behind that belongs to nothing.
+
+        No estimate is disturbed; what follows earlier ones, which is out of date, is stopped.
+        """
+        _check_open(session)
+        self._refuse_while_estimating(session)
+        async with session.lock:
+            _check_open(session)
+            self._refuse_while_estimating(session)
+            for estimate in list(session.estimates.values()):
+                await self._cancel(estimate)
+            try:
+                yield
+            finally:
+                if not session.closed:
+                    session.tidy()
+
     async def add_file(self, session: Session, request: Request) -> None:
         """Store the file of a form, and have it inspected."""
-        await self._make_way(session)
+        self._refuse_while_estimating(session)
         if len(session.uploads) + session.incoming >= self.limits.files:
             raise RefusedError(
                 409, f"A session can have {self.limits.files} files; remove one first."
@@ -92,10 +124,14 @@ class Service:
             raise RefusedError(
                 413, f"The file is larger than {size(self.limits.upload_bytes)}.", "file"
             )
-        upload = self._new_upload(session, file.filename or "", form)
-        await self._keep(session, upload, file.file)
+        async with self._changing(session):
+            upload = self._new_upload(session, session.uploads, file.filename or "", form)
+            upload = await self._read(session, upload, file.file, session.uploads)
+            await self._use(session, with_upload(session.uploads, upload))
 
-    def _new_upload(self, session: Session, name: str, form: schemas.FileForm) -> Upload:
+    def _new_upload(
+        self, session: Session, uploads: Mapping[str, Upload], name: str, form: schemas.FileForm
+    ) -> Upload:
         """Give a new file its place; what the client calls it is only shown, never a path."""
         shown = shown_name(name)
         suffix = known_suffix(shown)
@@ -109,7 +145,7 @@ class Service:
         # Two sheets of one workbook have one name, so that commands and code can be repeated.
         taken = {
             upload.name
-            for upload in session.uploads.values()
+            for upload in uploads.values()
             if upload.settings.get("sheet", "") == form.sheet
         }
         identifier = secrets.token_hex(8)
@@ -118,128 +154,141 @@ class Service:
         name = untaken_name(shown, suffix, taken)
         return Upload(identifier, name, form.role, str(path), _options(form), settings)
 
-    async def _keep(self, session: Session, upload: Upload, content: IO[bytes]) -> None:
-        try:
-            n_bytes, sha256 = await asyncio.to_thread(_copy, content, upload.path)
-            upload = replace(upload, size=n_bytes, sha256=sha256)
-            upload = await self._inspected(session, upload)
-        except BaseException:
-            # Whatever happened, nothing of the file stays.
-            Path(upload.path).unlink(missing_ok=True)
-            raise
-        session.keep_upload(upload)
-        await self._match(session)
+    async def _read(
+        self,
+        session: Session,
+        upload: Upload,
+        content: IO[bytes],
+        others: Mapping[str, Upload],
+    ) -> Upload:
+        """Store a new file and read it."""
+        n_bytes, sha256 = await asyncio.to_thread(_copy, content, upload.path)
+        return await self._inspected(session, replace(upload, size=n_bytes, sha256=sha256), others)
 
-    async def _inspected(self, session: Session, upload: Upload) -> Upload:
+    async def _inspected(
+        self, session: Session, upload: Upload, others: Mapping[str, Upload]
+    ) -> Upload:
         """Read a file, and add what is in it to its description."""
-        _check_open(session)
-        others = tuple(each for each in session.uploads.values() if each.id != upload.id)
+        upload = replace(upload, description=_new_path(session))
+        beside = tuple(each for each in others.values() if each.id != upload.id)
         said = tuple(schemas.FileSettings.model_validate(upload.settings).said)
-        job = self.jobs.submit(InspectTask(upload, said, others, self.limits))
-        session.reading[upload.name] = job
         try:
-            content = await _result(job)
+            content = await self._result(
+                session, InspectTask(upload, said, beside, self.limits), upload.name
+            )
         except RefusedError as refusal:
             refusal.field = refusal.field or upload.role
             raise
-        finally:
-            session.reading.pop(upload.name, None)
-            _check_open(session)
-        content["columns"] = tuple(described(column) for column in content["columns"])
         options = content.pop("read_options")
         for name in ("units", "rename"):
             options[name] = tuple(map(tuple, options[name]))
         options["na"] = tuple(options["na"])
         return replace(upload, **content, read_options=ReadOptions(**options))
 
+    async def _use(
+        self, session: Session, uploads: dict[str, Upload], *, example: bool | None = None
+    ) -> None:
+        """Make these the files of a session, once it is known how their columns match."""
+        path = ""
+        if uploads:
+            path = _new_path(session)
+            positives, unlabeled = positives_and_unlabeled(uploads)
+            task = MatchTask(
+                tuple(uploads.values()), positives, tuple(unlabeled), self.limits.groups, path
+            )
+            await self._result(session, task)
+        if example is None:
+            example = session.example and counted(uploads) == counted(session.uploads)
+        session.uploads, session.matches, session.example = uploads, path, example
+
     async def change_settings(
-        self, session: Session, upload: Upload, settings: schemas.FileSettings
+        self, session: Session, file: str, settings: schemas.FileSettings
     ) -> None:
         """Read a file again with other settings; it stays as it was if that fails."""
-        await self._make_way(session)
-        again = replace(
-            upload,
-            role=settings.role or upload.role,
-            read_options=_options(settings),
-            settings=settings.model_dump(exclude_defaults=True, exclude={"role"}),
-        )
         with session.receiving():
-            again = await self._inspected(session, again)
-            session.keep_upload(again)
-            await self._match(session)
+            async with self._changing(session):
+                upload = session.upload(file)
+                again = replace(
+                    upload,
+                    role=settings.role or upload.role,
+                    read_options=_options(settings),
+                    settings=settings.model_dump(exclude_defaults=True, exclude={"role"}),
+                )
+                again = await self._inspected(session, again, session.uploads)
+                await self._use(session, with_upload(session.uploads, again))
 
     async def swap(self, session: Session) -> None:
         """Exchange the file of positives and the file to be counted."""
-        positives, unlabeled = session.positives, session.unlabeled
-        if positives is None or len(unlabeled) != 1 or session.tables:
-            raise RefusedError(
-                409, "Only one file of positives and one file to be counted can be exchanged."
-            )
-        await self._make_way(session)
         with session.receiving():
-            changed = [(positives, "unlabeled"), (unlabeled[0], "positives")]
-            read = [
-                await self._inspected(session, replace(upload, role=role))
-                for upload, role in changed
-            ]
-            for upload in read:
-                session.uploads[upload.id] = upload
-            session.changes += 1
-            session.example = False
-            await self._match(session)
-
-    async def _match(self, session: Session) -> None:
-        """Find out how the columns match, once for each change of the files."""
-        while True:
-            change = session.changes
-            task = MatchTask(session.positives, tuple(session.unlabeled), self.limits.groups)
-            found = await _result(self.jobs.submit(task))
-            if session.changes == change:
-                session.columns = [schemas.ColumnMatch.model_validate(each) for each in found]
-                return
+            async with self._changing(session):
+                positives, unlabeled = positives_and_unlabeled(session.uploads)
+                if positives is None or len(unlabeled) != 1 or session.tables:
+                    raise RefusedError(
+                        409,
+                        "Only one file of positives and one file to be counted can be exchanged.",
+                    )
+                uploads = dict(session.uploads)
+                for upload, role in ((positives, "unlabeled"), (unlabeled[0], "positives")):
+                    changed = replace(upload, role=role)
+                    uploads[upload.id] = await self._inspected(session, changed, uploads)
+                await self._use(session, uploads)
 
     async def add_example(self, session: Session, example: schemas.ExampleName) -> None:
         """Replace all files by those of an example."""
-        await self._make_way(session)
-        paths = (await _result(self._library))["example"]
+        await ended(self._library)
+        paths = result_of(self._library)["example"]
         with session.receiving():
-            for upload in list(session.uploads.values()):
-                session.remove_upload(upload)
-            for name, role in EXAMPLES[example].items():
-                form = schemas.FileForm.model_validate({"role": role})
-                upload = self._new_upload(session, name, form)
-                with open(paths.get(name, _EXAMPLES / name), "rb") as content:
-                    await self._keep(session, upload, content)
-        session.example = True
+            async with self._changing(session):
+                uploads: dict[str, Upload] = {}
+                for name, role in EXAMPLES[example].items():
+                    form = schemas.FileForm.model_validate({"role": role})
+                    upload = self._new_upload(session, uploads, name, form)
+                    with open(paths.get(name, _EXAMPLES / name), "rb") as content:
+                        uploads[upload.id] = await self._read(session, upload, content, uploads)
+                await self._use(session, uploads, example=True)
 
-    async def remove_file(self, session: Session, upload: Upload) -> None:
+    async def remove_file(self, session: Session, file: str) -> None:
         """Delete a file."""
-        await self._make_way(session)
-        session.remove_upload(upload)
-        await self._match(session)
+        async with self._changing(session):
+            session.upload(file)
+            kept = {name: upload for name, upload in session.uploads.items() if name != file}
+            await self._use(session, kept)
 
     async def start_estimate(self, session: Session, wanted: schemas.EstimateRequest) -> Estimate:
         """Queue an estimate of the files of a session."""
-        await self._make_way(session)
+        self._refuse_while_estimating(session)
         if session.incoming:
             raise RefusedError(409, "A file of this session is still coming in; wait for it.")
-        positives, unlabeled = session.positives, session.unlabeled
+        async with self._changing(session):
+            task = self._estimate_task(session, wanted)
+            await self._result(session, CheckTask(task, session.matches))
+            Path(task.directory).mkdir(mode=0o700)
+            job = self.jobs.submit(task)
+            estimate = Estimate(secrets.token_hex(8), Path(task.directory), task, job)
+            session.keep_estimate(estimate)
+            return estimate
+
+    def _estimate_task(self, session: Session, wanted: schemas.EstimateRequest) -> EstimateTask:
+        """Put together what an estimate needs, or refuse it."""
+        positives, unlabeled = positives_and_unlabeled(session.uploads)
         if positives is None:
             raise RefusedError(422, "There is no file of positives yet; add one.", "positives")
         if not unlabeled:
             raise RefusedError(422, "There is no file of unlabeled rows yet; add one.", "unlabeled")
         _check_label(session, wanted)
-        self._check_request(session, positives, unlabeled, wanted)
+        if wanted.method is not None and wanted.method not in AVAILABLE_METHODS:
+            known = ", ".join(AVAILABLE_METHODS)
+            raise RefusedError(
+                422, f"There is no method {wanted.method!r} here; choose from {known}.", "method"
+            )
         read_options = _common_format(unlabeled)
         try:
             positives_format = read_options = _common_format([positives, *unlabeled])
         except RefusedError:
             # For instance, they are in two sheets of one workbook.
             positives_format = positives.read_options
-        directory = session.directory / secrets.token_hex(8)
-        directory.mkdir(mode=0o700)
-        task = EstimateTask(
-            directory=str(directory),
+        return EstimateTask(
+            directory=str(session.directory / secrets.token_hex(8)),
             wanted=wanted,
             positives=positives,
             unlabeled=tuple(unlabeled),
@@ -247,52 +296,8 @@ class Service:
             read_options=read_options,
             example=session.example,
             most_groups=self.limits.groups,
-            negatives=tuple(session.negatives),
+            negatives=tuple(of_role(session.uploads, "negatives")),
         )
-        estimate = Estimate(secrets.token_hex(8), directory, task, self.jobs.submit(task))
-        session.keep_estimate(estimate)
-        return estimate
-
-    def _check_request(
-        self,
-        session: Session,
-        positives: Upload,
-        unlabeled: Sequence[Upload],
-        wanted: schemas.EstimateRequest,
-    ) -> None:
-        """Refuse methods and scorers that do not exist, and columns that cannot be used."""
-        if wanted.method is not None and wanted.method not in AVAILABLE_METHODS:
-            known = ", ".join(AVAILABLE_METHODS)
-            raise RefusedError(
-                422, f"There is no method {wanted.method!r} here; choose from {known}.", "method"
-            )
-        most_groups, columns = self.limits.groups, session.columns
-        matches = {column.name: column for column in columns}
-        features = wanted.features
-        if features is None:
-            # If there is no default, the worker says which columns are doubtful.
-            features = [name for name in positives.default_features or () if name != wanted.label]
-        for name in features:
-            # Only columns of the positives say which part of them is missing.
-            if name not in matches or matches[name].missing is None or name == wanted.label:
-                raise RefusedError(422, f"{positives.name} has no column {name!r}.", "features")
-            match = matches[name]
-            if not match.usable:
-                sentence = match.problem or f"The column {name!r} {match.why_not}."
-                raise RefusedError(422, sentence, "features")
-        target = wanted.target_column
-        if target is not None and (target not in matches or matches[target].targets is None):
-            sentence = f"The column {target!r} of {positives.name} cannot name targets."
-            raise RefusedError(422, sentence, "features")
-        groups = {grouping.by: grouping.groups for match in columns for grouping in match.groupings}
-        n_groups = 1
-        for by in wanted.by:
-            if by not in groups or is_taken(by, wanted.by_file):
-                sentence = why_no_group(unlabeled, by, wanted.by_file, most_groups)
-                raise RefusedError(422, sentence, "by")
-            n_groups *= groups[by]
-        if n_groups > most_groups:
-            raise RefusedError(422, too_many_groups(wanted.by, most_groups), "by")
 
     def start_follow_up(
         self, session: Session, estimate: Estimate, wanted: schemas.FollowUpRequest
@@ -302,6 +307,8 @@ class Service:
             raise RefusedError(409, "The estimate is not done; wait for it.")
         if not session.uploads.keys() >= {file.id for file in estimate.task.files}:
             raise RefusedError(409, "The files of this estimate have been removed.")
+        if session.lock.locked():
+            raise RefusedError(409, "The files of this session are being changed; wait for it.")
         earlier = estimate.follow_ups.get(wanted.kind)
         if earlier and wanted.kind == "diagnosis" and (earlier.live or earlier.state == "done"):
             # There is nothing about it that could have been asked in another way.
@@ -320,13 +327,21 @@ class Service:
     async def remove_estimate(self, session: Session, estimate: Estimate) -> None:
         """Cancel an estimate if it waits or runs, and delete what it wrote."""
         await self._cancel(estimate)
-        session.remove_estimate(estimate)
+        async with session.lock:
+            session.estimates.pop(estimate.id, None)
+            if not session.closed:
+                session.tidy()
 
     async def close_session(self, session: Session) -> None:
-        """Delete a session and everything that belongs to it."""
-        for estimate in list(session.estimates.values()):
-            await self._cancel(estimate)
-        await asyncio.to_thread(self.sessions.close, session)
+        """Delete a session and everything that belongs to it, whatever is being done for it."""
+        if not self.sessions.forget(session):
+            return
+        for job in session.jobs:
+            job.cancel()
+        async with session.lock:
+            for estimate in list(session.estimates.values()):
+                await self._cancel(estimate)
+            await asyncio.to_thread(shutil.rmtree, session.directory, ignore_errors=True)
 
     async def sweep(self) -> None:
         """Delete sessions as they expire, until this is cancelled."""
@@ -344,14 +359,37 @@ class Service:
     async def _cancel(self, estimate: Estimate) -> None:
         for job in (estimate.job, *estimate.follow_ups.values()):
             job.cancel()
-            await _ended(job)
+            await ended(job)
 
-    async def _make_way(self, session: Session) -> None:
-        """Refuse to disturb an estimate; stop what follows earlier ones, which is out of date."""
+    def _refuse_while_estimating(self, session: Session) -> None:
         if session.live is not None:
             raise RefusedError(409, "This session has an estimate running; cancel it or wait.")
-        for estimate in list(session.estimates.values()):
-            await self._cancel(estimate)
+
+    async def _result(self, session: Session, task: Task, name: str = "") -> Any:
+        """Have something done for a session that is being changed, and wait for the result."""
+        _check_open(session)
+        job = self.jobs.submit(task)
+        session.jobs[job] = name
+        try:
+            await ended(job)
+        finally:
+            del session.jobs[job]
+        _check_open(session)
+        return result_of(job)
+
+
+def with_upload(uploads: Mapping[str, Upload], upload: Upload) -> dict[str, Upload]:
+    """Files with a new or changed one; there is one file of positives, and one reference."""
+    kept = {
+        name: each
+        for name, each in uploads.items()
+        if name == upload.id or upload.role not in _ONE_FILE or each.role != upload.role
+    }
+    return {**kept, upload.id: upload}
+
+
+def _new_path(session: Session) -> str:
+    return str(session.directory / f"{secrets.token_hex(8)}.json")
 
 
 def _copy(content: IO[bytes], path: str) -> tuple[int, str]:
@@ -363,14 +401,6 @@ def _copy(content: IO[bytes], path: str) -> tuple[int, str]:
             digest.update(chunk)
             n_bytes += file.write(chunk)
     return n_bytes, digest.hexdigest()
-
-
-def described(column: dict[str, Any]) -> ColumnDescription:
-    """Give the description of a column back what JSON has not: its errors."""
-    wrong = {name: column[name] for name in ("problem", "no_periods") if column[name] is not None}
-    return ColumnDescription(
-        **{**column, **{name: InputError(**error) for name, error in wrong.items()}}
-    )
 
 
 def _options(settings: schemas.FileSettings) -> ReadOptions:
@@ -386,8 +416,6 @@ def _check_label(session: Session, wanted: schemas.EstimateRequest) -> None:
     if wanted.label is None:
         sentence = "Choose the column that says what is known of each row."
         raise RefusedError(422, sentence, "label")
-    if wanted.label not in {column.name for column in session.columns}:
-        raise RefusedError(422, f"There is no column {wanted.label!r} here.", "label")
     others = {file.name for file in session.uploads.values() if file.role != "reference"}
     others -= {file.name for file in session.tables}
     if others:
@@ -432,15 +460,15 @@ def _check_open(session: Session) -> None:
         raise RefusedError(404, "The session was closed while a file was coming in.")
 
 
-async def _ended(job: Job) -> None:
+async def ended(job: Job) -> None:
     """Wait for a job. If the request that waits is cancelled, the job's own future is not."""
     await asyncio.shield(asyncio.wrap_future(job.future))
 
 
-async def _result(job: Job) -> Any:
-    await _ended(job)
+def result_of(job: Job) -> Any:
+    """Result of a job that has ended, or its refusal."""
     if job.error is not None:
         raise RefusedError(job.error.status, **job.error.to_dict())
-    if job.state == "cancelled":
+    if job.result is None:
         raise RefusedError(503, "The server is shutting down.")
-    return job.result
+    return json.loads(job.result)

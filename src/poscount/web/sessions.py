@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from poscount.web.jobs import Job
 from poscount.web.refusals import RefusedError
-from poscount.web.schemas import ColumnMatch, Limits
+from poscount.web.schemas import Limits
 from poscount.web.tasks import EstimateTask, Upload
 
 try:
@@ -26,8 +27,6 @@ PREFIX = "poscount-serve-"
 # The path of a socket can have 104 to 108 bytes, and multiprocessing adds 33 to this one.
 _LONGEST_PATH = 70
 _ESTIMATES_KEPT = 5
-# A session has one file of each of these.
-_ONE_FILE = ("positives", "reference")
 
 
 @dataclass
@@ -46,48 +45,35 @@ class Estimate:
 
 @dataclass
 class Session:
-    """Everything that belongs to one page; its name cannot be guessed."""
+    """Everything that belongs to one page; its name cannot be guessed.
+
+    `matches` is the path of what the last `MatchTask` has written about the files, and `pages` how
+    many pages show the session. Whoever changes the files or begins an estimate holds the `lock`.
+    """
 
     id: str
     directory: Path
     touched: float
     left: float | None = None
+    pages: int = 1
     example: bool = False
     uploads: dict[str, Upload] = field(default_factory=dict)
+    matches: str = ""
     estimates: dict[str, Estimate] = field(default_factory=dict)
     incoming: int = 0
-    reading: dict[str, Job] = field(default_factory=dict)
-    columns: list[ColumnMatch] = field(default_factory=list)
-    changes: int = 0
+    jobs: dict[Job, str] = field(default_factory=dict)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     closed: bool = False
 
     @property
     def tables(self) -> list[Upload]:
         """The files with a column that says what is known of each row."""
-        return self._of_role("table")
-
-    @property
-    def positives(self) -> Upload | None:
-        """The file that has the positives."""
-        return next(iter([*self._of_role("positives"), *self.tables]), None)
-
-    @property
-    def unlabeled(self) -> list[Upload]:
-        """The files that have unlabeled rows, in the order in which they came."""
-        return [*self._of_role("unlabeled"), *self.tables]
-
-    @property
-    def negatives(self) -> list[Upload]:
-        """The files of known negatives."""
-        return self._of_role("negatives")
+        return of_role(self.uploads, "table")
 
     @property
     def reference(self) -> Upload | None:
         """The other sample to compare with."""
-        return next(iter(self._of_role("reference")), None)
-
-    def _of_role(self, role: str) -> list[Upload]:
-        return [upload for upload in self.uploads.values() if upload.role == role]
+        return next(iter(of_role(self.uploads, "reference")), None)
 
     @property
     def live(self) -> Estimate | None:
@@ -98,8 +84,7 @@ class Session:
     def last(self) -> Estimate | None:
         """The newest estimate, unless the files are not those that it was made from any more."""
         newest = next(reversed(self.estimates.values()), None)
-        files = {file.id: file for file in self.uploads.values() if file.role != "reference"}
-        same = newest and {file.id: file for file in newest.task.files} == files
+        same = newest and {file.id: file for file in newest.task.files} == counted(self.uploads)
         return newest if same else None
 
     @contextlib.contextmanager
@@ -113,30 +98,16 @@ class Session:
             self.touched = time.monotonic()
 
     def leave(self) -> None:
-        """Note that the page is gone: unless it comes back soon, so is the session."""
-        self.left = time.monotonic()
+        """Note that a page is gone: unless one comes back soon, so is the session with the last."""
+        self.pages -= 1
+        if self.pages <= 0:
+            self.left = time.monotonic()
 
     def upload(self, identifier: str) -> Upload:
         """Find a file."""
         if identifier not in self.uploads:
             raise RefusedError(404, "There is no such file in this session.")
         return self.uploads[identifier]
-
-    def keep_upload(self, upload: Upload) -> None:
-        """Keep a new file; there is one file of positives, and one reference."""
-        self.example = self.example and upload.role == "reference"
-        for old in self._of_role(upload.role) if upload.role in _ONE_FILE else ():
-            if old.id != upload.id:
-                self.remove_upload(old)
-        self.uploads[upload.id] = upload
-        self.changes += 1
-
-    def remove_upload(self, upload: Upload) -> None:
-        """Delete a file."""
-        self.example = self.example and upload.role == "reference"
-        Path(upload.path).unlink(missing_ok=True)
-        self.uploads.pop(upload.id, None)
-        self.changes += 1
 
     def estimate(self, identifier: str) -> Estimate:
         """Find an estimate."""
@@ -145,15 +116,36 @@ class Session:
         return self.estimates[identifier]
 
     def keep_estimate(self, estimate: Estimate) -> None:
-        """Keep a new estimate, and delete all but the last few."""
+        """Keep a new estimate, and forget all but the last few."""
         self.estimates[estimate.id] = estimate
-        for old in list(self.estimates.values())[:-_ESTIMATES_KEPT]:
-            self.remove_estimate(old)
+        for old in list(self.estimates)[:-_ESTIMATES_KEPT]:
+            del self.estimates[old]
 
-    def remove_estimate(self, estimate: Estimate) -> None:
-        """Delete an estimate that has ended."""
-        shutil.rmtree(estimate.directory, ignore_errors=True)
-        self.estimates.pop(estimate.id, None)
+    def tidy(self) -> None:
+        """Delete what belongs to none of its files and estimates; nothing may be coming in."""
+        files = [path for file in self.uploads.values() for path in (file.path, file.description)]
+        used = {self.matches, *files, *(str(e.directory) for e in self.estimates.values())}
+        for path in self.directory.iterdir():
+            if str(path) not in used:
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+
+
+def of_role(uploads: Mapping[str, Upload], role: str) -> list[Upload]:
+    """Files that are used as one thing, in the order in which they came."""
+    return [upload for upload in uploads.values() if upload.role == role]
+
+
+def counted(uploads: Mapping[str, Upload]) -> dict[str, Upload]:
+    """The files that an estimate is made from."""
+    return {name: upload for name, upload in uploads.items() if upload.role != "reference"}
+
+
+def positives_and_unlabeled(uploads: Mapping[str, Upload]) -> tuple[Upload | None, list[Upload]]:
+    """The file that has the positives, and those that have unlabeled rows; tables have both."""
+    positives, unlabeled, tables = (
+        of_role(uploads, role) for role in ("positives", "unlabeled", "table")
+    )
+    return next(iter([*positives, *tables]), None), [*unlabeled, *tables]
 
 
 class ServerDirectory:
@@ -235,20 +227,19 @@ class Sessions:
         session.touched, session.left = time.monotonic(), None
         return session
 
-    def close(self, session: Session) -> None:
-        """Delete a session and all its files; its jobs must have been cancelled."""
+    def forget(self, session: Session) -> bool:
+        """Let nobody find a session any more; whether it could still be found."""
         session.closed = True
-        self._sessions.pop(session.id, None)
-        shutil.rmtree(session.directory, ignore_errors=True)
+        return self._sessions.pop(session.id, None) is not None
 
     def expired(self) -> list[Session]:
         """List the sessions that nobody has used for too long."""
         return [session for session in self._sessions.values() if self._is_expired(session)]
 
     def close_all(self) -> None:
-        """Delete everything."""
+        """Delete everything; all jobs must have been stopped."""
         for session in list(self._sessions.values()):
-            self.close(session)
+            self.forget(session)
         self.home.remove()
 
     def _is_expired(self, session: Session) -> bool:

@@ -6,12 +6,16 @@ heavy.
 
 from __future__ import annotations
 
+import functools
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from poscount import registry
+from poscount.errors import InputError
 from poscount.files.read_options import SUFFIXES, ColumnDescription, ReadOptions
 from poscount.web.schemas import EstimateRequest, ExampleName, FollowUpRequest, Limits, Role
 
@@ -56,10 +60,12 @@ class Upload:
         What was said about that, in the words of the form that it came with.
     size : int
     sha256 : str
-    rows, columns, preview, top, sketches
-        What the inspection found.
+    rows : int
     reading : str
         How it is read, where that was guessed.
+    description : str
+        Path of the file with everything else that the inspection found. The server itself never
+        opens it, because it grows with the number of columns.
     """
 
     id: str
@@ -71,11 +77,18 @@ class Upload:
     size: int = 0
     sha256: str = ""
     rows: int = 0
-    columns: tuple[ColumnDescription, ...] = ()
-    preview: list[list[str | None]] = field(default_factory=list)
-    top: list[tuple[int, list[str]]] = field(default_factory=list)
-    sketches: dict[str, Any] = field(default_factory=dict)
     reading: str = ""
+    description: str = ""
+
+    @functools.cached_property
+    def described(self) -> dict[str, Any]:
+        """What the inspection found: `columns`, `preview`, `top` and `sketches`."""
+        return json.loads(Path(self.description).read_bytes())
+
+    @functools.cached_property
+    def columns(self) -> tuple[ColumnDescription, ...]:
+        """What is in each column."""
+        return tuple(map(_column, self.described["columns"]))
 
     @property
     def label(self) -> str:
@@ -102,6 +115,14 @@ class Upload:
             return workbook
         # The rest is about what is in the cells; those of Parquet have types, but may have signs.
         return not parquet or setting in ("na", "day_first")
+
+
+def _column(column: dict[str, Any]) -> ColumnDescription:
+    """Give the description of a column back what JSON has not: its errors."""
+    wrong = {name: column[name] for name in ("problem", "no_periods") if column[name] is not None}
+    return ColumnDescription(
+        **{**column, **{name: InputError(**error) for name, error in wrong.items()}}
+    )
 
 
 def known_suffix(name: str) -> str | None:
@@ -146,7 +167,7 @@ class LibraryTask:
 
 @dataclass(frozen=True)
 class InspectTask:
-    """Guess how a file is written, read it through, and describe it.
+    """Guess how a file is written, read it through, and write down what is in it.
 
     Attributes
     ----------
@@ -171,11 +192,23 @@ class InspectTask:
 
 @dataclass(frozen=True)
 class MatchTask:
-    """Say how the columns of all files match, and what can be done with each of them."""
+    """Say how the columns of all files of a session match, and what can be done with each of them.
 
+    Attributes
+    ----------
+    uploads : tuple of Upload
+    positives : Upload, optional
+    unlabeled : tuple of Upload
+    most_groups : int
+    path : str
+        Where to write the `files` and `columns` of `poscount.web.schemas.SessionInfo`.
+    """
+
+    uploads: tuple[Upload, ...]
     positives: Upload | None
     unlabeled: tuple[Upload, ...]
     most_groups: int
+    path: str
 
     @property
     def files(self) -> tuple[Upload, ...]:
@@ -247,6 +280,26 @@ class EstimateTask:
 
 
 @dataclass(frozen=True)
+class CheckTask:
+    """Refuse an estimate whose columns do not exist or cannot be used as it wants.
+
+    Attributes
+    ----------
+    estimate : EstimateTask
+    matches : str
+        Path of what a `MatchTask` has written.
+    """
+
+    estimate: EstimateTask
+    matches: str
+
+    @property
+    def files(self) -> tuple[Upload, ...]:
+        """No files: their descriptions are all that is needed."""
+        return ()
+
+
+@dataclass(frozen=True)
 class FollowUpTask:
     """Further work on an estimate that is done, by its model file and its files.
 
@@ -268,4 +321,4 @@ class FollowUpTask:
         return (*self.estimate.files, *([self.reference] if self.reference else []))
 
 
-Task = LibraryTask | InspectTask | MatchTask | EstimateTask | FollowUpTask
+Task = LibraryTask | InspectTask | MatchTask | CheckTask | EstimateTask | FollowUpTask

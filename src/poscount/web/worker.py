@@ -31,12 +31,13 @@ from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.files.guessed_options import GuessedOptions, GuessNote
 from poscount.web import schemas
-from poscount.web.column_match import match_columns
+from poscount.web.column_match import check_estimate, match_columns
 from poscount.web.estimating import Parts, make_estimate, parts_of
 from poscount.web.refusals import RefusedError, refusal_of
 from poscount.web.tasks import (
     AVAILABLE_METHODS,
     EXAMPLES,
+    CheckTask,
     EstimateTask,
     FollowUpTask,
     InspectTask,
@@ -70,6 +71,8 @@ def run(task: Task, report_step: ReportStep) -> dict[str, Any]:
         return {"done": _do(task, report_step)}
     except MemoryError:
         return {"out_of_memory": True}
+    except RefusedError as error:
+        refusal = error
     except InputError as error:
         # The sheets from which one must be chosen, if that is what the error is about.
         choose = error.option == "sheet" and error.file is not None
@@ -97,8 +100,9 @@ def _do(task: Task, report_step: ReportStep) -> Any:
         case InspectTask():
             return _inspect(task, report_step)
         case MatchTask():
-            found = match_columns(task.positives, task.unlabeled, task.most_groups)
-            return [column.model_dump() for column in found]
+            return _match(task)
+        case CheckTask():
+            return check_estimate(task)
         case EstimateTask():
             return make_estimate(task, report_step)
         case FollowUpTask():
@@ -130,15 +134,32 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
         {name: vars(value) if isinstance(value, InputError) else value for name, value in about}
         for about in (column._asdict().items() for column in found.columns)
     ]
+    sketches = {name: sketch._asdict() for name, sketch in found.sketches.items()}
+    top = first_rows(file.path, read_options)
+    described = {"columns": columns, "preview": found.preview, "top": top, "sketches": sketches}
+    Path(file.description).write_bytes(schemas.as_json(described))
     return {
         "rows": found.rows,
-        "columns": columns,
-        "preview": found.preview,
-        "top": first_rows(file.path, read_options),
-        "sketches": {name: sketch._asdict() for name, sketch in found.sketches.items()},
         "reading": " ".join(_shortly(note, file.path) for note in notes),
         "read_options": read_options._asdict(),
     }
+
+
+def _match(task: MatchTask) -> None:
+    files = [
+        schemas.FileInfo.model_validate(
+            {
+                **vars(file),
+                **file.described,
+                "columns": [column.name for column in file.columns],
+                "header_row": file.read_options.header_row,
+            }
+        ).model_dump()
+        for file in task.uploads
+    ]
+    found = match_columns(task.positives, task.unlabeled, task.most_groups)
+    columns = [column.model_dump() for column in found]
+    Path(task.path).write_bytes(schemas.as_json({"files": files, "columns": columns}))
 
 
 def _shortly(note: GuessNote, path: str) -> str:

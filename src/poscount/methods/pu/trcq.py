@@ -10,6 +10,7 @@ import numpy as np
 
 from poscount.base import constraints
 from poscount.calibration.calibration import Calibration
+from poscount.calibration.doubt import shipped_doubt_hash
 from poscount.calibration.files import chosen_calibrations
 from poscount.data.rows import InputSupport, Rows
 from poscount.methods.pu.transductive_quantifier import TransductiveQuantifier
@@ -20,7 +21,8 @@ from poscount.methods.regions.part import RegionPart, distinct_rows
 from poscount.methods.regions.view import PartView
 from poscount.results.estimates import Estimates
 from poscount.results.user_knowledge import DEFAULT_TOLERANCE
-from poscount.storage.schema import Field, OrNone, Part, require, same_learned
+from poscount.storage.model_files import refuse_another_version
+from poscount.storage.schema import Digest, Field, OrNone, Part, require, same_learned
 from poscount.threads import one_blas_thread
 
 __all__ = ["TRCQ"]
@@ -95,11 +97,13 @@ class TRCQ(TransductiveQuantifier):
     LEARNED: ClassVar[Mapping[str, Field]] = {
         "calibration_": OrNone(Part("Calibration")),
         "part_": Part("RegionPart"),
+        "doubt_hash_": Digest(),
     }
 
     def check_learned(self) -> None:
         """Raise ValueError unless the regions are of the model's own columns and positives."""
         super().check_learned()
+        refuse_another_version(self.doubt_hash_, shipped_doubt_hash())
         if self.calibration_ is not None:
             self.calibration_.check_for("RCQ-reference", feature_names(learned=True))
         same = same_learned(self.part_.columns_, self.model_columns)
@@ -135,6 +139,7 @@ class TRCQ(TransductiveQuantifier):
 
     def _learn(self, rows: Rows) -> None:
         super()._learn(rows)
+        self.doubt_hash_ = shipped_doubt_hash()
         (self.calibration_,) = chosen_calibrations(self.calibration, "RCQ-reference")
         projected = hasattr(self, "projection_")
         self.part_ = RegionPart().fit_codes(

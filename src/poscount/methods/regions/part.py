@@ -48,10 +48,8 @@ from poscount.methods.regions.recording import N_COPIES, SIZE, recorded_differen
 from poscount.methods.regions.rule import RegionCounts, RegionRule
 from poscount.methods.regions.view import PartView
 from poscount.scorers import Mahalanobis, fit_scorer, own_if_tied, score
-from poscount.storage import container
 from poscount.storage.schema import (
     Array,
-    Digest,
     Field,
     Flag,
     Number,
@@ -153,8 +151,6 @@ class RegionPart(BaseEstimator):
         How many independent cuts the cuts of the features are worth.
     seed_ : int
         Seed of everything random.
-    hash_ : str
-        Content hash.
     """
 
     LEARNED: ClassVar[Mapping[str, Field]] = {
@@ -183,12 +179,10 @@ class RegionPart(BaseEstimator):
         "n_positives_in_": Whole(1),
         "max_tie_share_": Number(0, 1),
         "core_dof_": Number(1 - 1e-9),
-        "hash_": Digest(),
     }
 
     columns_: Columns
     learned_score_: LearnedScore | None
-    hash_: str
 
     def __getstate__(self) -> dict[str, Any]:
         # What a leading underscore marks is made again; some of it cannot be pickled.
@@ -222,7 +216,6 @@ class RegionPart(BaseEstimator):
         require((self.binned_.max(axis=0) < widths).all(), "a positive is in no bin.")
         same = self.recording_variance_.shape[1] == self.layout.cuts.shape[1]
         require(same, "its variances of recording are of other cuts.")
-        require(self.hash_ == self._content_hash(), "its content is not what its hash says.")
 
     def fit_codes(
         self,
@@ -293,7 +286,6 @@ class RegionPart(BaseEstimator):
         self.binned_ = self._with_bins(cells, block)
         self.recording_variance_ = self._learn_recording_variance(block, order)
         self.core_dof_ = self._core_dof()
-        self.hash_ = self._content_hash()
         return self
 
     def with_reference(self, codes: np.ndarray, reference: np.ndarray) -> RegionPart:
@@ -312,7 +304,6 @@ class RegionPart(BaseEstimator):
         part.binned_ = np.column_stack([self.binned_, learned])
         *_, order = self._in_canonical_order(codes)
         part.recording_variance_ = part._learn_recording_variance(codes, order)
-        part.hash_ = part._content_hash()
         return part
 
     def of_some(self, chosen: np.ndarray) -> RegionPart:
@@ -374,26 +365,6 @@ class RegionPart(BaseEstimator):
             for i, n in enumerate(self.layout.categories)
         ]
         return core_dof(np.hstack(parts))
-
-    def _content_hash(self) -> str:
-        arrays = {
-            "location": self.scorer_.location_,
-            "whitening": self.scorer_.whitening_,
-            "edges": self.edges_,
-            "features": self.features_,
-            "cuts": self.cuts_,
-            "directions": self.directions_,
-            "offsets": self.offsets_,
-            "binned": self.binned_,
-            "far": self.far_scores_,
-            "limits": self.range_limits_,
-            "recording": self.recording_variance_,
-        }
-        if self.learned_score_ is not None:
-            learned = ("order_", "location_", "scale_", "feature_", "threshold_", "leaf_", "edges_")
-            arrays |= {f"learned {name}": getattr(self.learned_score_, name) for name in learned}
-        meta = {"seed": self.seed_, "core_dof": self.core_dof_, **self.columns_.described()}
-        return container.digest(meta, arrays)
 
     @functools.cached_property
     def _layout(self) -> RegionLayout:

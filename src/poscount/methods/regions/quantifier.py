@@ -12,6 +12,7 @@ import numpy as np
 from poscount.base import constraints
 from poscount.base.counting import CountingQuantifier
 from poscount.calibration.calibration import Calibration
+from poscount.calibration.doubt import shipped_doubt_hash
 from poscount.checks import known_rows_warning
 from poscount.counts.counts import Counts
 from poscount.data.columns import Columns
@@ -24,8 +25,8 @@ from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.targets import TargetRegions
 from poscount.methods.regions.view import PartView
 from poscount.results.verdict import AnswerWarning
-from poscount.storage import container
-from poscount.storage.schema import Field, Part, require, same_learned
+from poscount.storage.model_files import content_hash, refuse_another_version
+from poscount.storage.schema import Digest, Field, Part, require, same_learned
 
 
 class RegionQuantifier(CountingQuantifier):
@@ -68,29 +69,11 @@ class RegionQuantifier(CountingQuantifier):
     def _counters(self) -> Sequence[RegionPart | TargetRegions]:
         """What counts rows, in the order of the cells."""
 
-    def check_learned(self) -> None:
-        """Raise ValueError unless the hash, by which counts are known, is that of the content."""
-        super().check_learned()
-        require(self.hash_ == self._content_hash(), "its content is not what its hash says.")
-
     def _input_support(self) -> InputSupport:
         return super()._input_support()._replace(sparse=True, wide=True)
 
     def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
         return known_rows_warning(len(self.known_rows_), n_found)
-
-    def _content_hash(self) -> str:
-        """Hash of the parts, and of how rows become blocks of numbers."""
-        names = getattr(self, "feature_names_in_", np.array([], dtype=object))
-        meta = {
-            "method": type(self).__name__,
-            "features": names.tolist(),
-            "parts": [counter.hash_ for counter in self._counters],
-            **self.columns_.described(),
-        }
-        projection = getattr(self, "projection_", None)
-        arrays = {} if projection is None else projection.arrays
-        return container.digest(meta, arrays)
 
     @property
     def _n_cells(self) -> int:
@@ -125,15 +108,21 @@ class PositivesQuantifier(RegionQuantifier):
     ----------
     part_ : RegionPart
         What was learned of the positives.
+    doubt_hash_ : str
+        Content hash of what poscount has learned about broken assumptions, which verdicts rest on.
     """
 
-    LEARNED: ClassVar[Mapping[str, Field]] = {"part_": Part("RegionPart")}
+    LEARNED: ClassVar[Mapping[str, Field]] = {
+        "part_": Part("RegionPart"),
+        "doubt_hash_": Digest(),
+    }
 
     part_: RegionPart
 
     def check_learned(self) -> None:
         """Raise ValueError unless the part is of the model's own columns."""
         super().check_learned()
+        refuse_another_version(self.doubt_hash_, shipped_doubt_hash())
         known = self.model_columns
         # The columns may be those of negatives as well.
         of_part = self.part_.columns_.with_constants(known.constants_)
@@ -154,6 +143,7 @@ class PositivesQuantifier(RegionQuantifier):
             reference=reference,
         )
         self.n_labeled_ = self.part_.n_labeled_
+        self.doubt_hash_ = shipped_doubt_hash()
 
     def _view(self, *counts: Counts) -> PartView:
         """What the regions of the positives say about samples, from their counts."""
@@ -235,7 +225,7 @@ class ReferenceQuantifier(PositivesQuantifier):
                 self.projection_ = rows.projection = others.projection = learned
             reference = others.to_array()
         self._learn_codes(rows.to_array(), reference)
-        self.hash_ = self._content_hash()
+        self.hash_ = content_hash(self)
 
     @abstractmethod
     def _learn_codes(self, codes: np.ndarray, reference: np.ndarray | None) -> None:

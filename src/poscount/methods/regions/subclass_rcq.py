@@ -34,7 +34,6 @@ from poscount.methods.regions.view import PartView
 from poscount.results.distribution import widened
 from poscount.results.estimates import Estimates
 from poscount.results.what_if import WhatIf
-from poscount.storage import container
 from poscount.storage.schema import (
     Field,
     ListOf,
@@ -176,10 +175,6 @@ class SubclassRCQ(ReferenceQuantifier):
             self.calibration_.check_for(self._calibration_name, feature_names(learned=learned))
         if self.sum_calibration_ is not None:
             self.sum_calibration_.check_for("RCQ-kinds", SUBCLASS_FEATURES)
-
-    def _content_hash(self) -> str:
-        own = super()._content_hash()
-        return container.digest({"all": own, "names": self.subclass_names_}, {})
 
     @property
     def _column(self) -> str | None:

@@ -19,6 +19,7 @@ from poscount.methods.regions.targets import TargetRegions, TargetViews
 from poscount.results.distribution import around
 from poscount.results.estimates import Estimates
 from poscount.results.target_shares import exact_shares
+from poscount.storage.model_files import content_hash
 from poscount.storage.schema import Field, OrNone, Part, require, same_learned
 
 QUANTILES = (0.0, 0.5, 1.0)
@@ -168,7 +169,7 @@ class TargetsQuantifier(RegionQuantifier):
             option,
             projected=hasattr(self, "projection_"),
         )
-        self.hash_ = self._content_hash()
+        self.hash_ = content_hash(self)
 
     # Methods that a calibration of the caller's own may be for.
     _calibrations: tuple[str, ...] = ("RCQ-groups", "RCQ-other")

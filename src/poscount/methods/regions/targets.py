@@ -29,10 +29,8 @@ from poscount.methods.regions.layout import CORE, N_SCORE_CELLS
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.rule import RegionCounts
 from poscount.methods.regions.view import PartView
-from poscount.storage import container
 from poscount.storage.schema import (
     Array,
-    Digest,
     Field,
     ListOf,
     Part,
@@ -83,8 +81,6 @@ class TargetRegions(BaseEstimator):
         Labelled rows of each group.
     outside_ : ndarray of shape (n_groups,)
         Share of each group's rows that score below the .25 quantile of every group.
-    hash_ : str
-        Content hash.
     """
 
     LEARNED: ClassVar[Mapping[str, Field]] = {
@@ -95,7 +91,6 @@ class TargetRegions(BaseEstimator):
         "tables_": ListOf(Array("int64", ("groups", N_SCORE_CELLS, None), least=0), "groups"),
         "sizes_": Array("int64", ("groups",), least=1),
         "outside_": Array("float64", ("groups",), least=0, most=1),
-        "hash_": Digest(),
     }
 
     def fit_codes(
@@ -158,7 +153,6 @@ class TargetRegions(BaseEstimator):
         ]
         self.sizes_ = np.array([part.n_labeled_ for part in self.parts_])
         self.outside_ = np.array([self._share_outside(group) for group in of_groups])
-        self.hash_ = self._content_hash()
         return self
 
     @property
@@ -169,17 +163,6 @@ class TargetRegions(BaseEstimator):
         counted = np.zeros((1, self.n_cells), np.int64)
         self._count_extended(counted, 0, group, None, None)
         return float(counted[0, -1] / len(group))
-
-    def _content_hash(self) -> str:
-        meta = {"names": self.names_, "parts": [part.hash_ for part in self.parts_]}
-        arrays = {
-            "location": self.discriminant_.location_,
-            "directions": self.discriminant_.directions_,
-            "offsets": self.discriminant_.offsets_,
-            "sizes": self.sizes_,
-        }
-        arrays |= {f"table {k}": table for k, table in enumerate(self.tables_)}
-        return container.digest(meta, {**arrays, "outside": self.outside_})
 
     def check_learned(self) -> None:
         """Raise ValueError unless every index is in range: files may hold anything."""
@@ -198,7 +181,6 @@ class TargetRegions(BaseEstimator):
             )
         learned = self.discriminant_.directions_.shape == (self.columns_.n_design, n)
         require(learned, "what tells its groups apart is of other columns.")
-        require(self.hash_ == self._content_hash(), "its content is not what its hash says.")
 
     # Counting
 
