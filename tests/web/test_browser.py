@@ -284,6 +284,13 @@ def test_a_session_is_saved_and_opened_by_somebody_else(chromium, web, tmp_path)
         page.click("#example")
         page.click("#confirm button:has-text('Insects in a trap')")
         page.wait_for_selector("#headline:has-text('Aedes')")
+        # One that somebody has changed is refused with a sentence of the page's own.
+        content = saved.read_bytes()
+        assert b'"settings":{' in content
+        damaged = tmp_path / "damaged.poscount-session"
+        damaged.write_bytes(re.sub(rb'"settings":\{[^}]*\}', b'"settings":null', content))
+        page.set_input_files("#open-session", damaged)
+        page.wait_for_selector("#data-error:has-text('This is not a session')")
 
 
 def test_a_refused_file_stays_with_its_sentence_and_its_buttons(wary):

@@ -20,6 +20,8 @@ export async function pack(session, files, choices) {
   return new Response(form).blob();
 }
 
+const isTable = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
 // The files with their roles and settings, and what was chosen.
 export async function unpack(blob) {
   try {
@@ -28,8 +30,9 @@ export async function unpack(blob) {
     const form = await new Response(blob, { headers: { "Content-Type": type } }).formData();
     const { version, files, choices } = JSON.parse(form.get("session"));
     const sent = form.getAll("file");
-    if (version !== VERSION || files.length !== sent.length) {
-      throw new Error("it was saved by another version");
+    const whole = files.every(({ role, settings }) => typeof role === "string" && isTable(settings)) && isTable(choices);
+    if (version !== VERSION || files.length !== sent.length || !whole) {
+      throw new Error("it was saved by another version, or changed");
     }
     return { files: files.map((about, i) => ({ ...about, file: sent[i] })), choices };
   } catch {
