@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 
 from poscount import __version__
 from poscount.web import schemas
-from poscount.web.guard import Guard, Hosts, refusal_response
+from poscount.web.guard import MORE_BODY, Guard, Hosts, refusal_response
 from poscount.web.jobs import Job
 from poscount.web.refusals import RefusedError
 from poscount.web.schemas import Limits
@@ -344,7 +344,7 @@ async def _refuse_without_space(request: Request, error: Any) -> Response:
         raise error
     # Whoever is still sending would otherwise see a broken connection instead of the sentence.
     with contextlib.suppress(RefusedError, HTTPException):
-        while (await request.receive()).get("more_body"):
-            pass
+        while request.scope.get(MORE_BODY):
+            await request.receive()
     sentence = "The disk of the server is full; make room on it, and try again."
     return refusal_response(RefusedError(507, sentence))

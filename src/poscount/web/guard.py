@@ -125,7 +125,7 @@ class Guard:
                 response = PlainTextResponse(refusal.message, refusal.status)
             await response(scope, receive, send_guarded)
             return
-        await self.app(scope, _limited(receive, most), send_guarded)
+        await self.app(scope, _limited(scope, receive, most), send_guarded)
 
     def _is_token(self, text: str) -> bool:
         return secrets.compare_digest(text.encode(), self.token.encode())
@@ -181,14 +181,19 @@ def _check_origin(request: Request) -> None:
         raise RefusedError(403, "Another web site may not use this server.")
 
 
-def _limited(receive: Any, most: int) -> Any:
-    """Receive no more than this of a body, whatever its headers said."""
+# In the scope of a request: whether more of its body is to be received.
+MORE_BODY = "poscount.more_body"
+
+
+def _limited(scope: Any, receive: Any, most: int) -> Any:
+    """Receive no more than this of a body, whatever its headers said; note whether more comes."""
     n_bytes = 0
 
     async def receive_limited() -> Any:
         nonlocal n_bytes
         message = await receive()
         n_bytes += len(message.get("body", b""))
+        scope[MORE_BODY] = message.get("more_body", False)
         if n_bytes > most:
             # Starlette and FastAPI pass on this error, and no other.
             raise HTTPException(413, _too_large(most))

@@ -71,8 +71,10 @@ class Service:
         self.limits = limits
         self.sessions = Sessions(limits, home)
         self.jobs = JobQueue(limits.workers, limits.seconds, limits.memory_bytes)
+        # What a request waits for: files and columns, which no long estimate may hold up.
+        self.looks = JobQueue(limits.workers, limits.seconds, limits.memory_bytes)
         # At once, so that the library is imported before the first file comes.
-        self._library = self.jobs.submit(LibraryTask())
+        self._library = self.looks.submit(LibraryTask())
 
     @contextlib.asynccontextmanager
     async def _changing(self, session: Session) -> AsyncIterator[None]:
@@ -354,6 +356,7 @@ class Service:
     def close(self) -> None:
         """Stop all work and delete everything."""
         self.jobs.close()
+        self.looks.close()
         self.sessions.close_all()
 
     async def _cancel(self, estimate: Estimate) -> None:
@@ -368,7 +371,7 @@ class Service:
     async def _result(self, session: Session, task: Task, name: str = "") -> Any:
         """Have something done for a session that is being changed, and wait for the result."""
         _check_open(session)
-        job = self.jobs.submit(task)
+        job = self.looks.submit(task)
         session.jobs[job] = name
         try:
             await ended(job)
