@@ -133,6 +133,18 @@ def datasets_in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (name not in DATASETS, name))
 
 
+def ranked(names: Iterable[str]) -> list[str]:
+    """Data sets that average ranks are over: vowels not beside the network learned from it.
+
+    Examples
+    --------
+    >>> ranked(["vowels", "W", "vowels-network"])
+    ['W', 'vowels-network']
+    """
+    found = datasets_in_order(names)
+    return [name for name in found if name != "vowels" or "vowels-network" not in found]
+
+
 def average_ranks(
     experiment: str, datasets: Sequence[str], columns: Sequence[str]
 ) -> dict[str, float]:

@@ -22,10 +22,10 @@ from research.report.paper_comparison import paper_chapter
 _MAE = "mean absolute error (points)"
 
 
-def all_chapters(stored: StoredRuns) -> list[Chapter]:
+def all_chapters(stored: StoredRuns, errors: pd.DataFrame) -> list[Chapter]:
     """Chapters of the report; a chapter without any results says so."""
     evaluations = stored.evaluations
-    errors, repetitions = frames.errors(evaluations), frames.repetitions(evaluations)
+    repetitions = frames.repetitions(evaluations)
     intervals, times = frames.intervals(evaluations), frames.seconds(evaluations)
     experiments = sorted(set(evaluations["experiment"]) - {"4"})
     return [

@@ -27,12 +27,16 @@ def table_label(table: str) -> str:
     """
     if not table[:1].isdigit():
         return table
+    if table == "2large":
+        return "#2, 2,000 rows"
     return f"#{table[0]}-{table[1:]}" if table in QUANTILES else f"#{table}"
 
 
 _METHOD = ["experiment", "dataset", "method"]
 _GROUP = [*_METHOD, "negative"]
 _KEY = [*_GROUP, "repetition", "fold", "point"]
+_NUMBERS_OF_ERRORS = ["mae", "sd", "published_mae", "spread", "repetitions"]
+_ERRORS = ["table", "dataset", "method", *_NUMBERS_OF_ERRORS, "failed"]
 _NUMBERS = ["truth", "published_truth", "estimate", "low", "high", "fit_seconds", "seconds"]
 
 
@@ -40,10 +44,10 @@ _NUMBERS = ["truth", "published_truth", "estimate", "low", "high", "fit_seconds"
 # wanted. Because of whole rows of many sub-classes, fewer rows are drawn than wanted, most of all
 # where there are few negatives. At the last point all rows are positive, and none is missing.
 _WITH_PUBLISHED_TRUTH = """
-SELECT e.*, CASE e.experiment WHEN '2' THEN e.truth * e.n_unlabeled / last.n_unlabeled
+SELECT e.*, CASE WHEN e.experiment LIKE '2%' THEN e.truth * e.n_unlabeled / last.n_unlabeled
             ELSE e.truth END AS published_truth
 FROM evaluations AS e LEFT JOIN evaluations AS last
-ON e.experiment = '2' AND last.point = 10 AND (e.experiment, e.dataset, e.method, e.negative,
+ON e.experiment LIKE '2%' AND last.point = 10 AND (e.experiment, e.dataset, e.method, e.negative,
    e.repetition, e.fold) = (last.experiment, last.dataset, last.method, last.negative,
    last.repetition, last.fold)
 """
@@ -202,10 +206,12 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         With columns `table` (the experiment, or 3a, 3b, 3c), `dataset`, `method`, `mae`, `sd`,
-        `published_mae` (measured as the authors did, which differs in #2 alone), and `failed`:
-        whether the numbers are NaN because the method failed.
+        `published_mae` (measured as the authors did, which differs in #2 alone), `spread` (the
+        standard deviation of the means of single repetitions), `repetitions`, and `failed`: whether
+        the numbers are NaN because the method failed.
     """
-    points = by_point(evaluations[evaluations["experiment"] != "4"])
+    evaluations = evaluations[evaluations["experiment"] != "4"]
+    points = by_point(evaluations)
     groups = points.assign(answered=points["n"] > 0).groupby(_GROUP, sort=False)
     means = groups.agg(
         mae=("mae", "mean"),
@@ -213,21 +219,22 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
         published_mae=("published_mae", "mean"),
         answered=("answered", "sum"),
         failures=("failures", "sum"),
-    ).reset_index()
+    )
+    once = evaluations.groupby([*_GROUP, "repetition"])["published_error"].mean().groupby(_GROUP)
+    means = means.assign(spread=once.std(), repetitions=once.count()).reset_index()
     wanted = points.groupby(["experiment", "dataset"])["point"].nunique().rename("wanted")
     means = means.join(wanted, on=["experiment", "dataset"])
     empty = means["answered"] < means["wanted"]
-    means.loc[empty, ["mae", "sd", "published_mae"]] = math.nan
+    means.loc[empty, ["mae", "sd", "published_mae", "spread"]] = math.nan
     means["failed"] = empty & (means["failures"] > 0)
     by_negative = means["experiment"] == "3"
     plain = means[~by_negative].rename(columns={"experiment": "table"})
-    columns = ["table", "dataset", "method", "mae", "sd", "published_mae", "failed"]
-    frames = [plain[columns], *_over_negatives(means[by_negative], columns)]
+    frames = [plain[_ERRORS], *_over_negatives(means[by_negative])]
     frame = pd.concat(frames, ignore_index=True)
-    return frame.astype({"mae": float, "sd": float, "published_mae": float, "failed": bool})
+    return frame.astype(dict.fromkeys(_NUMBERS_OF_ERRORS, float) | {"failed": bool})
 
 
-def _over_negatives(means: pd.DataFrame, columns: list[str]) -> list[pd.DataFrame]:
+def _over_negatives(means: pd.DataFrame) -> list[pd.DataFrame]:
     n_negatives = means.groupby("dataset")["negative"].nunique()
     rows = []
     for (dataset, method), group in means.groupby(["dataset", "method"], sort=False):
@@ -236,9 +243,9 @@ def _over_negatives(means: pd.DataFrame, columns: list[str]) -> list[pd.DataFram
         whole = len(group) == wanted and bool(group["mae"].notna().all())
         for table, quantile in QUANTILES.items():
             chosen = ordered.iloc[math.ceil(quantile * (len(ordered) - 1))]
-            mae, sd = (chosen["mae"], chosen["sd"]) if whole else (math.nan, math.nan)
-            rows.append((table, dataset, method, mae, sd, mae, bool(group["failed"].any())))
-    return [pd.DataFrame(rows, columns=columns)] if rows else []
+            numbers = chosen[_NUMBERS_OF_ERRORS] if whole else [math.nan] * 5
+            rows.append((table, dataset, method, *numbers, bool(group["failed"].any())))
+    return [pd.DataFrame(rows, columns=_ERRORS)] if rows else []
 
 
 def repetitions(evaluations: pd.DataFrame) -> pd.DataFrame:

@@ -11,15 +11,17 @@ from scipy.stats import spearmanr
 
 from research import published
 from research.experiments.methods import column_of, in_order, label_of
-from research.experiments.protocols import N_POINTS
+from research.experiments.protocols import N_POINTS, PROTOCOLS
 from research.report.document import Chapter, ReportTable, TableCell
 from research.report.frames import table_label
-from research.report.significance import rank, two_tests
+from research.report.paper_tests import test_tables
+from research.report.significance import rank
 
 # A cell agrees with the paper if it is as near as one of these, whichever is wider.
 POINTS, SHARE = 1.0, 0.15
 
-_CELL_HEAD = ["experiment", "data set", "method", "ours", "published", "difference"]
+_COMPARED = ["table", "dataset", "method", "mae", "sd", "published", "published_sd", "difference"]
+_COMPARED += ["noise", "within", "explanation"]
 
 
 def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
@@ -52,8 +54,8 @@ def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
             _agreement_table(compared),
             _difference_table(compared),
             *_rank_tables(compared),
-            _test_table(compared),
-            _cell_table(compared),
+            *test_tables(errors),
+            *_large_samples(errors),
         ]
     seconds = compare_seconds(times)
     if not seconds.empty:
@@ -73,21 +75,41 @@ def compare_errors(errors: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         With columns `table`, `dataset`, `method`, `mae`, `sd`, `published`, `published_sd`,
-        `difference`, `within` and `explanation`.
+        `difference`, `noise` (the standard error of the difference, from our repetitions and as
+        many of the paper as it had), `within` and `explanation`.
     """
     rows = []
-    for own in errors[errors["mae"].notna()].itertuples(index=False):
+    for own in errors[errors["published_mae"].notna()].itertuples(index=False):
         theirs = published.comparable(own.table, own.dataset, column_of(own.method))
         if theirs is None:
             continue
         difference = own.published_mae - theirs.mae
-        within = agrees(own.published_mae, theirs.mae)
-        sentence = published.explanation(own.table, own.dataset, own.method)
-        sd = math.nan if theirs.sd is None else theirs.sd
-        numbers = (own.published_mae, own.sd, theirs.mae, sd, difference)
-        rows.append((*own[:3], *numbers, within, sentence))
-    names = ["table", "dataset", "method", "mae", "sd", "published", "published_sd", "difference"]
-    return pd.DataFrame(rows, columns=[*names, "within", "explanation"])
+        noise = own.spread * math.sqrt(
+            1 / own.repetitions + 1 / PROTOCOLS[own.table[0]].repetitions
+        )
+        rows.append(
+            {
+                "table": own.table,
+                "dataset": own.dataset,
+                "method": own.method,
+                "mae": own.published_mae,
+                "sd": own.sd,
+                "published": theirs.mae,
+                "published_sd": math.nan if theirs.sd is None else theirs.sd,
+                "difference": difference,
+                "noise": noise,
+                "within": agrees(own.published_mae, theirs.mae),
+                "explanation": _explanation(own.table, own.dataset, own.method, difference, noise),
+            }
+        )
+    return pd.DataFrame(rows, columns=_COMPARED)
+
+
+def _explanation(table: str, dataset: str, method: str, difference: float, noise: float) -> str:
+    sentence = published.explanation(table, dataset, method)
+    if sentence is None and abs(difference) < 2 * noise:
+        return "Chance: less than two standard errors"
+    return sentence or ""
 
 
 def agrees(ours: float, theirs: float) -> bool:
@@ -151,39 +173,6 @@ def agreement(compared: pd.DataFrame, table: str, columns: tuple[str, ...] = ())
     return Agreement(frame, datasets, rho)
 
 
-def compare_tests(compared: pd.DataFrame) -> pd.DataFrame:
-    """P-values that the paper states, beside those of its own cells and of ours.
-
-    Parameters
-    ----------
-    compared : DataFrame
-        From `compare_errors`.
-
-    Returns
-    -------
-    DataFrame
-        A row for each test whose two methods are in `compared`, with the columns `table`, `first`,
-        `second` (the paper's names), `stated`, and the p-values of the rank-sum and of the
-        signed-rank test: `paper_sum`, `paper_signed` over all data sets of the paper, `shared_sum`,
-        `shared_signed` over those that we have, from the paper's cells, and `ours_sum`,
-        `ours_signed` from ours.
-    """
-    rows = []
-    for table, *pair, stated in published.STATED_TESTS:
-        part = compared[compared["table"] == table].itertuples()
-        own = {(row.dataset, column_of(row.method)): row.mae for row in part}
-        datasets = [d for d in dict.fromkeys(d for d, _ in own) if all((d, c) in own for c in pair)]
-        if not datasets:
-            continue
-        theirs = published.errors(table, pair)
-        shared = [theirs[published.name_in_paper(dataset) or ""] for dataset in datasets]
-        ours = [[own[dataset, column] for column in pair] for dataset in datasets]
-        tests = [p for cells in ([*theirs.values()], shared, ours) for p in two_tests(cells)]
-        rows.append((table, *pair, stated, *tests))
-    whose = [f"{name}_{test}" for name in ("paper", "shared", "ours") for test in ("sum", "signed")]
-    return pd.DataFrame(rows, columns=["table", "first", "second", "stated", *whose])
-
-
 def compare_seconds(times: pd.DataFrame) -> pd.DataFrame:
     """Our seconds of Experiment #4 beside the paper's, which come from another machine.
 
@@ -230,7 +219,7 @@ def _agreement_table(compared: pd.DataFrame) -> ReportTable:
         )
         within = int(part["within"].sum())
         name = "all" if table is None else table_label(table)
-        explained = int((~part["within"] & part["explanation"].notna()).sum())
+        explained = int((~part["within"] & (part["explanation"] != "")).sum())
         share = TableCell(100 * within / len(part), decimals=1)
         rows.append([name, wanted, len(part), within, share, len(part) - within, explained])
     head = ["experiment", "published cells", "measured", "agree", "agree (%)", "differ"]
@@ -238,28 +227,28 @@ def _agreement_table(compared: pd.DataFrame) -> ReportTable:
 
 
 def _difference_table(compared: pd.DataFrame) -> ReportTable:
-    part = compared[~compared["within"]]
-    rows = [[*_cell_row(row), row.explanation or "not explained"] for row in part.itertuples()]
-    title, head = "Cells that differ, in points", [*_CELL_HEAD, "explanation"]
-    notes = [] if rows else ["Every cell agrees."]
-    return ReportTable("paper-differences", title, head, rows, notes=notes)
-
-
-def _cell_table(compared: pd.DataFrame) -> ReportTable:
-    rows = [[*_cell_row(row), "yes" if row.within else "no"] for row in compared.itertuples()]
-    title = "All cells beside the paper's, in points"
-    return ReportTable("paper-cells", title, [*_CELL_HEAD, "agrees"], rows, long=True)
-
-
-def _cell_row(row: Any) -> list[Any]:
-    return [
-        table_label(row.table),
-        row.dataset,
-        label_of(row.method),
-        TableCell(row.mae, row.sd),
-        TableCell(row.published, row.published_sd),
-        TableCell(row.difference),
+    rows = [
+        [
+            table_label(row.table),
+            row.dataset,
+            label_of(row.method),
+            TableCell(row.mae, row.sd),
+            TableCell(row.published, row.published_sd),
+            TableCell(row.difference),
+            TableCell(abs(row.difference) / row.noise if row.noise else None, decimals=1),
+            row.explanation or "not explained",
+        ]
+        for row in compared[~compared["within"]].itertuples()
     ]
+    head = ["experiment", "data set", "method", "ours", "published", "difference"]
+    head += ["in standard errors", "explanation"]
+    note = (
+        "The standard error is that of chance alone: of the mean of our repetitions and of as many "
+        "as the paper has, from the spread of ours."
+    )
+    notes = [note] if rows else ["Every cell agrees."]
+    title = "Cells that differ, in points"
+    return ReportTable("paper-differences", title, head, rows, notes=notes)
 
 
 def _rank_tables(compared: pd.DataFrame) -> list[ReportTable]:
@@ -302,27 +291,30 @@ def _places(agreed: Agreement, method: str) -> str:
     return f"{places['ours']} ({places['published']})"
 
 
-def _test_table(compared: pd.DataFrame) -> ReportTable:
-    rows = [
-        [
-            table_label(row[0]),
-            f"{row[1]} and {row[2]}",
-            *(TableCell(p, decimals=3) for p in row[3:]),
-        ]
-        for row in compare_tests(compared).itertuples(index=False)
-    ]
-    head = ["experiment", "methods", "stated"]
-    head += [
-        f"{cells}, {test}"
-        for cells in ("paper's cells", "paper's cells on our data sets", "our cells")
-        for test in ("rank-sum", "signed-rank")
-    ]
+def _large_samples(errors: pd.DataFrame) -> list[ReportTable]:
+    """#2 with samples of 500 rows and of 2,000, beside the paper's cells."""
+    rows: list[list[Any]] = []
+    own = errors[errors["published_mae"].notna()].set_index(["table", "dataset", "method"])
+    found = own["published_mae"]
+    for table, dataset, method in found.index:
+        theirs = published.comparable("2", dataset, column_of(method))
+        if table != "2large" or theirs is None or ("2", dataset, method) not in found.index:
+            continue
+        small, large = found["2", dataset, method], found["2large", dataset, method]
+        nearer = abs(large - theirs.mae) < abs(small - theirs.mae)
+        numbers = [TableCell(small, bold=not nearer), TableCell(large, bold=bool(nearer))]
+        rows.append([dataset, label_of(method), *numbers, theirs.mae])
+    if not rows:
+        return []
+    n_large = sum(row[3].bold for row in rows)
+    n_agree = [sum(agrees(row[i].value, row[4]) for row in rows) for i in (2, 3)]
     note = (
-        "P-values over data sets, uncorrected. The paper states those of the rank-sum test; the "
-        "errors are paired by data set, which only the signed-rank test uses."
+        f"In bold the nearer one: with 2,000 rows in {n_large} of {len(rows)} cells. Of samples of "
+        f"500 rows {n_agree[0]} cells agree with the paper's, of 2,000 rows {n_agree[1]}."
     )
-    title = "The tests that the paper states"
-    return ReportTable("paper-tests", title, head, rows, notes=[note])
+    title = "#2: are the paper's samples of 500 rows, as it says, or of up to 2,000?"
+    head = ["data set", "method", "500 rows", "2,000 rows", "published"]
+    return [ReportTable("paper-large", title, head, rows, notes=[note])]
 
 
 def _seconds_table(seconds: pd.DataFrame) -> ReportTable:

@@ -78,9 +78,10 @@ def test_the_files_are_there(files):
         "failures",
     }
     assert {f"csv/{name}.csv" for name in names} <= set(files)
-    assert {name.partition("/")[0] for name in files} == {"report.md", "csv", "figures"}
+    kinds = {name.partition("/")[0] for name in files}
+    assert kinds == {"report.md", "cells.md", "csv", "figures"}
     pictures = {
-        "critical-difference-1-all",
+        "critical-difference-1",
         "mae-by-prevalence-1-1",
         "bias-by-prevalence-1-1",
         "pat-by-q",
@@ -186,7 +187,7 @@ def test_an_interrupted_run_has_a_report(tmp_path):
     path = write(tmp_path / "results.sqlite", {("1", "W", "pat"): same(2)}, repetitions=1, folds=1)
     text = write_report(path, tmp_path / "out").read_text()
     assert "| PAT | **2.00** | 1.00 | 1.00 | 1 |" in text
-    assert not (tmp_path / "out" / "csv" / "friedman-1.csv").exists()
+    assert not (tmp_path / "out" / "csv" / "tests-1.csv").exists()
 
 
 @pytest.mark.parametrize(

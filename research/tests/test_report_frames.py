@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from research import published
-from research.report import frames, paper_comparison, significance
+from research.experiments.methods import select
+from research.report import frames, paper_comparison, paper_tests, significance
 from research.tests.results_file import points, same, threshold_curve, write
 
 
@@ -201,30 +202,28 @@ def test_friedman_of_a_perfect_order():
     assert ranked([[1.0, 2.0, 3.0]]).friedman() is None
 
 
-def test_wilcoxon_over_data_sets_with_holm():
-    # All of six differences have one sign: p = 2 / 2^6, times three pairs.
+def test_pat_against_the_others_with_holm_for_the_family_alone():
+    # All of six differences have one sign: p = 2 / 2^6, times the two of the family.
     base = np.arange(6.0)
-    errors = frame_of(np.column_stack([base, base + 1 + base / 10, base + 5 + base**2]).tolist())
-    p = significance.wilcoxon_over_datasets(errors)
-    assert p.at["a", "b"] == pytest.approx(3 * 2 / 64)
-    assert significance.wilcoxon_over_datasets(errors.iloc[:1]) is None
+    columns = [base, base + 1 + base / 10, base + 5 + base**2, base - 1 - base / 7]
+    found = significance.against(
+        frame_of(np.column_stack(columns).tolist(), "abcd"), "a", ["b", "c"]
+    )
+    assert found["p"].to_list() == pytest.approx([2 / 64] * 3)
+    assert found["holm"].to_list() == pytest.approx([4 / 64, 4 / 64, math.nan], nan_ok=True)
+    assert found["better"].to_list() == [6, 6, 0]
 
 
-def test_wilcoxon_of_a_method_and_itself_is_one():
+def test_a_method_and_its_double_do_not_differ():
     errors = frame_of([[i, i, 2.0 * i + 1] for i in range(6)])
-    assert significance.wilcoxon_over_datasets(errors).at["a", "b"] == 1
+    assert significance.against(errors, "a", ["b"]).at["b", "p"] == 1
 
 
-def test_wilcoxon_over_the_folds_that_both_have(path):
-    made = {
-        ("1", "A", "pat"): points(lambda r, f: 1 + r / 10 + f / 100),
-        ("1", "A", "tice"): points(lambda r, f: 3 + r / 7 + f / 30),
-        ("1", "W", "pat"): same(9),
-    }
-    write(path, made, repetitions=5, folds=2)
-    p, shared = significance.wilcoxon_over_folds(frames.read(path).evaluations)
-    assert shared.at["pat", "tice"] == 10
-    assert p.at["pat", "tice"] == pytest.approx(2 / 2**10)
+def test_pairs_that_nemenyi_separates():
+    # Ten data sets: the critical difference of three methods at .1 is 2.052 sqrt(12 / 60) = .92.
+    ranking = ranked([[1.0, 2.0, 3.0]] * 9 + [[2.0, 1.0, 3.0]])
+    # Average ranks 1.1, 1.9, 3.
+    assert ranking.different() == {("a", "c"), ("b", "c")}
 
 
 def paper_file(path, shift=0.0):
@@ -252,16 +251,23 @@ def test_the_paper_s_numbers_agree_with_the_paper(path):
     assert agreed.ranks["ours"].to_list() == agreed.ranks["published"].to_list()
 
 
-def test_the_tests_that_the_paper_states():
-    names = {"PAT_M": "pat", "ExTIcE": "extice", "BFT_M": "bft", "TIcE": "tice"}
-    names["RanFocE"] = "ranfoce"
+def papers_own_cells(shuffled=False):
+    """The paper's cells in the place of our errors."""
+    names = {method.column: method.name for method in select(["paper"]) if method.column}
     rows = [
         (table, letter, names[column], cell.mae)
         for (table, letter, column), cell in published.tables().items()
-        if column in names and letter in published.DATASETS
+        if letter in published.DATASETS
     ]
-    compared = pd.DataFrame(rows, columns=["table", "dataset", "method", "mae"])
-    found = paper_comparison.compare_tests(compared).set_index(["table", "first"])
+    frame = pd.DataFrame(rows, columns=["table", "dataset", "method", "published_mae"])
+    if shuffled:
+        frame["published_mae"] = np.random.default_rng(0).permutation(frame["published_mae"])
+    return frame
+
+
+def test_the_tests_that_the_paper_states():
+    errors = papers_own_cells()
+    found = paper_tests.compare_tests(errors).set_index(["table", "first"])
     assert len(found) == len(published.STATED_TESTS)
     # Three of the five are what the paper states.
     assert found.at[("1", "ExTIcE"), "paper_sum"] == pytest.approx(1, abs=0.005)
@@ -274,8 +280,23 @@ def test_the_tests_that_the_paper_states():
     # The paper's cells in our place.
     for test in ("sum", "signed"):
         assert found[f"ours_{test}"].to_list() == found[f"shared_{test}"].to_list()
-    few = compared[compared["method"] == "pat"]
-    assert paper_comparison.compare_tests(few).empty
+    assert paper_tests.compare_tests(errors[errors["method"] == "pat"]).empty
+
+
+@pytest.mark.parametrize("table", ["1", "2", "3a", "3b", "3c"])
+def test_conclusions_from_the_paper_s_own_cells_are_its_own(table):
+    found = paper_tests.conclude(papers_own_cells(), table)
+    assert found.ours == found.shared
+    assert (found.same, found.n_pairs) == (36, 36)
+    assert found.datasets == list(published.DATASETS)
+    # In all five, PAT or ExTIcE is before KM2; no pair is separated both ways.
+    assert {("PAT_M", "KM2"), ("ExTIcE", "KM2")} & found.whole
+    assert not {pair[::-1] for pair in found.whole} & found.whole
+    other = paper_tests.conclude(papers_own_cells(shuffled=True), table)
+    assert other.shared == found.shared
+    assert other.same < 36
+    lacking = papers_own_cells().query("method != 'pe-published'")
+    assert paper_tests.conclude(lacking, table) is None
 
 
 def test_a_stand_in_is_beside_the_data_set_it_stands_in_for(path):
@@ -301,6 +322,35 @@ def test_agreement_is_one_point_or_fifteen_percent(path):
     assert (compared["within"] == (compared["published"] >= 8)).all()
     assert compared["difference"].to_numpy() == pytest.approx(1.2)
     assert set(compared["within"]) == {True, False}
+
+
+def test_how_much_of_a_difference_is_chance(path):
+    # PAT on W, 2.23 in five repetitions; ours are 3.23 and 5.23, so that their sd is sqrt(2).
+    made = {("1", "W", "pat"): points(lambda repetition, fold: 3.23 + 2 * repetition)}
+    frame = frames.errors(frames.read(write(path, made)).evaluations)
+    (row,) = paper_comparison.compare_errors(frame).to_dict("records")
+    assert row["difference"] == pytest.approx(2)
+    assert row["noise"] == pytest.approx(math.sqrt(2) * math.sqrt(1 / 2 + 1 / 5))
+    assert row["explanation"].startswith("Chance")
+    alone = frame.assign(repetitions=1.0, spread=math.nan)
+    assert paper_comparison.compare_errors(alone)["explanation"].to_list() == [""]
+
+
+def test_samples_of_2000_rows_are_beside_those_of_500(path):
+    made = {
+        ("2", "L", "pat"): same(9),
+        ("2large", "L", "pat"): same(6),
+        ("2", "L", "tice"): same(9),
+    }
+    evaluations = frames.read(write(path, made)).evaluations
+    errors = frames.errors(evaluations)
+    chapter = paper_comparison.paper_chapter(errors, frames.seconds(evaluations))
+    (table,) = [item for item in chapter.items if item.name == "paper-large"]
+    ((dataset, label, small, large, theirs),) = table.rows
+    assert (dataset, label, theirs) == ("L", "PAT", 5.32)
+    assert (small.value, large.value) == pytest.approx((9, 6))
+    assert (small.bold, large.bold) == (False, True)
+    assert table.notes[0].endswith("500 rows 0 cells agree with the paper's, of 2,000 rows 1.")
 
 
 def test_the_reverse_order_has_the_reverse_correlation(path):
