@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from research.experiments.protocols import N_FOLDS
 from research.experiments.store import read_about
 from research.published import N_NEGATIVES
 
@@ -35,7 +36,7 @@ def table_label(table: str) -> str:
 _METHOD = ["experiment", "dataset", "method"]
 _GROUP = [*_METHOD, "negative"]
 _KEY = [*_GROUP, "repetition", "fold", "point"]
-_NUMBERS_OF_ERRORS = ["mae", "sd", "published_mae", "spread", "repetitions"]
+_NUMBERS_OF_ERRORS = ["mae", "sd", "published_mae", "spread", "folds"]
 _ERRORS = ["table", "dataset", "method", *_NUMBERS_OF_ERRORS, "failed"]
 _NUMBERS = ["truth", "published_truth", "estimate", "low", "high", "fit_seconds", "seconds"]
 
@@ -206,9 +207,9 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         With columns `table` (the experiment, or 3a, 3b, 3c), `dataset`, `method`, `mae`, `sd`,
-        `published_mae` (measured as the authors did, which differs in #2 alone), `spread` (the
-        standard deviation of the means of single repetitions), `repetitions`, and `failed`: whether
-        the numbers are NaN because the method failed.
+        `published_mae` (measured as the authors did, which differs in #2 alone), `folds` (their
+        number, five in a repetition), `spread` (the standard deviation of the means of folds), and
+        `failed`: whether the numbers are NaN because the method failed.
     """
     evaluations = evaluations[evaluations["experiment"] != "4"]
     points = by_point(evaluations)
@@ -220,8 +221,9 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
         answered=("answered", "sum"),
         failures=("failures", "sum"),
     )
-    once = evaluations.groupby([*_GROUP, "repetition"])["published_error"].mean().groupby(_GROUP)
-    means = means.assign(spread=once.std(), repetitions=once.count()).reset_index()
+    folds = evaluations.groupby([*_GROUP, "repetition", "fold"])["published_error"].mean()
+    by_group = folds.groupby(_GROUP)
+    means = means.assign(spread=by_group.std(), folds=by_group.count()).reset_index()
     wanted = points.groupby(["experiment", "dataset"])["point"].nunique().rename("wanted")
     means = means.join(wanted, on=["experiment", "dataset"])
     empty = means["answered"] < means["wanted"]
@@ -254,14 +256,15 @@ def repetitions(evaluations: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With columns `experiment`, `dataset`, `method`, `repetitions`, `evaluations`, `failures`.
+        With columns `experiment`, `dataset`, `method`, `repetitions` (a fifth for each fold, in #3
+        of the sub-class that has the fewest), `evaluations`, `failures`.
     """
+    folds = evaluations.groupby([*_GROUP, "repetition", "fold"], sort=False).size()
+    n_folds = folds.groupby(_GROUP, sort=False).size().groupby(_METHOD, sort=False).min()
+    whole = [1 if experiment == "4" else N_FOLDS for experiment, *_ in n_folds.index]
     groups = evaluations.groupby(_METHOD, sort=False)
-    return groups.agg(
-        repetitions=("repetition", "nunique"),
-        evaluations=("point", "size"),
-        failures=("message", "count"),
-    ).reset_index()
+    frame = groups.agg(evaluations=("point", "size"), failures=("message", "count"))
+    return frame.assign(repetitions=n_folds / whole).reset_index()
 
 
 def intervals(evaluations: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 from research import published
 from research.experiments.methods import column_of, in_order, label_of
-from research.experiments.protocols import N_POINTS, PROTOCOLS
+from research.experiments.protocols import N_FOLDS, N_POINTS, PROTOCOLS
 from research.report.document import Chapter, ReportTable, TableCell
 from research.report.frames import table_label
 from research.report.paper_tests import test_tables
@@ -75,8 +75,8 @@ def compare_errors(errors: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         With columns `table`, `dataset`, `method`, `mae`, `sd`, `published`, `published_sd`,
-        `difference`, `noise` (the standard error of the difference, from our repetitions and as
-        many of the paper as it had), `within` and `explanation`.
+        `difference`, `noise` (the standard error of the difference: of our folds, and of as many
+        as the paper has), `within` and `explanation`.
     """
     rows = []
     for own in errors[errors["published_mae"].notna()].itertuples(index=False):
@@ -84,9 +84,8 @@ def compare_errors(errors: pd.DataFrame) -> pd.DataFrame:
         if theirs is None:
             continue
         difference = own.published_mae - theirs.mae
-        noise = own.spread * math.sqrt(
-            1 / own.repetitions + 1 / PROTOCOLS[own.table[0]].repetitions
-        )
+        n_theirs = N_FOLDS * PROTOCOLS[own.table[0]].repetitions
+        noise = own.spread * math.sqrt(1 / own.folds + 1 / n_theirs)
         rows.append(
             {
                 "table": own.table,
@@ -243,7 +242,7 @@ def _difference_table(compared: pd.DataFrame) -> ReportTable:
     head = ["experiment", "data set", "method", "ours", "published", "difference"]
     head += ["in standard errors", "explanation"]
     note = (
-        "The standard error is that of chance alone: of the mean of our repetitions and of as many "
+        "The standard error is that of chance alone: of the mean over our folds and over as many "
         "as the paper has, from the spread of ours."
     )
     notes = [note] if rows else ["Every cell agrees."]

@@ -124,6 +124,16 @@ def test_unfinished_cells_are_empty_and_failures_are_known(path):
     assert not frame.loc[("3c", "made", "tice"), "failed"]
 
 
+def test_a_fold_is_a_fifth_of_a_repetition(path):
+    made = {("1", "A", "pat"): same(1), ("4", "A", "pat"): same(1)}
+    made |= {("3", "made", "pat", negative): same(1) for negative in "xy"}
+    write(path, made, repetitions=2, folds=2)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM evaluations WHERE negative = 'y' AND repetition = 1")
+    frame = frames.repetitions(frames.read(path).evaluations).set_index("experiment")
+    assert frame["repetitions"].to_dict() == {"1": 0.8, "3": 0.4, "4": 1}
+
+
 def test_intervals_and_seconds(path):
     made = {
         ("1", "A", "pat"): same(1, low=-0.02, high=0.03),
@@ -325,14 +335,14 @@ def test_agreement_is_one_point_or_fifteen_percent(path):
 
 
 def test_how_much_of_a_difference_is_chance(path):
-    # PAT on W, 2.23 in five repetitions; ours are 3.23 and 5.23, so that their sd is sqrt(2).
+    # PAT on W, 2.23 in 25 folds; ours are 3.23 and 5.23, so that their sd is sqrt(2).
     made = {("1", "W", "pat"): points(lambda repetition, fold: 3.23 + 2 * repetition)}
-    frame = frames.errors(frames.read(write(path, made)).evaluations)
+    frame = frames.errors(frames.read(write(path, made, folds=1)).evaluations)
     (row,) = paper_comparison.compare_errors(frame).to_dict("records")
     assert row["difference"] == pytest.approx(2)
-    assert row["noise"] == pytest.approx(math.sqrt(2) * math.sqrt(1 / 2 + 1 / 5))
+    assert row["noise"] == pytest.approx(math.sqrt(2) * math.sqrt(1 / 2 + 1 / 25))
     assert row["explanation"].startswith("Chance")
-    alone = frame.assign(repetitions=1.0, spread=math.nan)
+    alone = frame.assign(folds=1.0, spread=math.nan)
     assert paper_comparison.compare_errors(alone)["explanation"].to_list() == [""]
 
 
