@@ -76,7 +76,7 @@ def test_how_long_it_takes_to_start_anew():
 
 def test_how_often_intervals_hold():
     quoted = rows_of(DOCS / "intervals.md", "## How often it holds")
-    found = committed("intervals-1.csv") | committed("trcq-intervals-1.csv")
+    found = committed("intervals-1.csv")
     assert len(quoted) == 4
     for name, row in quoted.items():
         held = [float(found[name][key]) for key in SETS]
@@ -103,8 +103,7 @@ def test_the_table_that_helps_to_choose(column, heading):
 
 
 def test_trcq_in_experiment_1():
-    """It has been measured again since, by itself."""
-    errors = [float(committed("trcq-errors-1.csv")["TRCQ"][key]) for key in SETS]
+    errors = [float(committed("errors-1.csv")["TRCQ"][key]) for key in SETS]
     quoted = rows_of(DOCS / "choosing.md", "## Measured")["TRCQ"]
     assert quoted["eight real sets"] == f"{np.mean(errors):.2f}"
     six = [error for error, key in zip(errors, SETS, strict=True) if key not in ("q-g", "vowels")]
@@ -148,19 +147,6 @@ def test_the_readme_s_table_is_part_of_the_table_of_every_method():
             readme[name]["95 % intervals that cover the truth"].split()[0]
             in (every[name]["interval"])
         )
-
-
-def test_the_stand_in_beside_the_paper_s_b():
-    quoted = rows_of(DOCS / "reproduction" / "vowels-network.md", "## Beside the paper's B")
-    path = DOCS / "reproduction" / "vowels-network" / "csv" / "paper-cells.csv"
-    with open(path, newline="", encoding="utf-8") as file:
-        cells = list(csv.DictReader(file))
-    # All that the paper has for B: nine columns in five tables, and two more in two.
-    assert len(cells) == 5 * 9 + 2 * 2
-    for cell in cells:
-        text = f"{float(cell['ours']):.2f} / {float(cell['published']):.2f}"
-        bold = text if cell["agrees"] == "yes" else f"**{text}**"
-        assert quoted[cell["method"]][cell["experiment"]] == bold
 
 
 def numbers(text):

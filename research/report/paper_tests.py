@@ -10,10 +10,22 @@ import pandas as pd
 from research import published
 from research.experiments.methods import column_of, label_of, select
 from research.report import significance
+from research.report.claims import lower_error
 from research.report.document import ReportTable, TableCell
 from research.report.frames import table_label
 from research.report.significance import LEVEL, two_tests
 
+# Of whom the paper says that they are better, and where.
+_STATED_ORDER = (
+    ("1", "PAT_M", "ExTIcE"),
+    ("1", "PAT_M", "BFT_M"),
+    ("1", "ExTIcE", "TIcE"),
+    ("1", "ExTIcE", "EN_auto"),
+    ("3a", "min(ExTIcE,PAT_M)", "PAT_M"),
+    ("3c", "min(ExTIcE,PAT_M)", "PAT_M"),
+    ("3c", "ExTIcE", "PAT_M"),
+    ("3c", "ExTIcE", "TIcE"),
+)
 _LABELS = {method.column: label_of(method.name) for method in select(["paper"])}
 
 
@@ -59,11 +71,9 @@ def conclude(errors: pd.DataFrame, table: str) -> Conclusions | None:
     table : str
     """
     columns = list(published.MAIN_COLUMNS)
-    own = errors[errors["table"] == table]
-    own = own.assign(column=own["method"].map(column_of))
-    own = own[own["column"].isin(columns) & own["dataset"].map(published.name_in_paper).notna()]
-    ours = own.pivot(index="dataset", columns="column", values="published_mae").dropna()
-    if set(ours.columns) != set(columns) or len(ours) < 2:
+    ours = pd.DataFrame.from_dict(_by_letter(errors, table), orient="index")
+    ours = ours.reindex(columns=columns).dropna()
+    if len(ours) < 2:
         return None
     cells = published.tables()
     letters = dict.fromkeys(letter for t, letter, _ in cells if t == table and letter != "rank")
@@ -72,11 +82,8 @@ def conclude(errors: pd.DataFrame, table: str) -> Conclusions | None:
         index=list(letters),
         columns=columns,
     )
-    shared = theirs.loc[[published.name_in_paper(str(d)) or "" for d in ours.index]]
-    found = [
-        significance.rank(frame, frame.isna()).different()
-        for frame in (theirs, shared, ours[columns])
-    ]
+    each = (theirs, theirs.loc[ours.index], ours)
+    found = [significance.rank(frame, frame.isna()).different() for frame in each]
     n_pairs = len(columns) * (len(columns) - 1) // 2
     return Conclusions(table, n_pairs, list(ours.index), *found)
 
@@ -100,18 +107,13 @@ def compare_tests(errors: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for table, *pair, stated in published.STATED_TESTS:
-        part = errors[(errors["table"] == table) & errors["published_mae"].notna()]
-        own = {
-            (row.dataset, column_of(row.method)): row.published_mae
-            for row in part.itertuples()
-            if published.name_in_paper(row.dataset)
-        }
-        datasets = [d for d in dict.fromkeys(d for d, _ in own) if all((d, c) in own for c in pair)]
-        if not datasets:
+        own = _by_letter(errors, table)
+        letters = [letter for letter in own if all(column in own[letter] for column in pair)]
+        if not letters:
             continue
         theirs = published.errors(table, pair)
-        shared = [theirs[published.name_in_paper(dataset) or ""] for dataset in datasets]
-        ours = [[own[dataset, column] for column in pair] for dataset in datasets]
+        shared = [theirs[letter] for letter in letters]
+        ours = [[own[letter][column] for column in pair] for letter in letters]
         tests = [p for cells in ([*theirs.values()], shared, ours) for p in two_tests(cells)]
         rows.append((table, *pair, stated, *tests))
     whose = [f"{name}_{test}" for name in ("paper", "shared", "ours") for test in ("sum", "signed")]
@@ -119,9 +121,37 @@ def compare_tests(errors: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_tables(errors: pd.DataFrame) -> list[ReportTable]:
-    """Tables of the stated p-values and of Nemenyi's conclusions."""
+    """Tables of who is better where, of the stated p-values and of Nemenyi's conclusions."""
     concluded = [conclude(errors, table) for table in ("1", "2", "3a", "3b", "3c")]
-    return [_stated(errors), *_concluded([one for one in concluded if one is not None])]
+    return [
+        _who_is_better(errors),
+        _stated(errors),
+        *_concluded([one for one in concluded if one is not None]),
+    ]
+
+
+def _who_is_better(errors: pd.DataFrame) -> ReportTable:
+    rows = []
+    for table, *pair in _STATED_ORDER:
+        own = _by_letter(errors, table)
+        letters = [d for d in own if all(column in own[d] for column in pair)]
+        ours = "".join(d for d in letters if own[d][pair[0]] < own[d][pair[1]])
+        better = [d for d in lower_error(table, *pair) if d in letters]
+        theirs = "".join(sorted(better, key=letters.index))
+        rows.append([table_label(table), *(_LABELS[c] for c in pair), theirs or "-", ours or "-"])
+    head = ["experiment", "the error of", "is below that of", "in the paper on", "here on"]
+    note = "Of the data sets that are here, by the paper's letters; B is its stand-in."
+    return ReportTable("paper-order", "Who is better where", head, rows, notes=[note])
+
+
+def _by_letter(errors: pd.DataFrame, table: str) -> dict[str, dict[str, float]]:
+    """Our errors by the paper's data sets and columns."""
+    found: dict[str, dict[str, float]] = {}
+    for row in errors[(errors["table"] == table) & errors["published_mae"].notna()].itertuples():
+        letter, column = published.name_in_paper(row.dataset), column_of(row.method)
+        if letter is not None and column is not None:
+            found.setdefault(letter, {})[column] = row.published_mae
+    return found
 
 
 def _stated(errors: pd.DataFrame) -> ReportTable:

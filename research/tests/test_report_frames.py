@@ -293,6 +293,18 @@ def test_the_tests_that_the_paper_states():
     assert paper_tests.compare_tests(errors[errors["method"] == "pat"]).empty
 
 
+def test_who_is_better_where_from_the_paper_s_own_cells():
+    table, *_ = paper_tests.test_tables(papers_own_cells())
+    assert len(table.rows) == 8
+    found = {tuple(row[:3]): row[3:] for row in table.rows}
+    assert all(theirs == ours for theirs, ours in found.values())
+    # L: 2.99 and 3.18. A: 13.12 and 10.78.
+    assert found["#1", "PAT", "BFT (oracle)"] == ["ACPRW", "ACPRW"]
+    assert found["#1", "ExTIcE", "EN (auto)"] == ["CLPRW", "CLPRW"]
+    # N, I and B, which are not among these.
+    assert found["#3-c", "ExTIcE", "PAT"] == ["-", "-"]
+
+
 @pytest.mark.parametrize("table", ["1", "2", "3a", "3b", "3c"])
 def test_conclusions_from_the_paper_s_own_cells_are_its_own(table):
     found = paper_tests.conclude(papers_own_cells(), table)
