@@ -128,7 +128,7 @@ def _seconds_picture(times: pd.DataFrame) -> Picture:
 
 
 def _thresholds(curves: list[Curves], errors: pd.DataFrame) -> Chapter:
-    """PAT's error by q for each scorer, and that of classify and count by threshold."""
+    """PAT's error by q for each scorer."""
     chapter = Chapter("Thresholds")
     first = errors[(errors["table"] == "1") & errors["mae"].notna()]
     medians = {(row.dataset, row.method): row.mae for row in first.itertuples()}
@@ -137,19 +137,10 @@ def _thresholds(curves: list[Curves], errors: pd.DataFrame) -> Chapter:
         for c in curves
         if c.experiment == "1" and c.method.startswith("pat") and (c.dataset, c.method) in medians
     ]
-    oracles = [c for c in curves if c.method == "bft"]
     if by_q:
         chapter.items += [_q_table(by_q, medians), _q_picture(by_q, medians)]
-    if oracles:
-        rows = [[c.experiment, c.dataset, int(c.mae.argmin()), float(c.mae.min())] for c in oracles]
-        head = ["experiment", "data set", "percentile", "mean absolute error"]
-        title = "The threshold that BFT, which knows the truth, takes"
-        chapter.items.append(ReportTable("bft-thresholds", title, head, rows, long=True))
-        own = {c.dataset: c for c in oracles if c.experiment == "1"}
-        if own:
-            chapter.items.append(_threshold_picture(own))
-    if not chapter.items:
-        chapter.text.append("Neither PAT nor BFT is among the results of #1.")
+    else:
+        chapter.text.append("PAT is not among the results of #1.")
     return chapter
 
 
@@ -184,20 +175,6 @@ def _q_picture(curves: list[Curves], medians: dict[tuple[str, str], float]) -> P
     xlabel = "q, quantile of the positives' scores"
     figure = draw_curves(panels, xlabel=xlabel, ylabel=_MAE, title=title)
     return Picture.of(figure, "pat-by-q", title)
-
-
-def _threshold_picture(curves: dict[str, Curves]) -> Picture:
-    """Error of classify and count by the percentile of its threshold, for each data set."""
-    panels = {
-        dataset: [
-            Curve("classify and count", np.arange(curves[dataset].mae.size), curves[dataset].mae)
-        ]
-        for dataset in datasets_in_order(curves)
-    }
-    title = "BFT: error by threshold, #1; the oracle takes the lowest point"
-    xlabel = "percentile of the training scores"
-    figure = draw_curves(panels, xlabel=xlabel, ylabel=_MAE, title=title)
-    return Picture.of(figure, "bft-by-threshold", title)
 
 
 def _failures(evaluations: pd.DataFrame) -> Chapter:

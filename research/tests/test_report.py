@@ -85,7 +85,6 @@ def test_the_files_are_there(files):
         "mae-by-prevalence-1-1",
         "bias-by-prevalence-1-1",
         "pat-by-q",
-        "bft-by-threshold",
         "seconds",
     }
     assert {f"figures/{name}.png" for name in pictures} <= set(files)
