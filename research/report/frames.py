@@ -36,7 +36,7 @@ def table_label(table: str) -> str:
 _METHOD = ["experiment", "dataset", "method"]
 _GROUP = [*_METHOD, "negative"]
 _KEY = [*_GROUP, "repetition", "fold", "point"]
-_NUMBERS_OF_ERRORS = ["mae", "sd", "published_mae", "spread", "folds"]
+_NUMBERS_OF_ERRORS = ["mae", "sd", "published_mae", "folds"]
 _ERRORS = ["table", "dataset", "method", *_NUMBERS_OF_ERRORS, "failed"]
 _NUMBERS = ["truth", "published_truth", "estimate", "low", "high", "fit_seconds", "seconds"]
 
@@ -208,8 +208,8 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         With columns `table` (the experiment, or 3a, 3b, 3c), `dataset`, `method`, `mae`, `sd`,
         `published_mae` (measured as the authors did, which differs in #2 alone), `folds` (their
-        number, five in a repetition), `spread` (the standard deviation of the means of folds), and
-        `failed`: whether the numbers are NaN because the method failed.
+        number, five in a repetition), and `failed`: whether the numbers are NaN because the method
+        failed.
     """
     evaluations = evaluations[evaluations["experiment"] != "4"]
     points = by_point(evaluations)
@@ -221,13 +221,12 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
         answered=("answered", "sum"),
         failures=("failures", "sum"),
     )
-    folds = evaluations.groupby([*_GROUP, "repetition", "fold"])["published_error"].mean()
-    by_group = folds.groupby(_GROUP)
-    means = means.assign(spread=by_group.std(), folds=by_group.count()).reset_index()
+    folds = evaluations.groupby([*_GROUP, "repetition", "fold"]).size().groupby(_GROUP).size()
+    means = means.assign(folds=folds).reset_index()
     wanted = points.groupby(["experiment", "dataset"])["point"].nunique().rename("wanted")
     means = means.join(wanted, on=["experiment", "dataset"])
     empty = means["answered"] < means["wanted"]
-    means.loc[empty, ["mae", "sd", "published_mae", "spread"]] = math.nan
+    means.loc[empty, ["mae", "sd", "published_mae"]] = math.nan
     means["failed"] = empty & (means["failures"] > 0)
     by_negative = means["experiment"] == "3"
     plain = means[~by_negative].rename(columns={"experiment": "table"})
@@ -245,7 +244,7 @@ def _over_negatives(means: pd.DataFrame) -> list[pd.DataFrame]:
         whole = len(group) == wanted and bool(group["mae"].notna().all())
         for table, quantile in QUANTILES.items():
             chosen = ordered.iloc[math.ceil(quantile * (len(ordered) - 1))]
-            numbers = chosen[_NUMBERS_OF_ERRORS] if whole else [math.nan] * 5
+            numbers = chosen[_NUMBERS_OF_ERRORS] if whole else [math.nan] * 4
             rows.append((table, dataset, method, *numbers, bool(group["failed"].any())))
     return [pd.DataFrame(rows, columns=_ERRORS)] if rows else []
 

@@ -347,15 +347,29 @@ def test_agreement_is_one_point_or_fifteen_percent(path):
 
 
 def test_how_much_of_a_difference_is_chance(path):
-    # PAT on W, 2.23 in 25 folds; ours are 3.23 and 5.23, so that their sd is sqrt(2).
-    made = {("1", "W", "pat"): points(lambda repetition, fold: 3.23 + 2 * repetition)}
-    frame = frames.errors(frames.read(write(path, made, folds=1)).evaluations)
-    (row,) = paper_comparison.compare_errors(frame).to_dict("records")
-    assert row["difference"] == pytest.approx(2)
-    assert row["noise"] == pytest.approx(math.sqrt(2) * math.sqrt(1 / 2 + 1 / 25))
-    assert row["explanation"].startswith("Chance")
-    alone = frame.assign(folds=1.0, spread=math.nan)
-    assert paper_comparison.compare_errors(alone)["explanation"].to_list() == [""]
+    # PAT on W: 2.23 (1.87) in 25 folds of eleven samples. Ours: two folds.
+    chance = 1.87 * math.sqrt(1 / 22 + 1 / 275)
+    for error, explained in [(2.23 + 1.9 * chance, True), (2.23 + 2.1 * chance, False)]:
+        made = {("1", "W", "pat"): same(error)}
+        write(path, made, repetitions=2, folds=1)
+        (row,) = paper_comparison.compare_errors(
+            frames.errors(frames.read(path).evaluations)
+        ).to_dict("records")
+        assert row["noise"] == pytest.approx(chance)
+        assert row["explanation"].startswith("Chance") == explained
+        path.unlink()
+
+
+def test_the_worst_of_many_is_too_high_by_chance(path):
+    # PAT on L: 3.65 (2.47) in the worst of 25 sub-classes. Ours: one fold.
+    chance = 2.47 * math.sqrt(1 / 11 + 1 / 275)
+    for error in (3.65 + 3 * chance, 3.65 - 3 * chance):
+        made = {("3", "L", "pat", f"n{i}"): same(error) for i in range(25)}
+        write(path, made, repetitions=1, folds=1)
+        frame = paper_comparison.compare_errors(frames.errors(frames.read(path).evaluations))
+        said = frame.set_index("table").at["3c", "explanation"]
+        assert said.startswith("Chance: the worst") == (error > 3.65)
+        path.unlink()
 
 
 def test_samples_of_2000_rows_are_beside_those_of_500(path):
@@ -373,6 +387,9 @@ def test_samples_of_2000_rows_are_beside_those_of_500(path):
     assert (small.value, large.value) == pytest.approx((9, 6))
     assert (small.bold, large.bold) == (False, True)
     assert table.notes[0].endswith("500 rows 0 cells agree with the paper's, of 2,000 rows 1.")
+    compared = paper_comparison.compare_errors(errors).set_index("method")
+    assert compared.at["pat", "explanation"].endswith("up to 2,000 rows give 6.00")
+    assert "2,000" not in compared.at["tice", "explanation"]
 
 
 def test_the_reverse_order_has_the_reverse_correlation(path):
