@@ -15,6 +15,7 @@ from research.published import datasets_in_order
 from research.report import frames
 from research.report.document import Chapter, Picture, ReportTable, TableCell, span
 from research.report.drawings import Curve, draw_curves, draw_dots
+from research.report.every_cell import every_cell, how_many
 from research.report.experiment_chapter import experiment_chapter
 from research.report.frames import Curves, StoredRuns, table_label
 from research.report.paper_comparison import paper_chapter
@@ -28,9 +29,11 @@ def all_chapters(stored: StoredRuns, errors: pd.DataFrame) -> list[Chapter]:
     repetitions = frames.repetitions(evaluations)
     intervals, times = frames.intervals(evaluations), frames.seconds(evaluations)
     experiments = sorted(set(evaluations["experiment"]) - {"4"})
+    beside = paper_chapter(errors, times)
+    beside.text.insert(0, how_many(every_cell(errors)))
     return [
         _what_was_run(stored, repetitions),
-        paper_chapter(errors, times),
+        beside,
         *(experiment_chapter(e, evaluations, errors, repetitions, intervals) for e in experiments),
         _times(times),
         _thresholds(stored.curves, errors),

@@ -87,17 +87,12 @@ def every_cell(errors: pd.DataFrame) -> list[Cell]:
 def cells_page(errors: pd.DataFrame) -> str:
     """Write the page: numbers of cells, every cell, and q-g beside the authors' H without p."""
     cells = every_cell(errors)
-    compared = [cell for cell in cells if cell.ours is not None]
-    distinct = [cell for cell in compared if cell.distinct]
     parts = [
         "# Every cell of the paper",
         "Written with the report, from the same results.",
-        f"The paper's tables of errors have {len(cells)} cells with a number. {len(compared)} of "
-        f"them are compared, and {_share(compared)} agree: they are within max(1 point, 15 %). "
-        "C, R and W have one sub-class of negatives, so that #3-b and #3-c repeat #3-a there; "
-        f"without these repetitions {len(distinct)} cells are compared, and {_share(distinct)} "
-        "agree. B's cells are compared with those of its [stand-in](vowels-network.md). The cells "
-        "that differ are listed, with the reason as far as it is known, under [Beside the "
+        f"{how_many(cells)} "
+        "B's cells are compared with those of its [stand-in](vowels-network.md). The cells that "
+        "differ are listed, with the reason as far as it is known, under [Beside the "
         "paper](paper.md).",
         _numbers(cells).markdown(),
         f"Not compared: {'; '.join(f'{letter}, {why}' for letter, why in _NO_DATA.items())}; #2's "
@@ -116,6 +111,20 @@ def cells_page(errors: pd.DataFrame) -> str:
     ]
     wrapped = [part if part[0] in "|#" else textwrap.fill(part, 118) for part in parts]
     return "\n\n".join(part.rstrip() for part in wrapped) + "\n"
+
+
+def how_many(cells: Sequence[Cell]) -> str:
+    """Say how many cells are compared, and how many agree."""
+    compared = [cell for cell in cells if cell.ours is not None]
+    distinct = [cell for cell in compared if cell.distinct]
+    unfinished = sum(cell.why_not == NOT_COMPARED for cell in cells)
+    return (
+        f"The paper's tables of errors have {len(cells)} cells with a number. {len(compared)} of "
+        f"them are compared, and {_share(compared)} agree: they are within max(1 point, 15 %). "
+        "C, R and W have one sub-class of negatives, so that #3-b and #3-c repeat #3-a there; "
+        f"without these repetitions {len(distinct)} cells are compared, and {_share(distinct)} "
+        f"agree. {unfinished} comparable cells have not been run yet."
+    )
 
 
 def _share(cells: Sequence[Cell]) -> str:

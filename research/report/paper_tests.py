@@ -122,12 +122,13 @@ def compare_tests(errors: pd.DataFrame) -> pd.DataFrame:
 
 def test_tables(errors: pd.DataFrame) -> list[ReportTable]:
     """Tables of who is better where, of the stated p-values and of Nemenyi's conclusions."""
+    return [_who_is_better(errors), _stated(errors), *_concluded(conclusions(errors))]
+
+
+def conclusions(errors: pd.DataFrame) -> list[Conclusions]:
+    """What Nemenyi's test says in each table that has all nine methods."""
     concluded = [conclude(errors, table) for table in ("1", "2", "3a", "3b", "3c")]
-    return [
-        _who_is_better(errors),
-        _stated(errors),
-        *_concluded([one for one in concluded if one is not None]),
-    ]
+    return [one for one in concluded if one is not None]
 
 
 def _who_is_better(errors: pd.DataFrame) -> ReportTable:
