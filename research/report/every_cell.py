@@ -95,8 +95,8 @@ def cells_page(errors: pd.DataFrame) -> str:
         "differ are listed, with the reason as far as it is known, under [Beside the "
         "paper](paper.md).",
         _numbers(cells).markdown(),
-        f"Not compared: {'; '.join(f'{letter}, {why}' for letter, why in _NO_DATA.items())}; #2's "
-        "cells of C, R and W that repeat #1's. Of KM on H the paper has no numbers.",
+        f"Not compared: {'; '.join(f'{letter}, {why}' for letter, why in _NO_DATA.items())}; the "
+        "cells of C, R and W that repeat #1's to the digit. Of KM on H the paper has no numbers.",
         "Each cell below has our error / the paper's, in points, in bold if they differ by more "
         "than that. A number in brackets is the paper's alone.",
     ]
@@ -121,8 +121,9 @@ def how_many(cells: Sequence[Cell]) -> str:
     return (
         f"The paper's tables of errors have {len(cells)} cells with a number. {len(compared)} of "
         f"them are compared, and {_share(compared)} agree: they are within max(1 point, 15 %). "
-        "C, R and W have one sub-class of negatives, so that #3-b and #3-c repeat #3-a there; "
-        f"without these repetitions {len(distinct)} cells are compared, and {_share(distinct)} "
+        "C, R and W have one sub-class of negatives: where their cells repeat #1's they are not "
+        "compared again, and #3-b's and #3-c's others repeat #3-a's; without these repetitions "
+        f"{len(distinct)} cells are compared, and {_share(distinct)} "
         f"agree. {unfinished} comparable cells have not been run yet."
     )
 

@@ -200,6 +200,9 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
     prevalences. In Experiment #3 the numbers are those of one sub-class: the first that at least
     half, three quarters or all of the sub-classes are no worse than.
 
+    A data set with one negative sub-class has samples of the same kind in #1 and #3, and in #3
+    those of both count.
+
     A row without any answer at one of the prevalences, or without one of the sub-classes, would
     not be comparable with the others, and its numbers are NaN.
 
@@ -211,7 +214,7 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
         number, five in a repetition), and `failed`: whether the numbers are NaN because the method
         failed.
     """
-    evaluations = evaluations[evaluations["experiment"] != "4"]
+    evaluations = _with_samples_of_1(evaluations[evaluations["experiment"] != "4"])
     points = by_point(evaluations)
     groups = points.assign(answered=points["n"] > 0).groupby(_GROUP, sort=False)
     means = groups.agg(
@@ -233,6 +236,21 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
     frames = [plain[_ERRORS], *_over_negatives(means[by_negative])]
     frame = pd.concat(frames, ignore_index=True)
     return frame.astype(dict.fromkeys(_NUMBERS_OF_ERRORS, float) | {"failed": bool})
+
+
+def _with_samples_of_1(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """Give #3 the samples of #1 too, as the paper does, where there is one negative sub-class."""
+    third = evaluations[evaluations["experiment"] == "3"]
+    n_negatives = third.groupby("dataset")["negative"].nunique()
+    single = [d for d, n in n_negatives.items() if n == N_NEGATIVES.get(str(d), n) == 1]
+    only = dict(third.drop_duplicates("dataset").set_index("dataset")["negative"])
+    methods = set(third[third["dataset"].isin(single)]["method"])
+    first = evaluations[(evaluations["experiment"] == "1") & evaluations["dataset"].isin(single)]
+    more = first[first["method"].isin(methods)].assign(experiment="3")
+    more["negative"] = more["dataset"].map(only)
+    # Repetitions of their own.
+    more["repetition"] = -1 - more["repetition"]
+    return pd.concat([evaluations, more], ignore_index=True)
 
 
 def _over_negatives(means: pd.DataFrame) -> list[pd.DataFrame]:

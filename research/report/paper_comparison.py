@@ -10,11 +10,11 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from research import published
-from research.experiments.methods import column_of, in_order, label_of
+from research.experiments.methods import column_of, label_of
 from research.experiments.protocols import N_FOLDS, N_POINTS, PROTOCOLS
 from research.report.document import Chapter, ReportTable, TableCell
 from research.report.frames import table_label
-from research.report.paper_tests import conclusions, test_tables
+from research.report.paper_tests import LABELS, by_letter, conclusions, test_tables
 from research.report.significance import LEVEL, rank
 
 # A cell agrees with the paper if it is as near as one of these, whichever is wider.
@@ -38,7 +38,7 @@ def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
         [
             *_summary(compared, errors),
             f"Below are data sets {', '.join(published.DATASETS)}, without the cells of C, R and W "
-            "in #2 that repeat those of #1 (all but BFT's). In #2 our error is taken as the "
+            "that repeat those of #1 (all that #1 has, but BFT's). In #2 our error is taken as the "
             "authors took theirs: they divided the positives drawn by the rows wanted, not by the "
             "rows drawn, which are fewer because each sub-class has a whole number of them.",
         ],
@@ -52,7 +52,7 @@ def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
         chapter.items += [
             _agreement_table(compared),
             _difference_table(compared),
-            *_rank_tables(compared),
+            *_rank_tables(sorted(compared["table"].unique()), errors),
             *test_tables(errors),
             *_large_samples(errors),
         ]
@@ -65,7 +65,7 @@ def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
 def _summary(compared: pd.DataFrame, errors: pd.DataFrame) -> list[str]:
     """Sentences on average ranks and on significance."""
     tables = sorted(compared["table"].unique())
-    ranks = [(t, agreement(compared, t, published.MAIN_COLUMNS).spearman) for t in tables]
+    ranks = [(t, agreement(errors, t, published.MAIN_COLUMNS).spearman) for t in tables]
     found = [f"{rho:.2f} in {table_label(t)}" for t, rho in ranks if not math.isnan(rho)]
     concluded = conclusions(errors)
     sentences = []
@@ -170,9 +170,9 @@ class Agreement(NamedTuple):
     Attributes
     ----------
     ranks : DataFrame
-        A row for each method, best of ours first, with columns `ours` and `published`.
+        A row for each of the paper's columns, best of ours first, with `ours` and `published`.
     datasets : list of str
-        The data sets that the averages are over.
+        The data sets that the averages are over, by the paper's letters.
     spearman : float
         Correlation of the two; NaN for fewer than three methods.
     """
@@ -182,36 +182,35 @@ class Agreement(NamedTuple):
     spearman: float
 
 
-def agreement(compared: pd.DataFrame, table: str, columns: tuple[str, ...] = ()) -> Agreement:
+def agreement(errors: pd.DataFrame, table: str, columns: tuple[str, ...] = ()) -> Agreement:
     """Compare average ranks with the paper's, computed from its cells.
 
     Parameters
     ----------
-    compared : DataFrame
-        From `compare_errors`.
+    errors : DataFrame
+        From `research.report.frames.errors`.
     table : str
         Experiment, or 3a, 3b, 3c.
     columns : tuple of str
-        Columns of the paper to include; all by default.
+        Columns of the paper to include; all of the table by default.
     """
-    rows = compared[compared["table"] == table]
-    if columns:
-        rows = rows[rows["method"].map(column_of).isin(columns)]
-    ours = rows.pivot(index="dataset", columns="method", values="mae")
+    wanted = columns or tuple(dict.fromkeys(c for t, _, c in published.tables() if t == table))
+    ours = pd.DataFrame.from_dict(by_letter(errors, table), orient="index")
+    ours = ours[[column for column in wanted if column in ours]]
     ranking = rank(ours, ours.isna() & False)
-    names = list(ranking.ranks.columns)
-    datasets = [str(dataset) for dataset in ranking.ranks.index]
-    theirs = published.average_ranks(table, datasets, [column_of(name) or "" for name in names])
+    names = [str(name) for name in ranking.ranks.columns]
+    letters = [str(letter) for letter in ranking.ranks.index]
+    theirs = published.average_ranks(table, letters, names)
     frame = pd.DataFrame(
         {
             "ours": ranking.ranks.mean().to_numpy(dtype=float),
             "published": np.array(list(theirs.values()), dtype=float),
         },
-        index=pd.Index(names, name="method"),
+        index=pd.Index(names, name="column"),
     ).sort_values("ours", kind="stable")
     varied = len(frame) > 2 and frame.nunique().min() > 1
     rho = float(spearmanr(frame["ours"], frame["published"]).statistic) if varied else math.nan
-    return Agreement(frame, datasets, rho)
+    return Agreement(frame, letters, rho)
 
 
 def compare_seconds(times: pd.DataFrame) -> pd.DataFrame:
@@ -292,15 +291,14 @@ def _difference_table(compared: pd.DataFrame) -> ReportTable:
     return ReportTable("paper-differences", title, head, rows, notes=notes)
 
 
-def _rank_tables(compared: pd.DataFrame) -> list[ReportTable]:
-    tables = sorted(compared["table"].unique())
-    found = {table: agreement(compared, table) for table in tables}
+def _rank_tables(tables: list[str], errors: pd.DataFrame) -> list[ReportTable]:
+    found = {table: agreement(errors, table) for table in tables}
     rows: list[list[Any]] = []
-    for method in in_order({m for a in found.values() for m in a.ranks.index}):
-        row: list[Any] = [label_of(method)]
+    for column in dict.fromkeys(c for a in found.values() for c in a.ranks.index):
+        row: list[Any] = [LABELS[column]]
         for agreed in found.values():
             ranks = agreed.ranks
-            row += list(ranks.loc[method].astype(float)) if method in ranks.index else [None, None]
+            row += list(ranks.loc[column].astype(float)) if column in ranks.index else [None, None]
         rows.append(row)
     head = ["method", *(f"{table_label(t)} {whose}" for t in tables for whose in ("ours", "paper"))]
     title = "Average ranks beside the paper's"
@@ -308,8 +306,8 @@ def _rank_tables(compared: pd.DataFrame) -> list[ReportTable]:
     ranks_table = ReportTable("paper-ranks", title, head, rows, notes=[note])
     rows = []
     for table, agreed in found.items():
-        main = agreement(compared, table, published.MAIN_COLUMNS)
-        places = [_places(main, method) for method in ("pat", "extice")]
+        main = agreement(errors, table, published.MAIN_COLUMNS)
+        places = [_places(main, column) for column in ("PAT_M", "ExTIcE")]
         rho = [TableCell(a.spearman, decimals=3) for a in (agreed, main)]
         sizes = [len(agreed.ranks), len(main.ranks)]
         name = table_label(table)

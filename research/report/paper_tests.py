@@ -26,7 +26,7 @@ _STATED_ORDER = (
     ("3c", "ExTIcE", "PAT_M"),
     ("3c", "ExTIcE", "TIcE"),
 )
-_LABELS = {method.column: label_of(method.name) for method in select(["paper"])}
+LABELS = {method.column: label_of(method.name) for method in select(["paper"])}
 
 
 class Conclusions(NamedTuple):
@@ -71,7 +71,7 @@ def conclude(errors: pd.DataFrame, table: str) -> Conclusions | None:
     table : str
     """
     columns = list(published.MAIN_COLUMNS)
-    ours = pd.DataFrame.from_dict(_by_letter(errors, table), orient="index")
+    ours = pd.DataFrame.from_dict(by_letter(errors, table), orient="index")
     ours = ours.reindex(columns=columns).dropna()
     if len(ours) < 2:
         return None
@@ -107,7 +107,7 @@ def compare_tests(errors: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for table, *pair, stated in published.STATED_TESTS:
-        own = _by_letter(errors, table)
+        own = by_letter(errors, table)
         letters = [letter for letter in own if all(column in own[letter] for column in pair)]
         if not letters:
             continue
@@ -134,18 +134,18 @@ def conclusions(errors: pd.DataFrame) -> list[Conclusions]:
 def _who_is_better(errors: pd.DataFrame) -> ReportTable:
     rows = []
     for table, *pair in _STATED_ORDER:
-        own = _by_letter(errors, table)
+        own = by_letter(errors, table)
         letters = [d for d in own if all(column in own[d] for column in pair)]
         ours = "".join(d for d in letters if own[d][pair[0]] < own[d][pair[1]])
         better = [d for d in lower_error(table, *pair) if d in letters]
         theirs = "".join(sorted(better, key=letters.index))
-        rows.append([table_label(table), *(_LABELS[c] for c in pair), theirs or "-", ours or "-"])
+        rows.append([table_label(table), *(LABELS[c] for c in pair), theirs or "-", ours or "-"])
     head = ["experiment", "the error of", "is below that of", "in the paper on", "here on"]
     note = "Of the data sets that are here, by the paper's letters; B is its stand-in."
     return ReportTable("paper-order", "Who is better where", head, rows, notes=[note])
 
 
-def _by_letter(errors: pd.DataFrame, table: str) -> dict[str, dict[str, float]]:
+def by_letter(errors: pd.DataFrame, table: str) -> dict[str, dict[str, float]]:
     """Our errors by the paper's data sets and columns."""
     found: dict[str, dict[str, float]] = {}
     for row in errors[(errors["table"] == table) & errors["published_mae"].notna()].itertuples():
@@ -185,6 +185,7 @@ def _concluded(concluded: list[Conclusions]) -> list[ReportTable]:
             table_label(one.table),
             one.n_pairs,
             len(one.whole),
+            "".join(one.datasets),
             len(one.shared),
             len(one.ours),
             one.same,
@@ -193,18 +194,24 @@ def _concluded(concluded: list[Conclusions]) -> list[ReportTable]:
         ]
         for one in concluded
     ]
-    head = ["experiment", "pairs", "separated by the paper's cells", "on our data sets"]
-    head += ["by our cells", "same conclusion", "by the paper's alone", "by ours alone"]
+    head = ["experiment", "pairs", "separated by the paper's cells", "data sets here"]
+    head += [
+        "by the paper's cells on these",
+        "by our cells",
+        "same conclusion",
+        "by the paper's alone",
+        "by ours alone",
+    ]
     note = (
         f"Nemenyi's test at {LEVEL:g} of the paper's nine methods: on its ten data sets, and on "
-        f"those that we have too ({', '.join(concluded[0].datasets)}), where the two are compared."
+        "those that have all nine here, too, where the two are compared."
     )
     title = "Which methods Nemenyi's test separates"
     summary = ReportTable("paper-conclusions", title, head, rows, notes=[note])
     listed = [
         [
             table_label(one.table),
-            f"{_LABELS[pair[0]]} before {_LABELS[pair[1]]}",
+            f"{LABELS[pair[0]]} before {LABELS[pair[1]]}",
             *("yes" if pair in found else "no" for found in (one.whole, one.shared, one.ours)),
         ]
         for one in concluded
@@ -216,4 +223,4 @@ def _concluded(concluded: list[Conclusions]) -> list[ReportTable]:
 
 
 def _names(pairs: set[tuple[str, str]]) -> str:
-    return "; ".join(f"{_LABELS[one]} before {_LABELS[two]}" for one, two in sorted(pairs)) or "-"
+    return "; ".join(f"{LABELS[one]} before {LABELS[two]}" for one, two in sorted(pairs)) or "-"
