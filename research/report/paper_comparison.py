@@ -139,9 +139,7 @@ def _large(own: Any, large: pd.Series, theirs: float) -> str:
     found = large.get((own.dataset, own.method))
     if own.table != "2" or found is None or not agrees(found, theirs):
         return ""
-    return (
-        f"The paper's samples were probably larger than it says: up to 2,000 rows give {found:.2f}"
-    )
+    return f"Samples of up to 2,000 rows instead of 500 give {found:.2f}"
 
 
 def _chance(difference: float, noise: float, luck: float) -> str:

@@ -401,7 +401,7 @@ def test_samples_of_2000_rows_are_beside_those_of_500(path):
     assert (small.bold, large.bold) == (False, True)
     assert table.notes[0].endswith("500 rows 0 cells agree with the paper's, of 2,000 rows 1.")
     compared = paper_comparison.compare_errors(errors).set_index("method")
-    assert compared.at["pat", "explanation"].endswith("up to 2,000 rows give 6.00")
+    assert compared.at["pat", "explanation"].endswith("rows instead of 500 give 6.00")
     assert "2,000" not in compared.at["tice", "explanation"]
 
 
