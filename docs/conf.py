@@ -108,7 +108,7 @@ def files_are_downloads(app, docname, source):
     """Let links to files that are no pages of the site lead to the files themselves."""
     pattern = (
         r"\]\(((?:\.\./)+(?:benchmarks|examples|research)/[\w/-]+\.\w+|"
-        r"(?:reproduction/|vowels-network/)?report\.md)(?:#[\w-]+)?\)"
+        r"(?:reproduction/)?report\.md)(?:#[\w-]+)?\)"
     )
     source[0] = re.sub(pattern, r"](path:\1)", source[0])
 

@@ -1,4 +1,4 @@
-"""The commands: reproduce, report, cells, datasets, calibrate."""
+"""The commands: reproduce, report, export, restore, datasets, calibrate."""
 
 from __future__ import annotations
 
@@ -138,17 +138,26 @@ def report_(
 
 
 @app.command()
-def cells(
-    reports: Annotated[
-        list[Path], typer.Argument(help="Folders of reports, with all data sets together.")
-    ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Page to write.")],
+def export(
+    results: Annotated[Path, typer.Argument(help="Results file of `reproduce`.")],
+    folder: Annotated[Path, typer.Argument(help="Where to write a file for each experiment.")],
 ) -> None:
-    """List every cell of the paper's tables: ours beside it, or why there is none."""
-    from research.report.every_cell import cells_page
+    """Write all evaluations as small Parquet files, which `restore` reads."""
+    from research.experiments.archive import export as write
 
-    output.write_text(cells_page(reports), encoding="utf-8")
-    print(f"{output}: every cell.")
+    for path in write(results, folder):
+        print(f"{path}: {path.stat().st_size / 1e6:.2f} MB.")
+
+
+@app.command()
+def restore(
+    folder: Annotated[Path, typer.Argument(help="Folder that `export` has written.")],
+    results: Annotated[Path, typer.Argument(help="Results file to write.")],
+) -> None:
+    """Make a results file of exported evaluations; `reproduce` completes it."""
+    from research.experiments.archive import restore as read
+
+    print(f"{results}: {read(folder, results)} evaluations.")
 
 
 @app.command()

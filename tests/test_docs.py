@@ -22,7 +22,6 @@ NOT_RUN = {
     ("docs/install.md", "it needs the network."),
     ("docs/cases/text.md", "the texts change with the versions of the packages."),
     ("docs/reproduction/README.md", "it takes many hours."),
-    ("docs/reproduction/vowels-network.md", "it takes hours."),
     ("docs/web.md", "the server runs until it is stopped."),
     ("docs/web.md", "tests/web/test_api.py does, with a server of its own."),
 }

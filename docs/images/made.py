@@ -80,6 +80,12 @@ def _classify_and_count(folder: Path) -> None:
     make_theory.classify_and_count(folder)
 
 
+def _median_time(folder: Path) -> None:
+    import make_theory
+
+    make_theory.median_time(folder)
+
+
 def _error_by_q(folder: Path) -> None:
     import make_error_by_q
 
@@ -104,6 +110,7 @@ PICTURES = {
         _classify_and_count,
         ("docs/images/make_theory.py", "src/poscount/theory/formulas.py"),
     ),
+    "median_time.png": Picture(_median_time, ("docs/images/make_theory.py",)),
     "error_by_q.png": Picture(
         _error_by_q, ("docs/images/make_error_by_q.py", "research/experiments/protocols.py")
     ),

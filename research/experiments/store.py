@@ -202,6 +202,13 @@ class Store:
                 [(*row, self._run) for row in rows],
             )
 
+    def fill(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Put whole rows into a table: those of another results file."""
+        with self._sentences(), self._transaction():
+            names = [row[1] for row in self._connection.execute(f"PRAGMA table_info({table})")]
+            marks = ", ".join("?" * len(names))
+            self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
     def forget_failures(self) -> int:
         """Delete the rows of failed evaluations, so that they are run again; return how many."""
         with self._sentences(), self._transaction():

@@ -115,9 +115,10 @@ def comparable(experiment: str, dataset: str, column: str | None) -> Published |
 
 
 def repeats_experiment_1(experiment: str, letter: str, column: str) -> bool:
-    """Whether a cell of #2 is that of #1 to the digit: then it is none of #2's smaller samples.
+    """Whether a cell of a later experiment is that of #1 to the digit, as C's, R's and W's are.
 
-    So it is for C, R and W, which have one negative sub-class; only BFT was run again there.
+    They have one negative sub-class. Of #3 the paper says so; in #2 its samples would be smaller.
+    Only BFT was run again there.
 
     Examples
     --------
@@ -125,12 +126,24 @@ def repeats_experiment_1(experiment: str, letter: str, column: str) -> bool:
     (True, False)
     """
     cell = tables().get((experiment, letter, column))
-    return experiment == "2" and cell is not None and cell == tables().get(("1", letter, column))
+    return experiment != "1" and cell is not None and cell == tables().get(("1", letter, column))
 
 
 def datasets_in_order(names: Iterable[str]) -> list[str]:
     """Data sets in the order of the tables: those of the paper first."""
     return sorted(names, key=lambda name: (name not in DATASETS, name))
+
+
+def ranked(names: Iterable[str]) -> list[str]:
+    """Data sets that average ranks are over: vowels not beside the network learned from it.
+
+    Examples
+    --------
+    >>> ranked(["vowels", "W", "vowels-network"])
+    ['W', 'vowels-network']
+    """
+    found = datasets_in_order(names)
+    return [name for name in found if name != "vowels" or "vowels-network" not in found]
 
 
 def average_ranks(

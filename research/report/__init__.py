@@ -11,7 +11,8 @@ from pathlib import Path
 from poscount.storage.writer import write_whole
 from research.report.chapters import all_chapters
 from research.report.document import Picture, ReportTable, as_markdown
-from research.report.frames import read
+from research.report.every_cell import cells_page
+from research.report.frames import errors, read
 
 TITLE = "Quantification from positives alone: results"
 
@@ -28,8 +29,9 @@ def write_report(
     store : str or Path
         SQLite file that `reproduce` has written; it may be unfinished.
     directory : str or Path
-        Where to write ``report.md``, and the folders ``csv`` and ``figures``. It is created if it
-        does not exist, and files of an earlier report are replaced.
+        Where to write ``report.md``, ``cells.md`` (every cell of the paper), and the folders
+        ``csv`` and ``figures``. It is created if it does not exist, and files of an earlier report
+        are replaced.
     tell : callable, optional
         Gets each table that an experiment was run for.
 
@@ -39,7 +41,9 @@ def write_report(
         The Markdown page.
     """
     target = Path(directory)
-    chapters = all_chapters(read(store))
+    stored = read(store)
+    found = errors(stored.evaluations)
+    chapters = all_chapters(stored, found)
     for folder in ("csv", "figures"):
         (target / folder).mkdir(parents=True, exist_ok=True)
     for item in (item for chapter in chapters for item in chapter.items):
@@ -51,4 +55,5 @@ def write_report(
                 tell(item)
     page = target / "report.md"
     write_whole(page, as_markdown(TITLE, chapters).encode())
+    write_whole(target / "cells.md", cells_page(found).encode())
     return page

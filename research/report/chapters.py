@@ -15,6 +15,7 @@ from research.published import datasets_in_order
 from research.report import frames
 from research.report.document import Chapter, Picture, ReportTable, TableCell, span
 from research.report.drawings import Curve, draw_curves, draw_dots
+from research.report.every_cell import every_cell, how_many
 from research.report.experiment_chapter import experiment_chapter
 from research.report.frames import Curves, StoredRuns, table_label
 from research.report.paper_comparison import paper_chapter
@@ -22,15 +23,17 @@ from research.report.paper_comparison import paper_chapter
 _MAE = "mean absolute error (points)"
 
 
-def all_chapters(stored: StoredRuns) -> list[Chapter]:
+def all_chapters(stored: StoredRuns, errors: pd.DataFrame) -> list[Chapter]:
     """Chapters of the report; a chapter without any results says so."""
     evaluations = stored.evaluations
-    errors, repetitions = frames.errors(evaluations), frames.repetitions(evaluations)
+    repetitions = frames.repetitions(evaluations)
     intervals, times = frames.intervals(evaluations), frames.seconds(evaluations)
     experiments = sorted(set(evaluations["experiment"]) - {"4"})
+    beside = paper_chapter(errors, times)
+    beside.text.insert(0, how_many(every_cell(errors)))
     return [
         _what_was_run(stored, repetitions),
-        paper_chapter(errors, times),
+        beside,
         *(experiment_chapter(e, evaluations, errors, repetitions, intervals) for e in experiments),
         _times(times),
         _thresholds(stored.curves, errors),
@@ -128,7 +131,7 @@ def _seconds_picture(times: pd.DataFrame) -> Picture:
 
 
 def _thresholds(curves: list[Curves], errors: pd.DataFrame) -> Chapter:
-    """PAT's error by q for each scorer, and that of classify and count by threshold."""
+    """PAT's error by q for each scorer."""
     chapter = Chapter("Thresholds")
     first = errors[(errors["table"] == "1") & errors["mae"].notna()]
     medians = {(row.dataset, row.method): row.mae for row in first.itertuples()}
@@ -137,19 +140,10 @@ def _thresholds(curves: list[Curves], errors: pd.DataFrame) -> Chapter:
         for c in curves
         if c.experiment == "1" and c.method.startswith("pat") and (c.dataset, c.method) in medians
     ]
-    oracles = [c for c in curves if c.method == "bft"]
     if by_q:
         chapter.items += [_q_table(by_q, medians), _q_picture(by_q, medians)]
-    if oracles:
-        rows = [[c.experiment, c.dataset, int(c.mae.argmin()), float(c.mae.min())] for c in oracles]
-        head = ["experiment", "data set", "percentile", "mean absolute error"]
-        title = "The threshold that BFT, which knows the truth, takes"
-        chapter.items.append(ReportTable("bft-thresholds", title, head, rows, long=True))
-        own = {c.dataset: c for c in oracles if c.experiment == "1"}
-        if own:
-            chapter.items.append(_threshold_picture(own))
-    if not chapter.items:
-        chapter.text.append("Neither PAT nor BFT is among the results of #1.")
+    else:
+        chapter.text.append("PAT is not among the results of #1.")
     return chapter
 
 
@@ -184,20 +178,6 @@ def _q_picture(curves: list[Curves], medians: dict[tuple[str, str], float]) -> P
     xlabel = "q, quantile of the positives' scores"
     figure = draw_curves(panels, xlabel=xlabel, ylabel=_MAE, title=title)
     return Picture.of(figure, "pat-by-q", title)
-
-
-def _threshold_picture(curves: dict[str, Curves]) -> Picture:
-    """Error of classify and count by the percentile of its threshold, for each data set."""
-    panels = {
-        dataset: [
-            Curve("classify and count", np.arange(curves[dataset].mae.size), curves[dataset].mae)
-        ]
-        for dataset in datasets_in_order(curves)
-    }
-    title = "BFT: error by threshold, #1; the oracle takes the lowest point"
-    xlabel = "percentile of the training scores"
-    figure = draw_curves(panels, xlabel=xlabel, ylabel=_MAE, title=title)
-    return Picture.of(figure, "bft-by-threshold", title)
 
 
 def _failures(evaluations: pd.DataFrame) -> Chapter:

@@ -64,12 +64,12 @@ class TableCell:
         return f"{number:.{self.decimals}f}"
 
 
-def span(numbers: Any) -> int | str | None:
+def span(numbers: Any) -> str | None:
     """Range of a series of numbers, or the number if they are equal; None if there are none."""
     if numbers.empty:
         return None
-    low, high = int(numbers.min()), int(numbers.max())
-    return low if low == high else f"{low}-{high}"
+    low, high = numbers.min(), numbers.max()
+    return f"{low:g}" if low == high else f"{low:g}-{high:g}"
 
 
 @dataclass

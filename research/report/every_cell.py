@@ -1,21 +1,18 @@
-"""All cells of the paper's tables of errors on one page: compared, or why not.
-
-The page is made of the CSV files of finished reports, so that it needs no results file.
-"""
+"""All cells of the paper's tables of errors on one page: compared, or why not."""
 
 from __future__ import annotations
 
-import csv
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
+
+import pandas as pd
 
 from research import published
 from research.experiments.methods import GROUPS, resolve
 from research.report.document import ReportTable, TableCell
 from research.report.frames import table_label
-from research.report.paper_comparison import agrees
+from research.report.paper_comparison import agrees, compare_errors
 
 LETTERS = ("N", "I", "A", "B", "C", "H", "L", "P", "R", "W")
 TABLES = ("1", "2", "3a", "3b", "3c")
@@ -62,20 +59,18 @@ class Cell(NamedTuple):
         return self.table not in ("3b", "3c") or published.N_NEGATIVES.get(self.letter) != 1
 
 
-def every_cell(reports: Sequence[Path]) -> list[Cell]:
+def every_cell(errors: pd.DataFrame) -> list[Cell]:
     """List all cells of the paper's tables of errors, with ours beside them where there is one.
 
     Parameters
     ----------
-    reports : sequence of Path
-        Folders of finished reports; together they have the data sets.
+    errors : DataFrame
+        From `research.report.frames.errors`.
     """
-    ours = {}
-    for report in reports:
-        for row in _read(report / "csv" / "paper-cells.csv"):
-            letter = published.name_in_paper(row["data set"])
-            table = row["experiment"].replace("#", "").replace("-", "")
-            ours[table, letter, _BY_LABEL[row["method"]].column] = float(row["ours"])
+    ours = {
+        (row.table, published.name_in_paper(row.dataset), resolve(row.method).column): row.mae
+        for row in compare_errors(errors).itertuples()
+    }
     cells = []
     for (table, letter, column), cell in published.tables().items():
         if letter == "rank":
@@ -89,24 +84,19 @@ def every_cell(reports: Sequence[Path]) -> list[Cell]:
     return cells
 
 
-def cells_page(reports: Sequence[Path]) -> str:
+def cells_page(errors: pd.DataFrame) -> str:
     """Write the page: numbers of cells, every cell, and q-g beside the authors' H without p."""
-    cells = every_cell(reports)
-    compared = [cell for cell in cells if cell.ours is not None]
-    distinct = [cell for cell in compared if cell.distinct]
+    cells = every_cell(errors)
     parts = [
         "# Every cell of the paper",
-        "Written by `python -m research cells`, from the tables of the committed reports.",
-        f"The paper's tables of errors have {len(cells)} cells with a number. {len(compared)} of "
-        f"them are compared, and {_share(compared)} agree: they are within max(1 point, 15 %). "
-        "C, R and W have one sub-class of negatives, so that #3-b and #3-c repeat #3-a there; "
-        f"without these repetitions {len(distinct)} cells are compared, and {_share(distinct)} "
-        "agree. Why the others differ, as far as it is known: [Beside the paper](paper.md) and, "
-        "for B, whose cells are those of a [stand-in](vowels-network.md), "
-        "[its report](vowels-network/report.md).",
+        "Written with the report, from the same results.",
+        f"{how_many(cells)} "
+        "B's cells are compared with those of its [stand-in](vowels-network.md). The cells that "
+        "differ are listed, with the reason as far as it is known, under [Beside the "
+        "paper](paper.md).",
         _numbers(cells).markdown(),
-        f"Not compared: {'; '.join(f'{letter}, {why}' for letter, why in _NO_DATA.items())}; #2's "
-        "cells of C, R and W that repeat #1's. Of KM on H the paper has no numbers.",
+        f"Not compared: {'; '.join(f'{letter}, {why}' for letter, why in _NO_DATA.items())}; the "
+        "cells of C, R and W that repeat #1's to the digit. Of KM on H the paper has no numbers.",
         "Each cell below has our error / the paper's, in points, in bold if they differ by more "
         "than that. A number in brackets is the paper's alone.",
     ]
@@ -117,14 +107,31 @@ def cells_page(reports: Sequence[Path]) -> str:
         "H has the letters p and g as negatives, and its cells of #3 are those of the worse one, "
         "which differs from method to method. We have g alone: q-g. The authors' raw results have "
         "it apart.",
-        _handwritten(reports).markdown(),
+        _handwritten(errors).markdown(),
     ]
     wrapped = [part if part[0] in "|#" else textwrap.fill(part, 118) for part in parts]
     return "\n\n".join(part.rstrip() for part in wrapped) + "\n"
 
 
+def how_many(cells: Sequence[Cell]) -> str:
+    """Say how many cells are compared, and how many agree."""
+    compared = [cell for cell in cells if cell.ours is not None]
+    distinct = [cell for cell in compared if cell.distinct]
+    unfinished = sum(cell.why_not == NOT_COMPARED for cell in cells)
+    return (
+        f"The paper's tables of errors have {len(cells)} cells with a number. {len(compared)} of "
+        f"them are compared, and {_share(compared)} agree: they are within max(1 point, 15 %). "
+        "C, R and W have one sub-class of negatives: where their cells repeat #1's they are not "
+        "compared again, and #3-b's and #3-c's others repeat #3-a's; without these repetitions "
+        f"{len(distinct)} cells are compared, and {_share(distinct)} "
+        f"agree. {unfinished} comparable cells have not been run yet."
+    )
+
+
 def _share(cells: Sequence[Cell]) -> str:
     agreeing = sum(cell.agrees for cell in cells)
+    if not cells:
+        return "none of these"
     return f"{agreeing} of these ({100 * agreeing / len(cells):.1f} %)"
 
 
@@ -166,25 +173,17 @@ def _table(table: str, cells: Sequence[Cell]) -> ReportTable:
     return ReportTable(table, table_label(table), head, rows)
 
 
-def _handwritten(reports: Sequence[Path]) -> ReportTable:
+def _handwritten(errors: pd.DataFrame) -> ReportTable:
     """Our errors on q-g beside the authors' on H with g alone, Experiment #3."""
-    ours = {
-        row["method"]: float(row["q-g"])
-        for report in reports
-        for row in _read(report / "csv" / "errors-3a.csv")
-        if row.get("q-g")
-    }
+    own = errors[(errors["table"] == "3a") & (errors["dataset"] == "q-g")].set_index("method")[
+        "mae"
+    ]
     theirs = published.handwritten_g()
     rows = []
     for label, method in _BY_LABEL.items():
-        if label in ours and method.column in theirs:
-            own, other = ours[label], theirs[method.column]
-            differs = not agrees(own, other)
+        if method.name in own.index and method.column in theirs:
+            ours, other = float(own[method.name]), theirs[method.column]
+            differs = not agrees(ours, other)
             why = (published.explanation("3a", "q-g", method.name) or "") if differs else ""
-            rows.append([label, TableCell(own, bold=differs), other, why])
+            rows.append([label, TableCell(ours, bold=differs), other, why])
     return ReportTable("q-g", "q-g", ["method", "ours", "the authors'", "why it differs"], rows)
-
-
-def _read(path: Path) -> list[dict[str, str]]:
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))

@@ -10,7 +10,7 @@ import pandas as pd
 from poscount.plotting.display import COLOURS
 from research.experiments.methods import column_of, in_order, label_of
 from research.experiments.protocols import PROTOCOLS
-from research.published import MAIN_COLUMNS, datasets_in_order
+from research.published import MAIN_COLUMNS, datasets_in_order, ranked
 from research.report import significance
 from research.report.document import Chapter, Picture, ReportTable, TableCell, span
 from research.report.drawings import Curve, draw_curves, draw_ranks
@@ -22,11 +22,6 @@ _SD = (
     "averaged over the prevalences. Best in bold. BFT knows the truth."
 )
 _SUB_CLASS = {"3a": "median", "3b": "75th percentile", "3c": "worst"}
-_OVER_SETS = "p-values of the Wilcoxon signed-rank test over data sets, with Holm's correction"
-_OVER_FOLDS = "p-values of the Wilcoxon signed-rank test over folds, with Holm's correction"
-
-# P-values of every pair of methods, and how many folds they share.
-_OverFolds = tuple[pd.DataFrame, pd.DataFrame]
 
 
 def experiment_chapter(
@@ -50,27 +45,20 @@ def experiment_chapter(
     chapter = Chapter(f"Experiment {table_label(experiment)}: {title}")
     evaluations = evaluations[evaluations["experiment"] == experiment]
     repetitions = repetitions[repetitions["experiment"] == experiment]
-    over_folds = significance.wilcoxon_over_folds(evaluations)
     order: list[str] = []
     common: list[str] = []
     for table in QUANTILES if experiment == "3" else (experiment,):
         own = errors[errors["table"] == table]
         means, failed = _wide(own, "mae"), _wide(own, "failed")
-        everyone = significance.rank(means, failed)
+        counted = ranked(means.index)
+        everyone = significance.rank(means.loc[counted], failed)
         theirs = [m for m in means.columns if column_of(m) in MAIN_COLUMNS]
-        papers = significance.rank(means[theirs], failed[theirs])
-        chapter.items.append(
-            _error_table(table, means, _wide(own, "sd"), repetitions, papers, everyone)
-        )
-        chapter.items += _tests(table, means, papers, everyone, over_folds)
+        papers = significance.rank(means.loc[counted, theirs], failed[theirs])
+        deviations = _wide(own, "sd")
+        chapter.items.append(_error_table(table, means, deviations, repetitions, papers, everyone))
+        chapter.items += _tests(table, means, papers, everyone)
         order = [*everyone.average.index, *(m for m in means.columns if m not in everyone.ranks)]
         common = list(everyone.ranks.index)
-    p, shared = over_folds
-    label = table_label(experiment)
-    chapter.items += [
-        _matrix(p, f"wilcoxon-folds-{experiment}", f"{label}: {_OVER_FOLDS}"),
-        _matrix(shared, f"wilcoxon-pairs-{experiment}", "Folds that two methods share"),
-    ]
     points = by_point(evaluations)
     chapter.items += _prevalence_tables(experiment, points, order, common)
     if experiment != "3":
@@ -127,38 +115,42 @@ def _error_table(
 
 
 def _tests(
-    table: str, means: pd.DataFrame, papers: Ranking, everyone: Ranking, over_folds: _OverFolds
+    table: str, means: pd.DataFrame, papers: Ranking, everyone: Ranking
 ) -> list[ReportTable | Picture]:
+    """Nemenyi's test for the paper's nine, and PAT against every other method."""
     items: list[ReportTable | Picture] = []
-    rows: list[list[Any]] = []
+    notes = []
     label = table_label(table)
-    for ranking, who in [(papers, "the paper's nine"), (everyone, "all methods")]:
-        friedman = ranking.friedman()
-        if friedman is None or (who == "all methods" and ranking.ranks.equals(papers.ranks)):
-            continue
-        n, k = ranking.ranks.shape
-        difference = ranking.critical_difference
-        rows.append([who, k, n, friedman[0], TableCell(friedman[1], decimals=3), difference])
-        stem = f"critical-difference-{table}-{'paper' if who != 'all methods' else 'all'}"
-        title = f"Average ranks over {n} data sets, {label}, {who}"
-        items.append(_rank_picture(ranking, stem, title))
-    if not rows:
-        return []
-    head = ["methods", "number", "data sets", "Friedman's chi-square", "p"]
-    head.append(f"critical difference at {LEVEL:g}")
-    title = f"{label}: Friedman and Nemenyi tests"
-    items.insert(0, ReportTable(f"friedman-{table}", title, head, rows))
+    friedman = papers.friedman()
+    if friedman is not None:
+        n, k = papers.ranks.shape
+        notes.append(
+            f"Friedman's test of the paper's {k} methods on {n} data sets: chi-square "
+            f"{friedman[0]:.1f}, p {friedman[1]:.2g}. Nemenyi's critical difference at {LEVEL:g}: "
+            f"{papers.critical_difference:.2f} ranks."
+        )
+        items.append(_rank_picture(papers, table))
     whole = means.loc[everyone.ranks.index, everyone.ranks.columns].dropna(axis=1)
-    over_sets = significance.wilcoxon_over_datasets(whole)
-    if over_sets is not None:
-        items.append(_against_best(table, everyone, over_sets, over_folds))
-        items.append(_matrix(over_sets, f"wilcoxon-datasets-{table}", f"{label}: {_OVER_SETS}"))
-    return items
+    if "pat" not in whole or len(whole) < 2 or whole.shape[1] < 2:
+        return items
+    notes.append(
+        f"Wilcoxon's signed-rank test, paired by data set ({len(whole)}). Holm's correction is "
+        "that of the paper's methods alone; the others, which nobody chose in advance, have none."
+    )
+    found = significance.against(whole, "pat", list(papers.ranks.columns))
+    rows = [
+        [label_of(m), row.better, *(TableCell(p, decimals=3) for p in (row.p, row.holm))]
+        for m, row in zip(found.index, found.itertuples(), strict=True)
+    ]
+    title = f"{label}: PAT against each other method"
+    head = ["method", "data sets on which PAT is better", "p", "p with Holm's correction"]
+    return [*items, ReportTable(f"tests-{table}", title, head, rows, notes=notes)]
 
 
-def _rank_picture(ranking: Ranking, name: str, title: str) -> Picture:
-    """Average ranks with the bars of Nemenyi's test."""
+def _rank_picture(ranking: Ranking, table: str) -> Picture:
+    """Average ranks of the paper's methods with the bars of Nemenyi's test."""
     names = {method: label_of(str(method)) for method in ranking.ranks.columns}
+    title = f"Average ranks over {len(ranking.ranks)} data sets, {table_label(table)}"
     figure = draw_ranks(
         ranking.average.rename(names).to_dict(),
         ranking.nemenyi().rename(index=names, columns=names),
@@ -166,42 +158,7 @@ def _rank_picture(ranking: Ranking, name: str, title: str) -> Picture:
         critical_difference=ranking.critical_difference,
         title=title,
     )
-    return Picture.of(figure, name, title)
-
-
-def _against_best(
-    table: str, ranking: Ranking, over_sets: pd.DataFrame, over_folds: _OverFolds
-) -> ReportTable:
-    best = ranking.average.index[0]
-    p, shared = over_folds
-    rows: list[list[Any]] = []
-    for method, average in ranking.average.items():
-        sets = over_sets.at[best, method] if {best, method} <= set(over_sets.index) else None
-        row: list[Any] = [label_of(str(method)), float(average)]
-        if method == best:
-            rows.append([*row, None, None, None])
-            continue
-        folds = TableCell(float(p.at[best, method]), decimals=3)
-        rows.append([*row, TableCell(sets, decimals=3), folds, int(shared.at[best, method])])
-    head = ["method", "average rank", "p over data sets", "p over folds", "folds"]
-    note = (
-        f"Wilcoxon signed-rank tests against {label_of(str(best))}, corrected by Holm for all "
-        f"pairs. Over data sets: {len(ranking.ranks)} pairs of mean absolute errors, too few for "
-        "much power. Over folds: pairs of means of single folds that both methods have, more "
-        "power, but folds of a data set share its rows and are not independent."
-    )
-    title = f"{table_label(table)}: is the best one better than the others?"
-    return ReportTable(f"wilcoxon-{table}", title, head, rows, notes=[note])
-
-
-def _matrix(frame: pd.DataFrame, name: str, title: str) -> ReportTable:
-    methods = in_order(frame.columns)
-    rows: list[list[Any]] = []
-    for row in methods:
-        values = [frame.at[row, c] for c in methods]
-        cells = [TableCell(v, decimals=3) if isinstance(v, float) else int(v) for v in values]
-        rows.append([label_of(row), *cells])
-    return ReportTable(name, title, ["method", *map(label_of, methods)], rows, long=True)
+    return Picture.of(figure, f"critical-difference-{table}", title)
 
 
 def _prevalence_tables(
@@ -222,14 +179,7 @@ def _prevalence_tables(
         title = f"{label}: {what} by true prevalence, in points"
         note = f"Means over the data sets {', '.join(common)}."
         tables.append(ReportTable(name, title, head, rows, notes=[note]))
-    columns = ["dataset", "method", "negative", "point", "truth", "n", "failures"]
-    rows = [
-        [*row[:7], TableCell(row[7], row[8]), TableCell(row[9])]
-        for row in points[[*columns, "mae", "sd", "bias"]].itertuples(index=False)
-    ]
-    title = f"{label}: every data set at every prevalence"
-    name, head = f"by-prevalence-{experiment}", [*columns, "mae", "bias"]
-    return [*tables, ReportTable(name, title, head, rows, long=True)]
+    return tables
 
 
 def _prevalence_pictures(experiment: str, points: pd.DataFrame, order: list[str]) -> list[Picture]:

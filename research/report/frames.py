@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from research.experiments.protocols import N_FOLDS
 from research.experiments.store import read_about
 from research.published import N_NEGATIVES
 
@@ -27,12 +28,16 @@ def table_label(table: str) -> str:
     """
     if not table[:1].isdigit():
         return table
+    if table == "2large":
+        return "#2, 2,000 rows"
     return f"#{table[0]}-{table[1:]}" if table in QUANTILES else f"#{table}"
 
 
 _METHOD = ["experiment", "dataset", "method"]
 _GROUP = [*_METHOD, "negative"]
 _KEY = [*_GROUP, "repetition", "fold", "point"]
+_NUMBERS_OF_ERRORS = ["mae", "sd", "published_mae", "folds"]
+_ERRORS = ["table", "dataset", "method", *_NUMBERS_OF_ERRORS, "failed"]
 _NUMBERS = ["truth", "published_truth", "estimate", "low", "high", "fit_seconds", "seconds"]
 
 
@@ -40,10 +45,10 @@ _NUMBERS = ["truth", "published_truth", "estimate", "low", "high", "fit_seconds"
 # wanted. Because of whole rows of many sub-classes, fewer rows are drawn than wanted, most of all
 # where there are few negatives. At the last point all rows are positive, and none is missing.
 _WITH_PUBLISHED_TRUTH = """
-SELECT e.*, CASE e.experiment WHEN '2' THEN e.truth * e.n_unlabeled / last.n_unlabeled
+SELECT e.*, CASE WHEN e.experiment LIKE '2%' THEN e.truth * e.n_unlabeled / last.n_unlabeled
             ELSE e.truth END AS published_truth
 FROM evaluations AS e LEFT JOIN evaluations AS last
-ON e.experiment = '2' AND last.point = 10 AND (e.experiment, e.dataset, e.method, e.negative,
+ON e.experiment LIKE '2%' AND last.point = 10 AND (e.experiment, e.dataset, e.method, e.negative,
    e.repetition, e.fold) = (last.experiment, last.dataset, last.method, last.negative,
    last.repetition, last.fold)
 """
@@ -195,6 +200,9 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
     prevalences. In Experiment #3 the numbers are those of one sub-class: the first that at least
     half, three quarters or all of the sub-classes are no worse than.
 
+    A data set with one negative sub-class has samples of the same kind in #1 and #3, and in #3
+    those of both count.
+
     A row without any answer at one of the prevalences, or without one of the sub-classes, would
     not be comparable with the others, and its numbers are NaN.
 
@@ -202,10 +210,12 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         With columns `table` (the experiment, or 3a, 3b, 3c), `dataset`, `method`, `mae`, `sd`,
-        `published_mae` (measured as the authors did, which differs in #2 alone), and `failed`:
-        whether the numbers are NaN because the method failed.
+        `published_mae` (measured as the authors did, which differs in #2 alone), `folds` (their
+        number, five in a repetition), and `failed`: whether the numbers are NaN because the method
+        failed.
     """
-    points = by_point(evaluations[evaluations["experiment"] != "4"])
+    evaluations = _with_samples_of_1(evaluations[evaluations["experiment"] != "4"])
+    points = by_point(evaluations)
     groups = points.assign(answered=points["n"] > 0).groupby(_GROUP, sort=False)
     means = groups.agg(
         mae=("mae", "mean"),
@@ -213,7 +223,9 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
         published_mae=("published_mae", "mean"),
         answered=("answered", "sum"),
         failures=("failures", "sum"),
-    ).reset_index()
+    )
+    folds = evaluations.groupby([*_GROUP, "repetition", "fold"]).size().groupby(_GROUP).size()
+    means = means.assign(folds=folds).reset_index()
     wanted = points.groupby(["experiment", "dataset"])["point"].nunique().rename("wanted")
     means = means.join(wanted, on=["experiment", "dataset"])
     empty = means["answered"] < means["wanted"]
@@ -221,13 +233,27 @@ def errors(evaluations: pd.DataFrame) -> pd.DataFrame:
     means["failed"] = empty & (means["failures"] > 0)
     by_negative = means["experiment"] == "3"
     plain = means[~by_negative].rename(columns={"experiment": "table"})
-    columns = ["table", "dataset", "method", "mae", "sd", "published_mae", "failed"]
-    frames = [plain[columns], *_over_negatives(means[by_negative], columns)]
+    frames = [plain[_ERRORS], *_over_negatives(means[by_negative])]
     frame = pd.concat(frames, ignore_index=True)
-    return frame.astype({"mae": float, "sd": float, "published_mae": float, "failed": bool})
+    return frame.astype(dict.fromkeys(_NUMBERS_OF_ERRORS, float) | {"failed": bool})
 
 
-def _over_negatives(means: pd.DataFrame, columns: list[str]) -> list[pd.DataFrame]:
+def _with_samples_of_1(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """Give #3 the samples of #1 too, as the paper does, where there is one negative sub-class."""
+    third = evaluations[evaluations["experiment"] == "3"]
+    n_negatives = third.groupby("dataset")["negative"].nunique()
+    single = [d for d, n in n_negatives.items() if n == N_NEGATIVES.get(str(d), n) == 1]
+    only = dict(third.drop_duplicates("dataset").set_index("dataset")["negative"])
+    methods = set(third[third["dataset"].isin(single)]["method"])
+    first = evaluations[(evaluations["experiment"] == "1") & evaluations["dataset"].isin(single)]
+    more = first[first["method"].isin(methods)].assign(experiment="3")
+    more["negative"] = more["dataset"].map(only)
+    # Repetitions of their own.
+    more["repetition"] = -1 - more["repetition"]
+    return pd.concat([evaluations, more], ignore_index=True)
+
+
+def _over_negatives(means: pd.DataFrame) -> list[pd.DataFrame]:
     n_negatives = means.groupby("dataset")["negative"].nunique()
     rows = []
     for (dataset, method), group in means.groupby(["dataset", "method"], sort=False):
@@ -236,9 +262,9 @@ def _over_negatives(means: pd.DataFrame, columns: list[str]) -> list[pd.DataFram
         whole = len(group) == wanted and bool(group["mae"].notna().all())
         for table, quantile in QUANTILES.items():
             chosen = ordered.iloc[math.ceil(quantile * (len(ordered) - 1))]
-            mae, sd = (chosen["mae"], chosen["sd"]) if whole else (math.nan, math.nan)
-            rows.append((table, dataset, method, mae, sd, mae, bool(group["failed"].any())))
-    return [pd.DataFrame(rows, columns=columns)] if rows else []
+            numbers = chosen[_NUMBERS_OF_ERRORS] if whole else [math.nan] * 4
+            rows.append((table, dataset, method, *numbers, bool(group["failed"].any())))
+    return [pd.DataFrame(rows, columns=_ERRORS)] if rows else []
 
 
 def repetitions(evaluations: pd.DataFrame) -> pd.DataFrame:
@@ -247,14 +273,15 @@ def repetitions(evaluations: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With columns `experiment`, `dataset`, `method`, `repetitions`, `evaluations`, `failures`.
+        With columns `experiment`, `dataset`, `method`, `repetitions` (a fifth for each fold, in #3
+        of the sub-class that has the fewest), `evaluations`, `failures`.
     """
+    folds = evaluations.groupby([*_GROUP, "repetition", "fold"], sort=False).size()
+    n_folds = folds.groupby(_GROUP, sort=False).size().groupby(_METHOD, sort=False).min()
+    whole = [1 if experiment == "4" else N_FOLDS for experiment, *_ in n_folds.index]
     groups = evaluations.groupby(_METHOD, sort=False)
-    return groups.agg(
-        repetitions=("repetition", "nunique"),
-        evaluations=("point", "size"),
-        failures=("message", "count"),
-    ).reset_index()
+    frame = groups.agg(evaluations=("point", "size"), failures=("message", "count"))
+    return frame.assign(repetitions=n_folds / whole).reset_index()
 
 
 def intervals(evaluations: pd.DataFrame) -> pd.DataFrame:

@@ -10,16 +10,18 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from research import published
-from research.experiments.methods import column_of, in_order, label_of
-from research.experiments.protocols import N_POINTS
+from research.experiments.methods import column_of, label_of
+from research.experiments.protocols import N_FOLDS, N_POINTS, PROTOCOLS
 from research.report.document import Chapter, ReportTable, TableCell
 from research.report.frames import table_label
-from research.report.significance import rank, two_tests
+from research.report.paper_tests import LABELS, by_letter, conclusions, test_tables
+from research.report.significance import LEVEL, rank
 
 # A cell agrees with the paper if it is as near as one of these, whichever is wider.
 POINTS, SHARE = 1.0, 0.15
 
-_CELL_HEAD = ["experiment", "data set", "method", "ours", "published", "difference"]
+_COMPARED = ["table", "dataset", "method", "mae", "sd", "published", "published_sd", "difference"]
+_COMPARED += ["noise", "within", "explanation"]
 
 
 def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
@@ -31,15 +33,14 @@ def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
         From `research.report.frames.errors` and `seconds`.
     """
     compared = compare_errors(errors)
-    limit = f"max({POINTS:g} point, {100 * SHARE:g} %)"
     chapter = Chapter(
         "Beside the paper",
         [
-            f"A cell agrees if its mean absolute error is within {limit} of the published one. "
-            f"Data sets {', '.join(published.DATASETS)}; without the cells of C, R and W in #2 "
-            "that repeat those of #1 (all but BFT's). In #2 our error is taken here as the authors "
-            "took theirs: they divided the positives drawn by the rows wanted, not by the rows "
-            "drawn, which are fewer because each sub-class has a whole number of them."
+            *_summary(compared, errors),
+            f"Below are data sets {', '.join(published.DATASETS)}, without the cells of C, R and W "
+            "that repeat those of #1 (all that #1 has, but BFT's). In #2 our error is taken as the "
+            "authors took theirs: they divided the positives drawn by the rows wanted, not by the "
+            "rows drawn, which are fewer because each sub-class has a whole number of them.",
         ],
     )
     for stand_in in sorted(set(compared["dataset"]) & set(published.STAND_INS)):
@@ -51,14 +52,36 @@ def paper_chapter(errors: pd.DataFrame, times: pd.DataFrame) -> Chapter:
         chapter.items += [
             _agreement_table(compared),
             _difference_table(compared),
-            *_rank_tables(compared),
-            _test_table(compared),
-            _cell_table(compared),
+            *_rank_tables(sorted(compared["table"].unique()), errors),
+            *test_tables(errors),
+            *_large_samples(errors),
         ]
     seconds = compare_seconds(times)
     if not seconds.empty:
         chapter.items.append(_seconds_table(seconds))
     return chapter
+
+
+def _summary(compared: pd.DataFrame, errors: pd.DataFrame) -> list[str]:
+    """Sentences on average ranks and on significance."""
+    tables = sorted(compared["table"].unique())
+    ranks = [(t, agreement(errors, t, published.MAIN_COLUMNS).spearman) for t in tables]
+    found = [f"{rho:.2f} in {table_label(t)}" for t, rho in ranks if not math.isnan(rho)]
+    concluded = conclusions(errors)
+    sentences = []
+    if found:
+        sentences.append(
+            "Average ranks of the paper's nine methods, ours and the paper's on the same data "
+            f"sets, have a correlation (Spearman's) of {', '.join(found)}."
+        )
+    if concluded:
+        parts = [f"{table_label(one.table)} {one.same} of {one.n_pairs}" for one in concluded]
+        sentences.append(
+            f"Nemenyi's test at {LEVEL:g} concludes the same from our cells as from the paper's "
+            f"about {sum(one.same for one in concluded)} of "
+            f"{sum(one.n_pairs for one in concluded)} pairs of methods: {', '.join(parts)}."
+        )
+    return sentences
 
 
 def compare_errors(errors: pd.DataFrame) -> pd.DataFrame:
@@ -73,21 +96,59 @@ def compare_errors(errors: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         With columns `table`, `dataset`, `method`, `mae`, `sd`, `published`, `published_sd`,
-        `difference`, `within` and `explanation`.
+        `difference`, `noise` (the standard error of the difference, from the paper's standard
+        deviation and both numbers of samples), `within` and `explanation`.
     """
     rows = []
-    for own in errors[errors["mae"].notna()].itertuples(index=False):
+    known = errors[errors["published_mae"].notna()]
+    large = known[known["table"] == "2large"].set_index(["dataset", "method"])["published_mae"]
+    for own in known.itertuples(index=False):
         theirs = published.comparable(own.table, own.dataset, column_of(own.method))
         if theirs is None:
             continue
         difference = own.published_mae - theirs.mae
-        within = agrees(own.published_mae, theirs.mae)
-        sentence = published.explanation(own.table, own.dataset, own.method)
+        # Every evaluation is a draw of its own, and the deviation is that of a single one.
+        n_theirs = N_FOLDS * PROTOCOLS[own.table[0]].repetitions
         sd = math.nan if theirs.sd is None else theirs.sd
-        numbers = (own.published_mae, own.sd, theirs.mae, sd, difference)
-        rows.append((*own[:3], *numbers, within, sentence))
-    names = ["table", "dataset", "method", "mae", "sd", "published", "published_sd", "difference"]
-    return pd.DataFrame(rows, columns=[*names, "within", "explanation"])
+        ours, published_noise = (sd / math.sqrt(N_POINTS * n) for n in (own.folds, n_theirs))
+        noise = math.hypot(ours, published_noise)
+        chosen_of = published.N_NEGATIVES.get(own.dataset, 1) if own.table == "3c" else 1
+        luck = ours * math.sqrt(2 * math.log(chosen_of))
+        rows.append(
+            {
+                "table": own.table,
+                "dataset": own.dataset,
+                "method": own.method,
+                "mae": own.published_mae,
+                "sd": own.sd,
+                "published": theirs.mae,
+                "published_sd": sd,
+                "difference": difference,
+                "noise": noise,
+                "within": agrees(own.published_mae, theirs.mae),
+                "explanation": published.explanation(own.table, own.dataset, own.method)
+                or _large(own, large, theirs.mae)
+                or _chance(difference, noise, luck),
+            }
+        )
+    return pd.DataFrame(rows, columns=_COMPARED)
+
+
+def _large(own: Any, large: pd.Series, theirs: float) -> str:
+    """Say if #2's cell is that of larger samples than the paper says."""
+    found = large.get((own.dataset, own.method))
+    if own.table != "2" or found is None or not agrees(found, theirs):
+        return ""
+    return f"Samples of up to 2,000 rows instead of 500 give {found:.2f}"
+
+
+def _chance(difference: float, noise: float, luck: float) -> str:
+    """Say that a difference is chance, if it is; the worst of many has its luck on top."""
+    if abs(difference) < 2 * noise:
+        return "Chance: less than two standard errors"
+    if luck and 0 < difference < 2 * noise + luck:
+        return "Chance: the worst of many sub-classes, each after few folds, is too high"
+    return ""
 
 
 def agrees(ours: float, theirs: float) -> bool:
@@ -107,9 +168,9 @@ class Agreement(NamedTuple):
     Attributes
     ----------
     ranks : DataFrame
-        A row for each method, best of ours first, with columns `ours` and `published`.
+        A row for each of the paper's columns, best of ours first, with `ours` and `published`.
     datasets : list of str
-        The data sets that the averages are over.
+        The data sets that the averages are over, by the paper's letters.
     spearman : float
         Correlation of the two; NaN for fewer than three methods.
     """
@@ -119,69 +180,35 @@ class Agreement(NamedTuple):
     spearman: float
 
 
-def agreement(compared: pd.DataFrame, table: str, columns: tuple[str, ...] = ()) -> Agreement:
+def agreement(errors: pd.DataFrame, table: str, columns: tuple[str, ...] = ()) -> Agreement:
     """Compare average ranks with the paper's, computed from its cells.
 
     Parameters
     ----------
-    compared : DataFrame
-        From `compare_errors`.
+    errors : DataFrame
+        From `research.report.frames.errors`.
     table : str
         Experiment, or 3a, 3b, 3c.
     columns : tuple of str
-        Columns of the paper to include; all by default.
+        Columns of the paper to include; all of the table by default.
     """
-    rows = compared[compared["table"] == table]
-    if columns:
-        rows = rows[rows["method"].map(column_of).isin(columns)]
-    ours = rows.pivot(index="dataset", columns="method", values="mae")
+    wanted = columns or tuple(dict.fromkeys(c for t, _, c in published.tables() if t == table))
+    ours = pd.DataFrame.from_dict(by_letter(errors, table), orient="index")
+    ours = ours[[column for column in wanted if column in ours]]
     ranking = rank(ours, ours.isna() & False)
-    names = list(ranking.ranks.columns)
-    datasets = [str(dataset) for dataset in ranking.ranks.index]
-    theirs = published.average_ranks(table, datasets, [column_of(name) or "" for name in names])
+    names = [str(name) for name in ranking.ranks.columns]
+    letters = [str(letter) for letter in ranking.ranks.index]
+    theirs = published.average_ranks(table, letters, names)
     frame = pd.DataFrame(
         {
             "ours": ranking.ranks.mean().to_numpy(dtype=float),
             "published": np.array(list(theirs.values()), dtype=float),
         },
-        index=pd.Index(names, name="method"),
+        index=pd.Index(names, name="column"),
     ).sort_values("ours", kind="stable")
     varied = len(frame) > 2 and frame.nunique().min() > 1
     rho = float(spearmanr(frame["ours"], frame["published"]).statistic) if varied else math.nan
-    return Agreement(frame, datasets, rho)
-
-
-def compare_tests(compared: pd.DataFrame) -> pd.DataFrame:
-    """P-values that the paper states, beside those of its own cells and of ours.
-
-    Parameters
-    ----------
-    compared : DataFrame
-        From `compare_errors`.
-
-    Returns
-    -------
-    DataFrame
-        A row for each test whose two methods are in `compared`, with the columns `table`, `first`,
-        `second` (the paper's names), `stated`, and the p-values of the rank-sum and of the
-        signed-rank test: `paper_sum`, `paper_signed` over all data sets of the paper, `shared_sum`,
-        `shared_signed` over those that we have, from the paper's cells, and `ours_sum`,
-        `ours_signed` from ours.
-    """
-    rows = []
-    for table, *pair, stated in published.STATED_TESTS:
-        part = compared[compared["table"] == table].itertuples()
-        own = {(row.dataset, column_of(row.method)): row.mae for row in part}
-        datasets = [d for d in dict.fromkeys(d for d, _ in own) if all((d, c) in own for c in pair)]
-        if not datasets:
-            continue
-        theirs = published.errors(table, pair)
-        shared = [theirs[published.name_in_paper(dataset) or ""] for dataset in datasets]
-        ours = [[own[dataset, column] for column in pair] for dataset in datasets]
-        tests = [p for cells in ([*theirs.values()], shared, ours) for p in two_tests(cells)]
-        rows.append((table, *pair, stated, *tests))
-    whose = [f"{name}_{test}" for name in ("paper", "shared", "ours") for test in ("sum", "signed")]
-    return pd.DataFrame(rows, columns=["table", "first", "second", "stated", *whose])
+    return Agreement(frame, letters, rho)
 
 
 def compare_seconds(times: pd.DataFrame) -> pd.DataFrame:
@@ -230,7 +257,7 @@ def _agreement_table(compared: pd.DataFrame) -> ReportTable:
         )
         within = int(part["within"].sum())
         name = "all" if table is None else table_label(table)
-        explained = int((~part["within"] & part["explanation"].notna()).sum())
+        explained = int((~part["within"] & (part["explanation"] != "")).sum())
         share = TableCell(100 * within / len(part), decimals=1)
         rows.append([name, wanted, len(part), within, share, len(part) - within, explained])
     head = ["experiment", "published cells", "measured", "agree", "agree (%)", "differ"]
@@ -238,39 +265,38 @@ def _agreement_table(compared: pd.DataFrame) -> ReportTable:
 
 
 def _difference_table(compared: pd.DataFrame) -> ReportTable:
-    part = compared[~compared["within"]]
-    rows = [[*_cell_row(row), row.explanation or "not explained"] for row in part.itertuples()]
-    title, head = "Cells that differ, in points", [*_CELL_HEAD, "explanation"]
-    notes = [] if rows else ["Every cell agrees."]
+    rows = [
+        [
+            table_label(row.table),
+            row.dataset,
+            label_of(row.method),
+            TableCell(row.mae, row.sd),
+            TableCell(row.published, row.published_sd),
+            TableCell(row.difference),
+            TableCell(abs(row.difference) / row.noise if row.noise else None, decimals=1),
+            row.explanation or "not explained",
+        ]
+        for row in compared[~compared["within"]].itertuples()
+    ]
+    head = ["experiment", "data set", "method", "ours", "published", "difference"]
+    head += ["in standard errors", "explanation"]
+    note = (
+        "The standard error is that of chance alone, from the paper's standard deviation of one "
+        "sample, the number of our samples and that of the paper's."
+    )
+    notes = [note] if rows else ["Every cell agrees."]
+    title = "Cells that differ, in points"
     return ReportTable("paper-differences", title, head, rows, notes=notes)
 
 
-def _cell_table(compared: pd.DataFrame) -> ReportTable:
-    rows = [[*_cell_row(row), "yes" if row.within else "no"] for row in compared.itertuples()]
-    title = "All cells beside the paper's, in points"
-    return ReportTable("paper-cells", title, [*_CELL_HEAD, "agrees"], rows, long=True)
-
-
-def _cell_row(row: Any) -> list[Any]:
-    return [
-        table_label(row.table),
-        row.dataset,
-        label_of(row.method),
-        TableCell(row.mae, row.sd),
-        TableCell(row.published, row.published_sd),
-        TableCell(row.difference),
-    ]
-
-
-def _rank_tables(compared: pd.DataFrame) -> list[ReportTable]:
-    tables = sorted(compared["table"].unique())
-    found = {table: agreement(compared, table) for table in tables}
+def _rank_tables(tables: list[str], errors: pd.DataFrame) -> list[ReportTable]:
+    found = {table: agreement(errors, table) for table in tables}
     rows: list[list[Any]] = []
-    for method in in_order({m for a in found.values() for m in a.ranks.index}):
-        row: list[Any] = [label_of(method)]
+    for column in dict.fromkeys(c for a in found.values() for c in a.ranks.index):
+        row: list[Any] = [LABELS[column]]
         for agreed in found.values():
             ranks = agreed.ranks
-            row += list(ranks.loc[method].astype(float)) if method in ranks.index else [None, None]
+            row += list(ranks.loc[column].astype(float)) if column in ranks.index else [None, None]
         rows.append(row)
     head = ["method", *(f"{table_label(t)} {whose}" for t in tables for whose in ("ours", "paper"))]
     title = "Average ranks beside the paper's"
@@ -278,8 +304,8 @@ def _rank_tables(compared: pd.DataFrame) -> list[ReportTable]:
     ranks_table = ReportTable("paper-ranks", title, head, rows, notes=[note])
     rows = []
     for table, agreed in found.items():
-        main = agreement(compared, table, published.MAIN_COLUMNS)
-        places = [_places(main, method) for method in ("pat", "extice")]
+        main = agreement(errors, table, published.MAIN_COLUMNS)
+        places = [_places(main, column) for column in ("PAT_M", "ExTIcE")]
         rho = [TableCell(a.spearman, decimals=3) for a in (agreed, main)]
         sizes = [len(agreed.ranks), len(main.ranks)]
         name = table_label(table)
@@ -302,27 +328,30 @@ def _places(agreed: Agreement, method: str) -> str:
     return f"{places['ours']} ({places['published']})"
 
 
-def _test_table(compared: pd.DataFrame) -> ReportTable:
-    rows = [
-        [
-            table_label(row[0]),
-            f"{row[1]} and {row[2]}",
-            *(TableCell(p, decimals=3) for p in row[3:]),
-        ]
-        for row in compare_tests(compared).itertuples(index=False)
-    ]
-    head = ["experiment", "methods", "stated"]
-    head += [
-        f"{cells}, {test}"
-        for cells in ("paper's cells", "paper's cells on our data sets", "our cells")
-        for test in ("rank-sum", "signed-rank")
-    ]
+def _large_samples(errors: pd.DataFrame) -> list[ReportTable]:
+    """#2 with samples of 500 rows and of 2,000, beside the paper's cells."""
+    rows: list[list[Any]] = []
+    own = errors[errors["published_mae"].notna()].set_index(["table", "dataset", "method"])
+    found = own["published_mae"]
+    for table, dataset, method in found.index:
+        theirs = published.comparable("2", dataset, column_of(method))
+        if table != "2large" or theirs is None or ("2", dataset, method) not in found.index:
+            continue
+        small, large = found["2", dataset, method], found["2large", dataset, method]
+        nearer = abs(large - theirs.mae) < abs(small - theirs.mae)
+        numbers = [TableCell(small, bold=not nearer), TableCell(large, bold=bool(nearer))]
+        rows.append([dataset, label_of(method), *numbers, theirs.mae])
+    if not rows:
+        return []
+    n_large = sum(row[3].bold for row in rows)
+    n_agree = [sum(agrees(row[i].value, row[4]) for row in rows) for i in (2, 3)]
     note = (
-        "P-values over data sets, uncorrected. The paper states those of the rank-sum test; the "
-        "errors are paired by data set, which only the signed-rank test uses."
+        f"In bold the nearer one: with 2,000 rows in {n_large} of {len(rows)} cells. Of samples of "
+        f"500 rows {n_agree[0]} cells agree with the paper's, of 2,000 rows {n_agree[1]}."
     )
-    title = "The tests that the paper states"
-    return ReportTable("paper-tests", title, head, rows, notes=[note])
+    title = "#2: are the paper's samples of 500 rows, as it says, or of up to 2,000?"
+    head = ["data set", "method", "500 rows", "2,000 rows", "published"]
+    return [ReportTable("paper-large", title, head, rows, notes=[note])]
 
 
 def _seconds_table(seconds: pd.DataFrame) -> ReportTable:

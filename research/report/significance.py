@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +55,12 @@ class Ranking(NamedTuple):
         """P-values of Nemenyi's test for every pair."""
         return scikit_posthocs.posthoc_nemenyi_friedman(self.ranks)
 
+    def different(self) -> set[tuple[str, str]]:
+        """Pairs that differ significantly in Nemenyi's test at `LEVEL`, the better one first."""
+        average, limit = self.average, self.critical_difference
+        pairs = combinations(average.index, 2)
+        return {(one, two) for one, two in pairs if average[two] - average[one] > limit}
+
 
 def rank(errors: pd.DataFrame, failed: pd.DataFrame) -> Ranking:
     """Rank methods on the data sets.
@@ -82,19 +88,31 @@ def rank(errors: pd.DataFrame, failed: pd.DataFrame) -> Ranking:
     return Ranking(pd.DataFrame(ranks, known.index, known.columns), left_out)
 
 
-def wilcoxon_over_datasets(errors: pd.DataFrame) -> pd.DataFrame | None:
-    """P-values of the signed-rank test over data sets for every pair, with Holm's correction.
+def against(errors: pd.DataFrame, method: str, family: list[str]) -> pd.DataFrame:
+    """Test one method against each other one: signed ranks of the errors, paired by data set.
 
     Parameters
     ----------
     errors : DataFrame
         A row for each data set, a column for each method, without empty cells.
+    method : str
+    family : list of str
+        The methods whose p-values are corrected together, by Holm.
+
+    Returns
+    -------
+    DataFrame
+        A row for each other method: on how many data sets `method` is `better`, `p`, and `holm`,
+        the corrected p of the family, NaN for others.
     """
-    if len(errors) < 2 or errors.shape[1] < 2:
-        return None
-    values = list(errors.to_numpy().T)
-    p = scikit_posthocs.posthoc_wilcoxon(values, zero_method=_ZEROS, p_adjust="holm")
-    return pd.DataFrame(p.to_numpy(), errors.columns, errors.columns)
+    others = [other for other in errors.columns if other != method]
+    rows = {other: errors[[method, other]].to_numpy().tolist() for other in others}
+    better = [sum(one < two for one, two in pairs) for pairs in rows.values()]
+    p = pd.Series([two_tests(pairs)[1] for pairs in rows.values()], others, dtype=float)
+    corrected = p[p.index.isin(family)].dropna()
+    if len(corrected):
+        corrected[:] = multipletests(corrected, method="holm")[1]
+    return pd.DataFrame({"better": better, "p": p, "holm": corrected.reindex(others)}, others)
 
 
 def two_tests(pairs: list[list[float]]) -> tuple[float, float]:
@@ -110,35 +128,3 @@ def two_tests(pairs: list[list[float]]) -> tuple[float, float]:
     first, second = np.array(pairs).T
     signed = stats.wilcoxon(first, second, zero_method=_ZEROS)
     return float(stats.ranksums(first, second).pvalue), float(signed.pvalue)
-
-
-def wilcoxon_over_folds(evaluations: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """P-values of the signed-rank test over folds, with Holm's correction, and numbers of pairs.
-
-    An observation is the mean absolute error of one fold of one repetition over all prevalences.
-    Each pair of methods is compared on the folds that both have.
-
-    Parameters
-    ----------
-    evaluations : DataFrame
-        Rows of one experiment.
-    """
-    keys = ["dataset", "negative", "repetition", "fold"]
-    groups = evaluations.groupby([*keys, "method"], sort=True)["error"]
-    means, n = groups.mean(), groups.count()
-    observations = means.where(n == n.max()).unstack("method")
-    names, values = observations.columns, observations.to_numpy()
-    p, shared = np.eye(len(names)), np.zeros((len(names), len(names)), dtype=int)
-    pairs = []
-    for i, j in itertools.combinations(range(len(names)), 2):
-        differences = values[:, i] - values[:, j]
-        differences = differences[~np.isnan(differences)]
-        shared[i, j] = shared[j, i] = len(differences)
-        if len(differences) > 1:
-            pairs.append((i, j, stats.wilcoxon(differences, zero_method=_ZEROS).pvalue))
-        else:
-            p[i, j] = p[j, i] = math.nan
-    if pairs:
-        first, second, raw = zip(*pairs, strict=True)
-        p[first, second] = p[second, first] = multipletests(raw, method="holm")[1]
-    return pd.DataFrame(p, names, names), pd.DataFrame(shared, names, names)

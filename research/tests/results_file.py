@@ -15,6 +15,7 @@ def points(error, *, curve=None, low=None, high=None, failed=(), seconds=1.0):
         return Evaluation(
             *(experiment, dataset, method, negative, repetition, fold, point),
             truth=truth,
+            n_unlabeled=500,
             estimate=None if fails or curve else truth + signed,
             low=None if low is None else truth + low,
             high=None if high is None else truth + high,

@@ -2,9 +2,11 @@
 
 import hashlib
 import http.server
+import io
 import json
 import socket
 import threading
+import zipfile
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -15,8 +17,7 @@ import typer.testing
 from poscount.errors import InputError
 from research.__main__ import app
 from research.datasets import CATALOG, converters, fetch, fetching, load
-from research.datasets.dataset import checksum, read_content
-from research.tests import raw_forms
+from research.datasets.dataset import checksum
 
 
 class Site:
@@ -67,66 +68,90 @@ def site():
         thread.join()
 
 
-HEADERS = {
-    "A": [f"mfcc_{i}_{what}" for i in range(1, 14) for what in ("mu", "sd")] + ["sex"],
-    "B": [f"coefficient{i}" for i in range(1, 13)],
-    "C": [*(f"MFCCs_{i}" for i in range(1, 23)), "genus", "species"],
-    "H": ["author", "glob_x", "glob_y"],
-    "L": [
-        *("x-box", "y-box", "width", "high", "onpix", "x-bar", "y-bar", "x2bar"),
-        *("y2bar", "xybar", "x2ybr", "xy2br", "x-ege", "xegvy", "y-ege", "yegvx"),
-    ],
-    "P": [f"input{i}" for i in range(1, 17)],
-    "R": [
-        *("meanprof", "sd-prof", "exk-prof", "skewness-prof"),
-        *("meandmsnr", "sd-dmsnr", "exk-dmsnr", "skewness-dmsnr"),
-    ],
-    "W": ["fixed_acidity", "pH", "alcohol"],
-    "vowels": [f"coefficient{i}" for i in range(1, 13)],
-    "q-g": ["author", "glob_x", "glob_y"],
+def zipped(members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name, text in members.items():
+            # Without a date: equal content must be equal bytes, in every worker of the tests.
+            file.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def some(n, first=0, separator=","):
+    """So many numbers in a line."""
+    return separator.join(str(first + i) for i in range(n))
+
+
+def cells(n, first=0):
+    return some(n, first).split(",")
+
+
+FRAME = some(12, 1, " ") + " \n"
+COEFFICIENTS = [f"coefficient{i}" for i in range(1, 13)]
+ARFF = "".join(f"@ATTRIBUTE {name} NUMERIC\n" for name in ["utterance", "frame", *COEFFICIENTS])
+MFCC = ",".join(f"MFCCs_ {i}" for i in range(1, 23))
+LETTERS = "author,letter,glob_x\na1,q,1\na1,p,2\na2,g,3\n"
+
+# What the sources offer, in small: the classes of the rows, and the first row without its class.
+FORMS = {
+    "letter": (
+        zipped({"letter-recognition.data": f"T,{some(16)}\nW,{some(16, 7)}\n", "names": "prose"}),
+        ["T", "W"],
+        cells(16),
+    ),
+    "pendigits": (
+        # Padded with spaces.
+        zipped(
+            {
+                "folder/pendigits.tra": f" 4, {some(15, 1, ', ')}, 8\n",
+                "pendigits.tes": f"{some(16)},5\n",
+            }
+        ),
+        ["8", "5"],
+        ["4", *cells(15, 1)],
+    ),
+    "htru2": (zipped({"HTRU_2.csv": f"{some(8)},0\r\n{some(8)},1\r\n"}), ["0", "1"], cells(8)),
+    "wine": (
+        zipped(
+            {
+                f"winequality-{colour}.csv": f'"fixed acidity";"pH";"quality"\n{values};5\n'
+                for colour, values in {"white": "3;4", "red": "1;2"}.items()
+            }
+        ),
+        ["red", "white"],
+        ["1", "2"],
+    ),
+    "anuran_calls": (
+        zipped(
+            {
+                "Frogs_MFCCs.csv": f"{MFCC},Family,Genus,Species,RecordID\n"
+                f"{some(22)},Hylidae,Hyla,minuta,7\n"
+            }
+        ),
+        ["Hylidae"],
+        [*cells(22), "Hyla", "minuta"],
+    ),
+    "japanese_vowels": (
+        zipped(
+            {
+                "ae.train": f"{FRAME}{FRAME}\n{FRAME}\n",
+                "size_ae.train": "1 1",
+                "ae.test": FRAME,
+                "size_ae.test": "0 1",
+            }
+        ),
+        ["1", "1", "2", "2"],
+        cells(12, 1),
+    ),
+    "bng_japanese_vowels": (
+        f"% made\n\n{ARFF}@attribute 'speaker' {{1,2}}\n\n@data\n"
+        f"1,2,{some(12)},'1'\n%\n1,3,{some(12)},'2'\n".encode(),
+        ["1", "2"],
+        cells(12),
+    ),
+    "handwritten": (LETTERS.encode(), ["q", "p", "g"], ["a1", "1"]),
+    "handwritten_qg": (LETTERS.encode(), ["q", "g"], ["a1", "1"]),
 }
-# In the order in which the sources have them.
-CLASSES = {
-    "A": [str(digit) for digit in range(10) for _ in range(8)],
-    "C": ["Hylidae", "Bufonidae", "Leptodactylidae"] * 9,
-    "H": ["q", "p", "g"] * 9,
-    "W": ["red"] * 9 + ["white"] * 12,
-    "q-g": ["q", "g"] * 9,
-    "vowels": sorted("123456789" * 13) + sorted("123456789" * 11),
-}
-TEXT = {
-    "sex": lambda i: "male" if i % 8 < 4 else "female",
-    "genus": lambda i: f"Genus{i % 4}",
-    "species": lambda i: f"Species{i % 4}",
-    "author": lambda i: f"Author{i % 3}",
-}
-
-
-def stored_form(key):
-    """A small data set in the stored form, as header and rows of text."""
-    rng = np.random.default_rng(list(key.encode()))
-    classes = CLASSES.get(key, ["5", "W", "1", "3"] * 10)
-    rows = []
-    for i, label in enumerate(classes):
-        numbers = [str(round(x, 5)) for x in rng.normal(3, 0.5, size=len(HEADERS[key]))]
-        cells = [
-            TEXT[name](i) if name in TEXT else number
-            for name, number in zip(HEADERS[key], numbers, strict=True)
-        ]
-        rows.append([*cells, label])
-    return [*HEADERS[key], "class"], rows
-
-
-def values(key, header, rows):
-    """Names of the features, their values and the labels, read in the plainest way."""
-    places = [i for i, name in enumerate(header[:-1]) if name not in CATALOG[key].dropped]
-    features = np.array([[float(row[i]) for i in places] for row in rows])
-    return [header[i] for i in places], features, np.array([row[-1] for row in rows])
-
-
-def raw(key, header, rows):
-    name = CATALOG[key].converter
-    return getattr(raw_forms, "handwritten" if name == "handwritten_qg" else name)(header, rows)
 
 
 def offer(site, key, content):
@@ -144,17 +169,15 @@ def offer(site, key, content):
 
 @pytest.fixture
 def small(site, monkeypatch, data_home):
-    """Makes a data set small, and puts it on the server; gives its values."""
+    """Makes a data set small, and puts it on the server."""
 
     def make(key, **changes):
-        header, rows = stored_form(key)
-        names, features, labels = values(key, header, rows)
-        known = None if key in "BH" else checksum(names, features, labels)
-        size = {"rows": len(rows), "n_features": len(names)}
-        entry = replace(CATALOG[key], **{**size, "sha256": known, **changes})
-        monkeypatch.setitem(CATALOG, key, entry)
-        offer(site, key, raw(key, header, rows))
-        return names, features, labels
+        content, labels, first = FORMS[CATALOG[key].converter]
+        entry = replace(
+            CATALOG[key], rows=len(labels), n_features=len(first), positive=labels[0], sha256=None
+        )
+        monkeypatch.setitem(CATALOG, key, replace(entry, **changes))
+        offer(site, key, content)
 
     return make
 
@@ -166,22 +189,35 @@ def left_over(directory):
 # Conversion
 
 
-@pytest.mark.parametrize("key", HEADERS)
-def test_every_raw_form_is_converted(key, site, small, data_home):
-    names, features, labels = small(key)
-    path = fetch(key, base=site.base)
-    assert path == data_home / f"{CATALOG[key].file}.csv.gz"
+@pytest.mark.parametrize("name", FORMS)
+def test_every_raw_form_is_converted(name, tmp_path):
+    content, labels, first = FORMS[name]
+    path = tmp_path / "raw"
+    path.write_bytes(content)
+    header, *rows = converters.CONVERTERS[name](path)
+    assert header[-1] == "class"
+    assert {len(row) for row in rows} == {len(header)}
+    assert [row[-1] for row in rows] == labels
+    assert rows[0][:-1] == first
+    (entry,) = [each for each in CATALOG.values() if each.converter == name]
+    assert set(entry.dropped) <= set(header)
+    if name not in ("wine", "handwritten", "handwritten_qg"):  # here with fewer columns
+        assert len(header) == entry.n_features + len(entry.dropped) + 1
+
+
+def test_every_converter_has_a_test():
+    assert set(converters.CONVERTERS) == {*FORMS, "arabic_digit"}
+
+
+def test_what_is_fetched_can_be_loaded(site, small, data_home):
+    known = checksum(
+        ["fixed_acidity", "pH"], np.array([[1.0, 2], [3, 4]]), np.array(["red", "white"])
+    )
+    small("W", sha256=known)
+    path = fetch("W", base=site.base)
+    assert path == data_home / "wine.csv.gz"
     assert left_over(data_home) == [path.name]
-    content = read_content(path, CATALOG[key].dropped)
-    assert list(content.feature_names) == names
-    if key == "A":
-        # UCI's order: first the training part of every digit; and means are computed.
-        order, expected = np.argsort(content.features[:, 0]), np.argsort(features[:, 0])
-        content = replace(content, features=content.features[order], labels=content.labels[order])
-        features, labels = features[expected], labels[expected]
-    np.testing.assert_allclose(content.features, features, rtol=1e-12 if key == "A" else 0)
-    assert content.labels.tolist() == labels.tolist()
-    assert load(key).positive == CATALOG[key].positive
+    assert load("W").features.tolist() == [[1, 2], [3, 4]]
 
 
 def test_the_moments_of_an_utterance(tmp_path):
@@ -190,7 +226,7 @@ def test_the_moments_of_an_utterance(tmp_path):
     part = "\n".join([block] * 20)
     path = tmp_path / "raw.zip"
     members = {"Train_Arabic_Digit.txt": part, "Test_Arabic_Digit.txt": f"\n\n{part}\n\n"}
-    path.write_bytes(raw_forms.zipped(members))
+    path.write_bytes(zipped(members))
     _, *rows = converters.arabic_digit(path)
     assert len(rows) == 40
     assert [float(cell) for cell in rows[0][:26]] == pytest.approx([3, np.sqrt(14 / 3)] * 13)
@@ -202,7 +238,7 @@ def test_a_missing_utterance_is_not_given_to_another_speaker(tmp_path):
     path = tmp_path / "raw.zip"
     frames = "1 2 3 4 5 6 7 8 9 10 11 12 \n"
     members = {"ae.train": f"{frames}\n{frames}", "size_ae.train": "2 1"}
-    path.write_bytes(raw_forms.zipped(members))
+    path.write_bytes(zipped(members))
     with pytest.raises(ValueError, match="shorter"):
         list(converters.japanese_vowels(path))
 
@@ -273,9 +309,9 @@ def test_a_download_that_breaks_off(site, small, data_home, monkeypatch):
     ("content", "sentence"),
     [
         (b"<html>sorry</html>", "File is not a zip file"),
-        (raw_forms.zipped({"other.data": "T,1\n"}), "0 files letter-recognition.data, not one"),
-        (raw_forms.zipped({"letter-recognition.data": "T,x\n" * 40}), "line 2"),
-        (raw_forms.zipped({"letter-recognition.data": ""}), "0 rows x 16 features"),
+        (zipped({"other.data": "T,1\n"}), "0 files letter-recognition.data, not one"),
+        (zipped({"letter-recognition.data": "T,x\n" * 40}), "line 2"),
+        (zipped({"letter-recognition.data": ""}), "0 rows x 16 features"),
     ],
     ids=["no archive", "other file", "other rows", "no rows"],
 )

@@ -27,7 +27,7 @@ def numbers(rows):
     return rows[:, 0].astype(int)
 
 
-@pytest.mark.parametrize("experiment", ["1", "2", "3", "4"])
+@pytest.mark.parametrize("experiment", ["1", "2", "2large", "3", "4"])
 def test_every_prevalence_and_repetition_has_folds_of_its_own(experiment):
     dataset = made({"a": 400, "b": 300, "c": 500})
     labeled = {}
@@ -78,8 +78,9 @@ def test_limits_of_rows():
     positives, samples = drawn(dataset, Place("1", "made", "", 0, 0))
     assert len(positives) == 500
     assert {len(sample.rows) for sample in samples} == {2000}
-    _, samples = drawn(dataset, Place("2", "made", "", 0, 0))
-    assert max(len(sample.rows) for sample in samples) == 500
+    for experiment, size in {"2": 500, "2large": 2000}.items():
+        _, samples = drawn(dataset, Place(experiment, "made", "", 0, 0))
+        assert max(len(sample.rows) for sample in samples) == size
 
 
 def test_experiment_3_has_one_negative_sub_class_at_a_time():
@@ -158,7 +159,7 @@ def test_too_few_rows_say_which_number_is_too_small(sizes, experiment, sentence)
 
 
 def test_an_unknown_experiment_names_the_known_ones():
-    with pytest.raises(ValueError, match="no experiment '5'; the experiments are 1, 2, 3, 4"):
+    with pytest.raises(ValueError, match=r"no experiment '5'.*are 1, 2, 2large, 3, 4"):
         next(protocols.places("5", made({"a": 100, "b": 100})))
 
 

@@ -78,13 +78,13 @@ def test_the_files_are_there(files):
         "failures",
     }
     assert {f"csv/{name}.csv" for name in names} <= set(files)
-    assert {name.partition("/")[0] for name in files} == {"report.md", "csv", "figures"}
+    kinds = {name.partition("/")[0] for name in files}
+    assert kinds == {"report.md", "cells.md", "csv", "figures"}
     pictures = {
-        "critical-difference-1-all",
+        "critical-difference-1",
         "mae-by-prevalence-1-1",
         "bias-by-prevalence-1-1",
         "pat-by-q",
-        "bft-by-threshold",
         "seconds",
     }
     assert {f"figures/{name}.png" for name in pictures} <= set(files)
@@ -98,7 +98,7 @@ def test_numbers_in_the_error_table(files):
     assert float(rows["TIcE"]["W sd"]) == pytest.approx(0, abs=1e-9)
     assert float(rows["BFT (oracle)"][MARKUP]) == pytest.approx(0)
     assert rows["BBE"]["A"] == ""
-    assert rows["PAT"]["repetitions"] == "2"
+    assert rows["PAT"]["repetitions"] == "0.8"  # four folds
     # BFT 0, PAT 2, then ExTIcE (3.23 to 13.12), then TIcE, on A, R and W; 5 and 5 on the last.
     average = {"BFT (oracle)": 1, "PAT": 2, "ExTIcE": 3.125, "TIcE": 3.875}
     for method, rank in average.items():
@@ -185,8 +185,8 @@ def test_an_interrupted_run_has_a_report(tmp_path):
     # One method and one data set only, and another experiment that has just begun.
     path = write(tmp_path / "results.sqlite", {("1", "W", "pat"): same(2)}, repetitions=1, folds=1)
     text = write_report(path, tmp_path / "out").read_text()
-    assert "| PAT | **2.00** | 1.00 | 1.00 | 1 |" in text
-    assert not (tmp_path / "out" / "csv" / "friedman-1.csv").exists()
+    assert "| PAT | **2.00** | 1.00 | 1.00 | 0.2 |" in text
+    assert not (tmp_path / "out" / "csv" / "tests-1.csv").exists()
 
 
 @pytest.mark.parametrize(

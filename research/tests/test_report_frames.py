@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from research import published
-from research.report import frames, paper_comparison, significance
+from research.experiments.methods import select
+from research.report import frames, paper_comparison, paper_tests, significance
 from research.tests.results_file import points, same, threshold_curve, write
 
 
@@ -93,6 +94,19 @@ def test_errors_of_experiment_2_beside_the_paper_are_measured_as_the_authors_did
     assert frame.loc[("2", "A", "pat"), "published_mae"] == pytest.approx(theirs)
 
 
+def test_a_single_sub_class_has_the_samples_of_1_too(path):
+    made = {("1", "W", "pat"): same(1), ("3", "W", "pat", "white"): same(3)}
+    made |= {("1", "P", "pat"): same(1), ("1", "W", "rcq"): same(2)}
+    write(path, made)
+    frame = errors_of(path)
+    for table in ("3a", "3b", "3c"):
+        assert frame.loc[(table, "W", "pat"), "mae"] == pytest.approx(2)
+        assert frame.loc[(table, "W", "pat"), "folds"] == 8
+    assert frame.loc[("1", "W", "pat"), "mae"] == pytest.approx(1)
+    assert ("3a", "W", "rcq") not in frame.index
+    assert ("3a", "P", "pat") not in frame.index
+
+
 def test_the_oracle_takes_one_threshold_for_all_samples(path):
     def answer(*place):
         # Each sample alone would be right at another percentile; 20 is the best compromise.
@@ -121,6 +135,16 @@ def test_unfinished_cells_are_empty_and_failures_are_known(path):
     assert frame.loc[("1", "A", "tice"), "failed"]
     assert math.isnan(frame.loc[("3c", "made", "tice"), "mae"])
     assert not frame.loc[("3c", "made", "tice"), "failed"]
+
+
+def test_a_fold_is_a_fifth_of_a_repetition(path):
+    made = {("1", "A", "pat"): same(1), ("4", "A", "pat"): same(1)}
+    made |= {("3", "made", "pat", negative): same(1) for negative in "xy"}
+    write(path, made, repetitions=2, folds=2)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM evaluations WHERE negative = 'y' AND repetition = 1")
+    frame = frames.repetitions(frames.read(path).evaluations).set_index("experiment")
+    assert frame["repetitions"].to_dict() == {"1": 0.8, "3": 0.4, "4": 1}
 
 
 def test_intervals_and_seconds(path):
@@ -201,30 +225,28 @@ def test_friedman_of_a_perfect_order():
     assert ranked([[1.0, 2.0, 3.0]]).friedman() is None
 
 
-def test_wilcoxon_over_data_sets_with_holm():
-    # All of six differences have one sign: p = 2 / 2^6, times three pairs.
+def test_pat_against_the_others_with_holm_for_the_family_alone():
+    # All of six differences have one sign: p = 2 / 2^6, times the two of the family.
     base = np.arange(6.0)
-    errors = frame_of(np.column_stack([base, base + 1 + base / 10, base + 5 + base**2]).tolist())
-    p = significance.wilcoxon_over_datasets(errors)
-    assert p.at["a", "b"] == pytest.approx(3 * 2 / 64)
-    assert significance.wilcoxon_over_datasets(errors.iloc[:1]) is None
+    columns = [base, base + 1 + base / 10, base + 5 + base**2, base - 1 - base / 7]
+    found = significance.against(
+        frame_of(np.column_stack(columns).tolist(), "abcd"), "a", ["b", "c"]
+    )
+    assert found["p"].to_list() == pytest.approx([2 / 64] * 3)
+    assert found["holm"].to_list() == pytest.approx([4 / 64, 4 / 64, math.nan], nan_ok=True)
+    assert found["better"].to_list() == [6, 6, 0]
 
 
-def test_wilcoxon_of_a_method_and_itself_is_one():
+def test_a_method_and_its_double_do_not_differ():
     errors = frame_of([[i, i, 2.0 * i + 1] for i in range(6)])
-    assert significance.wilcoxon_over_datasets(errors).at["a", "b"] == 1
+    assert significance.against(errors, "a", ["b"]).at["b", "p"] == 1
 
 
-def test_wilcoxon_over_the_folds_that_both_have(path):
-    made = {
-        ("1", "A", "pat"): points(lambda r, f: 1 + r / 10 + f / 100),
-        ("1", "A", "tice"): points(lambda r, f: 3 + r / 7 + f / 30),
-        ("1", "W", "pat"): same(9),
-    }
-    write(path, made, repetitions=5, folds=2)
-    p, shared = significance.wilcoxon_over_folds(frames.read(path).evaluations)
-    assert shared.at["pat", "tice"] == 10
-    assert p.at["pat", "tice"] == pytest.approx(2 / 2**10)
+def test_pairs_that_nemenyi_separates():
+    # Ten data sets: the critical difference of three methods at .1 is 2.052 sqrt(12 / 60) = .92.
+    ranking = ranked([[1.0, 2.0, 3.0]] * 9 + [[2.0, 1.0, 3.0]])
+    # Average ranks 1.1, 1.9, 3.
+    assert ranking.different() == {("a", "c"), ("b", "c")}
 
 
 def paper_file(path, shift=0.0):
@@ -245,23 +267,30 @@ def test_the_paper_s_numbers_agree_with_the_paper(path):
     compared = paper_comparison.compare_errors(frame)
     assert len(compared) == 4 * 6
     assert compared["within"].all()
-    agreed = paper_comparison.agreement(compared, "1")
+    agreed = paper_comparison.agreement(frame, "1")
     assert agreed.spearman == pytest.approx(1)
     assert agreed.datasets == list(published.DATASETS)
-    assert list(agreed.ranks.index[:2]) == ["pat", "extice"]
+    assert list(agreed.ranks.index[:2]) == ["PAT_M", "ExTIcE"]
     assert agreed.ranks["ours"].to_list() == agreed.ranks["published"].to_list()
 
 
-def test_the_tests_that_the_paper_states():
-    names = {"PAT_M": "pat", "ExTIcE": "extice", "BFT_M": "bft", "TIcE": "tice"}
-    names["RanFocE"] = "ranfoce"
+def papers_own_cells(shuffled=False):
+    """The paper's cells in the place of our errors."""
+    names = {method.column: method.name for method in select(["paper"]) if method.column}
     rows = [
         (table, letter, names[column], cell.mae)
         for (table, letter, column), cell in published.tables().items()
-        if column in names and letter in published.DATASETS
+        if letter in published.DATASETS
     ]
-    compared = pd.DataFrame(rows, columns=["table", "dataset", "method", "mae"])
-    found = paper_comparison.compare_tests(compared).set_index(["table", "first"])
+    frame = pd.DataFrame(rows, columns=["table", "dataset", "method", "published_mae"])
+    if shuffled:
+        frame["published_mae"] = np.random.default_rng(0).permutation(frame["published_mae"])
+    return frame
+
+
+def test_the_tests_that_the_paper_states():
+    errors = papers_own_cells()
+    found = paper_tests.compare_tests(errors).set_index(["table", "first"])
     assert len(found) == len(published.STATED_TESTS)
     # Three of the five are what the paper states.
     assert found.at[("1", "ExTIcE"), "paper_sum"] == pytest.approx(1, abs=0.005)
@@ -274,8 +303,35 @@ def test_the_tests_that_the_paper_states():
     # The paper's cells in our place.
     for test in ("sum", "signed"):
         assert found[f"ours_{test}"].to_list() == found[f"shared_{test}"].to_list()
-    few = compared[compared["method"] == "pat"]
-    assert paper_comparison.compare_tests(few).empty
+    assert paper_tests.compare_tests(errors[errors["method"] == "pat"]).empty
+
+
+def test_who_is_better_where_from_the_paper_s_own_cells():
+    table, *_ = paper_tests.test_tables(papers_own_cells())
+    assert len(table.rows) == 8
+    found = {tuple(row[:3]): row[3:] for row in table.rows}
+    assert all(theirs == ours for theirs, ours in found.values())
+    # L: 2.99 and 3.18. A: 13.12 and 10.78.
+    assert found["#1", "PAT", "BFT (oracle)"] == ["ACPRW", "ACPRW"]
+    assert found["#1", "ExTIcE", "EN (auto)"] == ["CLPRW", "CLPRW"]
+    # N, I and B, which are not among these.
+    assert found["#3-c", "ExTIcE", "PAT"] == ["-", "-"]
+
+
+@pytest.mark.parametrize("table", ["1", "2", "3a", "3b", "3c"])
+def test_conclusions_from_the_paper_s_own_cells_are_its_own(table):
+    found = paper_tests.conclude(papers_own_cells(), table)
+    assert found.ours == found.shared
+    assert (found.same, found.n_pairs) == (36, 36)
+    assert found.datasets == list(published.DATASETS)
+    # In all five, PAT or ExTIcE is before KM2; no pair is separated both ways.
+    assert {("PAT_M", "KM2"), ("ExTIcE", "KM2")} & found.whole
+    assert not {pair[::-1] for pair in found.whole} & found.whole
+    other = paper_tests.conclude(papers_own_cells(shuffled=True), table)
+    assert other.shared == found.shared
+    assert other.same < 36
+    lacking = papers_own_cells().query("method != 'pe-published'")
+    assert paper_tests.conclude(lacking, table) is None
 
 
 def test_a_stand_in_is_beside_the_data_set_it_stands_in_for(path):
@@ -287,7 +343,7 @@ def test_a_stand_in_is_beside_the_data_set_it_stands_in_for(path):
     errors = frames.errors(evaluations)
     compared = paper_comparison.compare_errors(errors)
     assert dict(zip(compared["method"], compared["published"], strict=True)) == cells
-    assert paper_comparison.agreement(compared, "1").spearman == pytest.approx(1)
+    assert paper_comparison.agreement(errors, "1").spearman == pytest.approx(1)
     chapter = paper_comparison.paper_chapter(errors, frames.seconds(evaluations))
     assert chapter.text[-1] == "vowels-network stands in for B and is compared with its cells."
     # Of the nine columns that the paper has for B in #1, three were measured.
@@ -303,13 +359,57 @@ def test_agreement_is_one_point_or_fifteen_percent(path):
     assert set(compared["within"]) == {True, False}
 
 
+def test_how_much_of_a_difference_is_chance(path):
+    # PAT on W: 2.23 (1.87) in 25 folds of eleven samples. Ours: two folds.
+    chance = 1.87 * math.sqrt(1 / 22 + 1 / 275)
+    for error, explained in [(2.23 + 1.9 * chance, True), (2.23 + 2.1 * chance, False)]:
+        made = {("1", "W", "pat"): same(error)}
+        write(path, made, repetitions=2, folds=1)
+        (row,) = paper_comparison.compare_errors(
+            frames.errors(frames.read(path).evaluations)
+        ).to_dict("records")
+        assert row["noise"] == pytest.approx(chance)
+        assert row["explanation"].startswith("Chance") == explained
+        path.unlink()
+
+
+def test_the_worst_of_many_is_too_high_by_chance(path):
+    # PAT on L: 3.65 (2.47) in the worst of 25 sub-classes. Ours: one fold.
+    chance = 2.47 * math.sqrt(1 / 11 + 1 / 275)
+    for error in (3.65 + 3 * chance, 3.65 - 3 * chance):
+        made = {("3", "L", "pat", f"n{i}"): same(error) for i in range(25)}
+        write(path, made, repetitions=1, folds=1)
+        frame = paper_comparison.compare_errors(frames.errors(frames.read(path).evaluations))
+        said = frame.set_index("table").at["3c", "explanation"]
+        assert said.startswith("Chance: the worst") == (error > 3.65)
+        path.unlink()
+
+
+def test_samples_of_2000_rows_are_beside_those_of_500(path):
+    made = {
+        ("2", "L", "pat"): same(9),
+        ("2large", "L", "pat"): same(6),
+        ("2", "L", "tice"): same(9),
+    }
+    evaluations = frames.read(write(path, made)).evaluations
+    errors = frames.errors(evaluations)
+    chapter = paper_comparison.paper_chapter(errors, frames.seconds(evaluations))
+    (table,) = [item for item in chapter.items if item.name == "paper-large"]
+    ((dataset, label, small, large, theirs),) = table.rows
+    assert (dataset, label, theirs) == ("L", "PAT", 5.32)
+    assert (small.value, large.value) == pytest.approx((9, 6))
+    assert (small.bold, large.bold) == (False, True)
+    assert table.notes[0].endswith("500 rows 0 cells agree with the paper's, of 2,000 rows 1.")
+    compared = paper_comparison.compare_errors(errors).set_index("method")
+    assert compared.at["pat", "explanation"].endswith("rows instead of 500 give 6.00")
+    assert "2,000" not in compared.at["tice", "explanation"]
+
+
 def test_the_reverse_order_has_the_reverse_correlation(path):
     made = {
         ("1", dataset, method): same(100 - published.tables()["1", dataset, column].mae)
         for dataset in ("W", "R")
         for method, column in {"pat": "PAT_M", "tice": "TIcE", "extice": "ExTIcE"}.items()
     }
-    compared = paper_comparison.compare_errors(
-        frames.errors(frames.read(write(path, made)).evaluations)
-    )
-    assert paper_comparison.agreement(compared, "1").spearman == pytest.approx(-1)
+    errors = frames.errors(frames.read(write(path, made)).evaluations)
+    assert paper_comparison.agreement(errors, "1").spearman == pytest.approx(-1)

@@ -39,7 +39,7 @@ class ODIn(ScoreQuantifier):
     The limit allows a good deal of overflow, so ODIn's estimate is too high at middling prevalences
     and, because of the overflow that is subtracted, too low near 1. Its interval does not account
     for this bias: the 95 % interval covers the truth in 70 of 100 samples of the paper's Experiment
-    #1 (in 38 on its worst data set), PAT's in 94 (``docs/reproduction``, or
+    #1 (in 39 on its worst data set), PAT's in 90 (``docs/reproduction``, or
     ``python -m research reproduce 1 --methods pat odin --datasets A C ...``).
 
     Parameters

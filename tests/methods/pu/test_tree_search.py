@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import stats
 
 import poscount
 from answers import assert_same_answer
+from plain import tice as plain_tice
 from poscount import PAT, ExTIcE, InputError, RanFocE, TIcE
 from poscount.methods.pu import tice_search
 from poscount.methods.pu.ranfoce import random_trees
@@ -46,6 +48,43 @@ def random_rows(seed):
             positives[:, f] = rng.integers(0, 3, len(positives))
             sample[:, f] = rng.integers(0, 4, len(sample))
     return positives, sample, n_codes
+
+
+def plain_bounds(table, fold, c, method):
+    place = np.arange(len(table.labeled))
+    in_tree = (table.starts[fold] <= place) & (place < table.starts[fold + 1])
+    return plain_tice.best_bounds(table.values.T, table.labeled, in_tree, c, method is ExTIcE)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("method", [TIcE, ExTIcE])
+def test_the_best_bound_of_a_search_is_the_plain_one(method, seed, engine):
+    rng = np.random.default_rng(seed)
+    positives = rng.normal(size=(rng.integers(60, 300), 3))
+    far = rng.normal(size=(250, 3)) + rng.uniform(0, 3, 3)
+    sample = np.concatenate([rng.normal(size=(100, 3)), far])
+    model = method().fit(positives)
+    table = arrange(positives, sample, np.zeros(3, np.int64), rng)
+    noise = 1e-12 * rng.random(2 * MAX_POPS * table.offsets[-1])
+    for fold, c in product(range(5), (0.5, 0.3)):
+        found, _ = model._best_region(table, fold, c, noise, 0, searcher(table))
+        expected = plain_bounds(table, fold, c, method)
+        assert min(abs(found - bound) for bound in expected) < 1e-9
+
+
+def test_the_answer_is_that_of_two_passes_over_five_folds():
+    rng = np.random.default_rng(0)
+    positives, sample = rng.normal(size=(200, 2)), rng.normal(size=(400, 2)) + 1
+    table = arrange(positives, sample, np.zeros(2, np.int64), np.random.default_rng(5))
+    c = 0.5
+    for _ in range(2):
+        ((*bounds,),) = product(*(plain_bounds(table, fold, c, ExTIcE) for fold in range(5)))
+        c = sum(bounds) / 5
+    model = ExTIcE().fit(positives)
+    answer = model._estimate_from(positives, sample, np.random.default_rng(5))
+    assert answer.details["label_frequency"] == [pytest.approx(c, abs=1e-9)]
+    assert answer.details["bounds"][0] == pytest.approx(bounds, abs=1e-9)
+    assert answer.value[0] == pytest.approx(min(1, (200 / c - 200) / 400), abs=1e-9)
 
 
 @pytest.mark.parametrize("exhaustive", [False, True])
