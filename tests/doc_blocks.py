@@ -33,7 +33,7 @@ PAGES = [
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "report.md"),
 ]
 SHELLS = ("sh", "bash", "console")
-OTHERS = ("text", "{toctree}", "{include}", "{image}", "{results}")
+OTHERS = ("text", "{toctree}", "{include}", "{image}", "{results}", "{raw}")
 
 _BLOCK = re.compile(
     r"^```(?P<language>[^\n]*)\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<output>.*?)^```$)?",

@@ -94,7 +94,7 @@ def test_links_to_files_lead_somewhere(page):
 def test_the_guide_is_read_from_front_to_back():
     toctrees = re.findall(r"```{toctree}\n(.*?)```", TEXTS["docs/guide.md"], re.DOTALL)
     order = re.findall(r"^[a-z-]+$", "\n".join(toctrees), re.MULTILINE)
-    assert order[:2] == ["problem", "choosing"]
+    assert order[:3] == ["problem", "how-it-works", "choosing"]
     for page, after in pairwise(order):
         followed = re.search(r"^Next: .*?\]\(([\w-]+)\.md", TEXTS[f"docs/{page}.md"], re.MULTILINE)
         assert followed is None or followed[1] == after

@@ -209,3 +209,18 @@ def test_every_figure_of_the_evidence_is_in_the_file_that_it_names():
         there = set(re.findall(r"(?<![\d.,])[+-]?\d*\.?\d+(?!\d)", text.replace(",", "")))
         for figure in re.findall(r"[+-]?\d*\.?\d+", figures):
             assert {figure, figure.removeprefix("0"), f"0{figure}"} & there, (claim, figure)
+
+
+def test_how_often_intervals_hold_over_tables():
+    held = [
+        float(row["held at .5 .8 .9 .95 .99"].split()[3])
+        for row in rows_of(RESULTS / "calibration.md", "By table, means over tasks:").values()
+    ]
+    overall = rows_of(
+        RESULTS / "calibration.md", "RCQ without unlabeled rows, on the samples of the bank itself:"
+    )["all"]["held at .5 .8 .9 .95 .99"].split()[3]
+    assert (
+        f"each of {len(held)} tables counted by a calibration that had not seen it, "
+        f"{100 * float(overall):.1f} % held over all tasks, and from {100 * min(held):.0f} % to "
+        f"{100 * max(held):.0f} % by table"
+    ) in page("intervals.md")

@@ -143,25 +143,53 @@ def test_links_to_other_hosts_are_known(pages):
     assert all(link.startswith("https://") for link in found)
 
 
-def test_no_page_is_wider_than_a_phone(site, unavailable):
+@pytest.fixture(scope="module")
+def browser(unavailable):
     sync_api = pytest.importorskip("playwright.sync_api")
     names = ("chromium-headless-shell", "chromium", "chromium-browser")
     path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
         unavailable("there is no Chromium on this machine: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+def test_no_page_is_wider_than_a_phone(site, browser):
     written = [*site.glob("*.html"), *site.glob("reproduction/*.html"), *site.glob("cases/*.html")]
     without_article = {"genindex", "py-modindex", "search"}
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.route("**/*.js*", lambda route: route.abort())  # takes long, and moves nothing
-        overhang = {}
-        for each in written:
-            if each.stem not in without_article:
-                page.goto(each.as_uri())
-                overhang[each.stem] = page.evaluate(OVERHANG)
-        browser.close()
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.route("**/*.js*", lambda route: route.abort())  # takes long, and moves nothing
+    overhang = {}
+    for each in written:
+        if each.stem not in without_article:
+            page.goto(each.as_uri())
+            overhang[each.stem] = page.evaluate(OVERHANG)
+    page.close()
     assert {name: more for name, more in overhang.items() if more > 0} == {}
+
+
+def test_the_picture_that_moves_follows_its_controls(site, browser):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((site / "how-it-works.html").as_uri())
+    said = page.get_by_role("status").last
+    first = said.inner_text()
+    page.get_by_role("slider").first.press("End")
+    assert "The truth is 100 %." in said.inner_text() != first
+    for _ in range(7):
+        page.get_by_role("slider").first.press("ArrowLeft")
+    page.get_by_role("slider").last.press("End")
+    # The two answers that the text of the page quotes.
+    quoted = re.search(r"from (\d+ %) to (\d+ %)", page.locator("article").inner_text())
+    assert f"RCQ allows for chance, and says {quoted[1]}" in said.inner_text()
+    page.get_by_role("checkbox").last.check()
+    assert f"RCQ allows for chance, and says {quoted[2]}" in said.inner_text()
+    assert page.evaluate(OVERHANG) <= 0
+    page.close()
+    assert errors == []
 
 
 def test_formulas_are_drawn_by_the_browser(site, pages):

@@ -33,7 +33,6 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-from pydantic import ValidationError
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
@@ -43,9 +42,6 @@ from poscount.calibration.calibration import Calibration
 from poscount.calibration.files import read_calibration, shipped, write_calibration
 from poscount.files.read_options import ReadOptions
 from poscount.storage import container, model_files
-from poscount.web import schemas
-from poscount.web.tasks import EstimateTask, InspectTask, Upload
-from poscount.web.worker import run
 
 MOST_GB, MOST_SECONDS = 1.0, 5.0
 TRUSTED = ["sklearn.tree._tree.Tree", "sklearn.neighbors._kd_tree.KDTree"]
@@ -210,6 +206,12 @@ def digest(*parts: Any) -> str:
 
 def use_session(path: Path) -> tuple[str, str]:
     """Do for a session what the server does for its page."""
+    from pydantic import ValidationError
+
+    from poscount.web import schemas
+    from poscount.web.tasks import EstimateTask, InspectTask, Upload
+    from poscount.web.worker import run
+
     told, folder = json.loads(path.read_text()), path.parent
     uploads: dict[str, Upload] = {}
 
@@ -224,14 +226,20 @@ def use_session(path: Path) -> tuple[str, str]:
     for i, about in enumerate(told["files"]):
         if not isinstance(about["settings"], dict):
             raise InputError("The settings of a file are no settings.")  # the page sends them
-        form = schemas.FileForm.model_validate({"role": about["role"], **about["settings"]})
+        try:
+            form = schemas.FileForm.model_validate({"role": about["role"], **about["settings"]})
+        except ValidationError as error:
+            raise InputError(str(error)) from error
         file, about_it = folder / f"{i}.csv", str(folder / f"{i}.json")
         file.write_text(str(about["content"]))
         options = ReadOptions(**form.said)
         upload = Upload(str(i), str(about["name"]), form.role, str(file), options)
         uploads[form.role] = Upload(*list(vars(upload).values())[:5], description=about_it)
         done(InspectTask(uploads[form.role], tuple(form.said), (), schemas.Limits()))
-    wanted = schemas.EstimateRequest.model_validate(told["choices"])
+    try:
+        wanted = schemas.EstimateRequest.model_validate(told["choices"])
+    except ValidationError as error:
+        raise InputError(str(error)) from error
     if set(uploads) != {"positives", "unlabeled"}:
         raise InputError("There is no file of one of the roles.")
     positives, unlabeled = uploads["positives"], uploads["unlabeled"]
@@ -366,8 +374,8 @@ def tried(use: Callable[[Path], tuple[str, str]], path: Path) -> dict[str, Any]:
             try:
                 found["answer"], found["hash"] = use(path)
             except (ValueError, OSError) as error:
-                # Errors of ours, of the system and of pydantic are sentences.
-                ours = isinstance(error, InputError | OSError | ValidationError)
+                # Errors of ours and of the system are sentences.
+                ours = isinstance(error, InputError | OSError)
                 found["refused" if ours else "traceback"] = f"{type(error).__name__}: {error}"
             except BaseException as error:
                 found["traceback"] = f"{type(error).__name__}: {error}"

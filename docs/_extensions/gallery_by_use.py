@@ -16,6 +16,7 @@ PARTS = {
         "plot_regions": "The regions that bound the answer agree, so no single one decides.",
         "plot_diagnosis": "Half of the space is too full: negatives look like positives there.",
         "plot_shares": "One feature has far fewer rows on one side than the positives have: drift.",
+        "plot_evaluation": "Precision and recall of a classifier, without one labelled negative.",
         "plot_overlap": "PAT answers near 100 % whatever the truth; RCQ follows it.",
     },
     "How the methods work": {

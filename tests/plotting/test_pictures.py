@@ -10,7 +10,9 @@ import pytest
 pytest.importorskip("matplotlib")
 sys.path.append(str(Path(__file__).parents[2] / "docs" / "images"))
 import made
+import make_how_it_works
 import matplotlib.pyplot as plt
+import numpy as np
 
 from poscount import RCQ
 from poscount.example import load_example
@@ -45,6 +47,18 @@ def test_the_python_door_shows_the_answer_of_today():
     shown = (IMAGES / "door-python.svg").read_text(encoding="utf-8")
     for share in (p, *p.interval):
         assert f">{100 * share:.1f} %" in shown
+
+
+def test_the_picture_that_moves_has_the_answers_of_today():
+    text = make_how_it_works.PAGE.read_text(encoding="utf-8")
+    shown = json.loads(text[text.index("{") : text.rindex(";")])
+    today = list(make_how_it_works.answers())
+    assert len(shown["answers"]) == len(today)
+    for old, new in zip(shown["answers"], today, strict=True):
+        for name in ("regions", "answer", "likely"):
+            np.testing.assert_allclose(old[name], new[name], atol=2)
+        assert sum(old["regions"]) == shown["rows"]
+        assert sum(old["likely"]) == 1000
 
 
 def test_another_number_or_word_is_another_picture(tmp_path):

@@ -110,7 +110,7 @@ ELSEWHERE = {
     "token",
     *("encoding", "thousands", "units", "na", "sheet", "day_first"),
     *("targets", "target_column", "negatives", "baseline", "n", "rows", "top", "width"),
-    *("on_alarm", "run_length", "limit", "unlabeled", "y"),
+    *("on_alarm", "run_length", "limit", "unlabeled", "y", "prevalence"),
     *("rater_errors", "scorer", "tolerance"),
 }
 

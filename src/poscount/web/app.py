@@ -298,7 +298,7 @@ async def start_follow_up(
     service: AService, session: ASession, estimate: AnEstimate, wanted: schemas.FollowUpRequest
 ) -> Response:
     """Queue further work on an estimate that is done; any change of the session stops it."""
-    job = service.start_follow_up(session, estimate, wanted)
+    job = await service.start_follow_up(session, estimate, wanted)
     return _job_info(wanted.kind, job, estimate, 202)
 
 

@@ -301,30 +301,32 @@ class Service:
             negatives=tuple(of_role(session.uploads, "negatives")),
         )
 
-    def start_follow_up(
+    async def start_follow_up(
         self, session: Session, estimate: Estimate, wanted: schemas.FollowUpRequest
     ) -> Job:
         """Queue further work on an estimate that is done; earlier work of its kind is stopped."""
         if estimate.job.state != "done":
             raise RefusedError(409, "The estimate is not done; wait for it.")
-        if not session.uploads.keys() >= {file.id for file in estimate.task.files}:
-            raise RefusedError(409, "The files of this estimate have been removed.")
-        if session.lock.locked():
-            raise RefusedError(409, "The files of this session are being changed; wait for it.")
-        earlier = estimate.follow_ups.get(wanted.kind)
-        if earlier and wanted.kind == "diagnosis" and (earlier.live or earlier.state == "done"):
-            # There is nothing about it that could have been asked in another way.
-            return earlier
-        reference = None
-        if isinstance(wanted, schemas.ComparisonRequest):
-            reference = session.reference
-            if reference is None:
-                raise RefusedError(422, "There is no reference yet; add a file of it.", "reference")
-        if earlier:
-            earlier.cancel()
-        job = self.jobs.submit(FollowUpTask(estimate.task, wanted, reference))
-        estimate.follow_ups[wanted.kind] = job
-        return job
+        async with session.lock:
+            _check_open(session)
+            if not session.uploads.keys() >= {file.id for file in estimate.task.files}:
+                raise RefusedError(409, "The files of this estimate have been removed.")
+            earlier = estimate.follow_ups.get(wanted.kind)
+            if earlier and wanted.kind == "diagnosis" and (earlier.live or earlier.state == "done"):
+                # There is nothing about it that could have been asked in another way.
+                return earlier
+            reference = None
+            if isinstance(wanted, schemas.ComparisonRequest):
+                reference = session.reference
+                if reference is None:
+                    raise RefusedError(
+                        422, "There is no reference yet; add a file of it.", "reference"
+                    )
+            if earlier:
+                earlier.cancel()
+            job = self.jobs.submit(FollowUpTask(estimate.task, wanted, reference))
+            estimate.follow_ups[wanted.kind] = job
+            return job
 
     async def remove_estimate(self, session: Session, estimate: Estimate) -> None:
         """Cancel an estimate if it waits or runs, and delete what it wrote."""

@@ -24,6 +24,7 @@ const WAIT_FOR_MORE = 500; // milliseconds between two labels
 
 let asked = null; // rows to label: {path, n, columns, rows}
 let timer = 0;
+let turns = 0; // how often rows were chosen: only the last time counts
 
 // The one thing to do about something that was found.
 export function actionFor({ code, sentence, reason = "" }) {
@@ -217,10 +218,12 @@ export function startCheck() {
 // More rows are those of before and others, so that no label is lost.
 async function chooseRows(n) {
   const { path } = state.answer;
+  const turn = ++turns;
+  const current = () => state.answer?.path === path && turn === turns;
   byId("label-status").textContent = "Choosing rows …";
   try {
-    const found = await followUp(path, "audit", { n }, () => state.answer?.path === path);
-    if (!found) {
+    const found = await followUp(path, "audit", { n }, current);
+    if (!found || !current()) {
       return;
     }
     asked = { path, n, ...found };
