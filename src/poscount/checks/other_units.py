@@ -44,8 +44,8 @@ def _where(evidence: Evidence, i: int, j: int) -> str:
     low, high = evidence.columns.positives.ranges[j]
     return (
         f"Column {evidence.feature_names[j]} is between {low:.4g} and {high:.4g} in the positives, "
-        f"with a standard deviation to spare, but only in {100 * evidence.columns.inside[i, j]:.1f}"
-        " % of the sample."
+        "give or take a standard deviation, but in only "
+        f"{100 * evidence.columns.inside[i, j]:.1f} % of the sample."
     )
 
 

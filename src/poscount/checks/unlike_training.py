@@ -9,8 +9,8 @@ UNLIKE_TRAINING = Check(
     statistic=lambda evidence: evidence.unlike_training,
     severity=above(0, NOTE),
     sentence=lambda evidence, i: (
-        "No task that the calibration was learned from is as small as this one, or has so many "
-        "features or so wide bounds: the interval is made wider."
+        "The number of rows or features, or a bound, is outside the range that RCQ was calibrated "
+        "on: the interval is made wider."
     ),
     reason="nothing like it was ever seen",
 )

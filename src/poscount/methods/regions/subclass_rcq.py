@@ -71,7 +71,7 @@ class SubclassRCQ(ReferenceQuantifier):
     subclasses : int, "auto" or str, default="auto"
         A number of kinds, which are then found as clusters; "auto" for as many as there are
         positives for; or the name of the column of the positives that names the kind of each,
-        which then is no feature.
+        which is then not used as a feature.
     confidence : float, default=0.95
         Level of the interval.
     calibration : {"experience", "null"}, path or Calibration, default="experience"
