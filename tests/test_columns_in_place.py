@@ -17,7 +17,6 @@ from poscount.app.estimates import quantify
 from poscount.app.fitting import fit
 from poscount.checks.code_among_positives import far_values
 from poscount.data.known_rows import KnownRows, learn_known_rows
-from poscount.data.rows import InputSupport, Rows
 from poscount.engines import count
 from poscount.errors import InputError
 from poscount.methods.regions import context
@@ -339,8 +338,8 @@ def test_coarse_values_do_not_tell_positives_from_others():
 def test_batches_find_what_the_whole_finds(register):
     labelled, table = (each[["a", "b", "c"]].to_numpy() for each in register)
     known = [KnownRows(*learn_known_rows(labelled)) for _ in range(2)]
-    whole = known[0].find(Rows(table, None, InputSupport()))
-    parts = [known[1].find(Rows(part, None, InputSupport())) for part in np.array_split(table, 7)]
+    whole = known[0].find(table)
+    parts = [known[1].find(part) for part in np.array_split(table, 7)]
     assert np.array_equal(whole, np.concatenate(parts))
     assert whole.nonzero()[0].tolist() == list(range(120))
     assert known[0].n_found == known[1].n_found == 120
@@ -391,7 +390,7 @@ def test_the_total_is_that_of_all_rows(register):
     model = RCQ(random_state=0).fit(labelled[["a", "b", "c"]])
     answers = model.quantify_groups(table, "g")
     assert len(answers) == 100
-    assert_same_answer(answers.total, model.estimate(model.count(table)))
+    assert_same_answer(answers.total, model.quantify(table))
     counts = model.count_by(table, "g")
     assert counts.together == model.count(table)
     weighted = model.quantify_groups(table.assign(w=1.5), "g", weights="w")

@@ -1,10 +1,11 @@
-"""What a session with many columns costs whoever else uses the server.
+"""What a session with much in it costs whoever else uses the server.
 
-    python -m benchmarks.robustness.busy_server match poll memory
+    python -m benchmarks.robustness.busy_server match poll memory groups
 
 ``match`` sends two files whose 1,000 columns have long names of their own; ``poll`` has 38
 connections ask for a session of 31 files with 1,000 columns; ``memory`` sends 98 such files of
-13 kB. All the while somebody else asks for the version of the server. It prints seconds, answers,
+13 kB; ``groups`` has TRCQ learn from each of 1,000 groups of 30 rows, while somebody else counts
+the example. All the while somebody asks for the version of the server. It prints seconds, answers,
 and megabytes of the server process.
 """
 
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
+import numpy as np
 
 from benchmarks.robustness.serve_process import ServeProcess, serve_process
 
@@ -103,17 +105,51 @@ def memory(server: ServeProcess, http: httpx.Client, session: str, chance: rando
     print(f"memory: {before:.0f} -> {server.memory()['server']:.0f} MB")
 
 
+def groups(server: ServeProcess, http: httpx.Client, session: str, chance: random.Random) -> None:
+    numbers = np.random.default_rng(0)
+    known = "".join(f"{a:.5f},{b:.5f},{c:.5f}\n" for a, b, c in numbers.normal(size=(300, 3)))
+    rows = numbers.normal(size=(30_000, 3)) + 2 * (numbers.random((30_000, 1)) < 0.6)
+    unknown = "".join(
+        f"{a:.5f},{b:.5f},{c:.5f},g{i % 1000}\n" for i, (a, b, c) in enumerate(rows.tolist())
+    )
+    send(http, session, "positives", b"a,b,c\n" + known.encode())
+    send(http, session, "unlabeled", b"a,b,c,g\n" + unknown.encode())
+    start = time.perf_counter()
+    with somebody_else(server):
+        job = _estimate(http, session, method="trcq", by=["g"])
+        with client(server) as mine:
+            other = _new(mine)
+            mine.post(f"{other}/example").raise_for_status()
+            began = time.perf_counter()
+            _done(mine, _estimate(mine, other))
+            print(f"groups: somebody else's estimate {time.perf_counter() - began:.1f} s")
+        _done(http, job)
+    print(f"groups: {time.perf_counter() - start:.1f} s")
+
+
+def _estimate(http: httpx.Client, session: str, **wanted: object) -> str:
+    begun = http.post(f"{session}/estimates", json=wanted)
+    begun.raise_for_status()
+    return f"{session}/estimates/{begun.json()['id']}"
+
+
+def _done(http: httpx.Client, job: str) -> None:
+    while (told := http.get(job).json())["state"] not in ("done", "failed", "cancelled"):
+        time.sleep(0.2)
+    assert told["state"] == "done", told
+
+
 def _new(http: httpx.Client) -> str:
     return f"/api/sessions/{http.post('/api/sessions').json()['session']}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="+", choices=["match", "poll", "memory"])
+    measures = {each.__name__: each for each in (match, poll, memory, groups)}
+    parser.add_argument("what", nargs="+", choices=list(measures))
     for what in parser.parse_args().what:
         with serve_process() as server, client(server) as http:
-            measured = {"match": match, "poll": poll, "memory": memory}[what]
-            measured(server, http, _new(http), random.Random(0))
+            measures[what](server, http, _new(http), random.Random(0))
 
 
 if __name__ == "__main__":

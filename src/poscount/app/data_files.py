@@ -12,7 +12,7 @@ from poscount.auditing.batches import Batch, Source
 from poscount.base.counting import BatchCounter, CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts
-from poscount.data.known_rows import KnownRows
+from poscount.data.rows_seen import RowsSeen
 from poscount.data.validation import as_frame_with_names
 from poscount.engines.count_files import BytesRead, count_files
 from poscount.errors import InputError
@@ -159,9 +159,7 @@ class DataFiles:
         self,
         model: Quantifier,
         by: Sequence[str] = (),
-        known: KnownRows | None = None,
-        *,
-        drop_known: bool = False,
+        seen: RowsSeen | None = None,
     ) -> Any:
         """Count rows, and add the counts files.
 
@@ -171,10 +169,8 @@ class DataFiles:
         by : sequence of str
             Columns whose values make the groups, of which each is counted; then there can be no
             counts files.
-        known : KnownRows, optional
-            Looks for labelled positives among the rows, in this process only.
-        drop_known : bool
-            Whether to leave these out.
+        seen : RowsSeen, optional
+            Looks at the rows, in this process only.
 
         Returns
         -------
@@ -197,7 +193,7 @@ class DataFiles:
         rows = replace(self, files=[file for file in self.files if file not in counted])
         if rows.files:
             counter = BatchCounter(model, by, self.weights)
-            counter.known, counter.drop_known = known, drop_known
+            counter.seen = seen
             with self.progress(rows.name) as progress:
                 counts = count_files(
                     counter,
@@ -205,7 +201,7 @@ class DataFiles:
                     engine=self.engine,
                     progress=progress,
                     # Which of equal rows are left out follows from their order.
-                    n_jobs=1 if drop_known else self.n_jobs,
+                    n_jobs=1 if seen is not None and seen.drop_known else self.n_jobs,
                     read_options=self.read_options,
                 )
             parts.append((rows.files[0], counts))

@@ -11,7 +11,7 @@ from poscount.app.results import RESERVED, TARGET, Result, limit_column
 from poscount.base.counting import CountingQuantifier
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts
-from poscount.data.known_rows import KnownRows
+from poscount.data.rows_seen import RowsSeen
 from poscount.errors import InputError
 from poscount.files.features import model_columns
 from poscount.methods.regions.multi_rcq import MultiRCQ
@@ -71,11 +71,11 @@ def quantify(
                 option="by",
             )
     names = ["file", *by] if by_file else list(by)
-    known = _known(model, data, drop_positives)
+    seen = _rows_seen(model, data, drop_positives)
     samples = [((each.files[0],), each) for each in data.single()] if by_file else [((), data)]
     answers, counts = [], []
     for file, sample in samples:
-        of_sample, counted = _answers(model, sample, by, known, drop_positives)
+        of_sample, counted = _answers(model, sample, by, seen, drop_positives)
         answers += [((*file, *key), answer) for key, answer in of_sample]
         counts.append(counted)
     results = []
@@ -89,23 +89,25 @@ def quantify(
         results = [each._replace(is_total=True) for each in _results(everything, total, model)]
     for key, answer in answers:
         results += _results(dict(zip(names, key, strict=True)), answer, model)
-    if known is not None and not drop_positives:
-        results[0] = results[0]._replace(prevalence=model._told_of(known, results[0].prevalence))
+    if seen is not None:
+        results[0] = results[0]._replace(prevalence=model._told_of(seen, results[0].prevalence))
     return results
 
 
-def _known(model: Quantifier, data: DataFiles, drop: bool) -> KnownRows | None:
-    """What looks for labelled positives in rows that are counted in this process."""
-    found = model._known() if isinstance(model, CountingQuantifier) else None
+def _rows_seen(model: Quantifier, data: DataFiles, drop: bool) -> RowsSeen | None:
+    """What looks at rows that are counted in this process."""
+    seen = model._rows_seen()
     if data.engine == "auto" and not data.counts_files:
-        if drop and model._known() is None:
+        if drop and (seen is None or seen.known is None):
             raise InputError(
                 "The values are so coarse that rows are equal by chance, so labelled positives "
                 "cannot be told from others.",
                 option="drop_positives",
                 leave_out=True,
             )
-        return found
+        if seen is not None:
+            seen.drop_known = drop
+        return seen if isinstance(model, CountingQuantifier) else None
     if drop:
         raise InputError(
             "Labelled positives can only be found in rows that this process reads: not in counts "
@@ -130,12 +132,12 @@ def _answers(
     model: Quantifier,
     data: DataFiles,
     by: Sequence[str],
-    known: KnownRows | None,
+    seen: RowsSeen | None,
     drop: bool,
 ) -> tuple[list[tuple[tuple, Prevalence | TargetShares]], Counts | None]:
     """Values of the grouping columns, and the answer, of every group; and the counts of all."""
     if isinstance(model, CountingQuantifier):
-        counts = data.count(model, by, known, drop_known=drop)
+        counts = data.count(model, by, seen)
         if by:
             return list(zip(counts.keys, model.estimate_by(counts), strict=True)), counts.together
         return [((), _estimate(model, counts, data))], counts

@@ -14,8 +14,8 @@ from poscount.auditing.batches import Batch, Source
 from poscount.base.counting import BatchCounter
 from poscount.base.quantifier import Quantifier
 from poscount.data.grouping import group_columns
-from poscount.data.known_rows import KnownRows
 from poscount.data.labels import find_labels
+from poscount.data.rows_seen import RowsSeen
 from poscount.data.validation import as_frame_with_names
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
@@ -76,14 +76,12 @@ class LabelledRows(DataFiles):
         self,
         model: Quantifier,
         by: Sequence[str] = (),
-        known: KnownRows | None = None,
-        *,
-        drop_known: bool = False,
+        seen: RowsSeen | None = None,
     ) -> Any:
         """Count the rows, or those of each group."""
         rows = self.read(model, by)
         counter = BatchCounter(model, by, self.weights)
-        counter.known, counter.drop_known = known, drop_known
+        counter.seen = seen
         try:
             return counter.count(rows.table)
         except InputError as error:

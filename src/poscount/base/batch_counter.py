@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from poscount.counts.counts import Counts, GroupedCounts
 from poscount.counts.weights import WeightSums, add_weights, row_weights
 from poscount.data.grouping import group_codes, group_keys
-from poscount.data.known_rows import KnownRows
 from poscount.data.rows import Rows
+from poscount.data.rows_seen import RowsSeen
 from poscount.data.validation import as_frame, as_frame_with_names
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ class BatchCounter:
     ) -> None:
         check_is_fitted(model)
         self.model = model
-        # Set where labelled positives are looked for, or left out.
-        self.known: KnownRows | None = None
-        self.drop_known = False
+        # Set where rows are looked at, too.
+        self.seen: RowsSeen | None = None
         self.by = model._grouping(by) if by else ()
         self.weights = weights
 
@@ -96,15 +95,15 @@ class BatchCounter:
             return groups, counts
         return groups.filter((n_rows > 0).tolist()), counts.with_rows()
 
-    def _found(
+    def _looked_at(
         self, batch: Any, rows: Rows, codes: np.ndarray | None
     ) -> tuple[Any, Rows, np.ndarray | None]:
-        """Look for labelled positives; the rows that are counted."""
-        assert self.known is not None
-        found = self.known.find(rows)
-        if not (self.drop_known and found.any()):
+        """Look at rows; those that are counted."""
+        assert self.seen is not None
+        known = self.seen.look(rows)
+        if not (self.seen.drop_known and known.any()):
             return batch, rows, codes
-        kept = np.flatnonzero(~found)
+        kept = np.flatnonzero(~known)
         batch = as_frame_with_names(batch)[kept.tolist()]
         return batch, rows.take(kept), None if codes is None else codes[kept]
 
@@ -113,8 +112,8 @@ class BatchCounter:
         # Once, because a lazy frame may have its rows in another order the next time.
         frame = as_frame(batch) if isinstance(self.weights, str) else None
         rows = self.model._sample(batch if frame is None else frame)
-        if self.known is not None:
-            batch, rows, codes = self._found(batch if frame is None else frame, rows, codes)
+        if self.seen is not None:
+            batch, rows, codes = self._looked_at(batch if frame is None else frame, rows, codes)
             frame = None if frame is None else batch
         units = row_weights(frame, self.weights, len(rows))
         if units is None:

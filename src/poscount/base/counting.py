@@ -294,6 +294,7 @@ class CountingQuantifier(Quantifier):
 
         groups, parts = self._by_group(frame, by, weights, make)
         (total,) = self._answers(Counted.together(sums))
+        total = self._told_of_rows(self._sample(frame), total)
         return groups, [answer for part in parts for answer in part], total
 
     def _by_group(

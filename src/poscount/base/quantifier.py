@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from poscount.data.columns import Columns
 from poscount.data.grouping import group_codes, group_columns, group_keys, require_grouping
 from poscount.data.known_rows import KnownRows, learn_known_rows
+from poscount.data.repeated_values import RepeatedValues, fine_columns
 from poscount.data.rows import InputSupport, Rows
+from poscount.data.rows_seen import RowsSeen
 from poscount.data.validation import (
     as_frame,
     as_frame_with_names,
@@ -61,6 +63,8 @@ class Quantifier(BaseEstimator):
     known_column_, known_rows_ : int, ndarray of shape (n_known, 2)
         Codes of the positives, by which they are found in a sample
         (`poscount.data.known_rows`); none where values are coarse.
+    fine_columns_ : ndarray of int
+        Columns of numbers that hardly ever repeat among the positives.
     projection_ : Projection or LearnedProjection
         How sparse rows, or those of more than 200 columns, were projected; only then, and only in
         methods that take them.
@@ -77,6 +81,7 @@ class Quantifier(BaseEstimator):
         "columns_": MayLack(Part("Columns")),
         "known_column_": MayLack(Whole(0)),
         "known_rows_": MayLack(Array("int64", (None, 2))),
+        "fine_columns_": MayLack(Array("int64", (None,), least=0)),
         "projection_": MayLack(Part("Projection", "LearnedProjection")),
     }
 
@@ -106,8 +111,11 @@ class Quantifier(BaseEstimator):
         rows = learn_rows(self, positives, features, self._input_support())
         self.n_labeled_ = len(rows)
         self.known_column_, self.known_rows_ = 0, np.empty((0, 2), np.int64)
+        self.fine_columns_ = np.empty(0, np.int64)
         if rows.columns is not None and rows.projection is None and not sparse.issparse(rows.data):
-            self.known_column_, self.known_rows_ = learn_known_rows(rows.to_array())
+            codes = rows.to_array()
+            self.known_column_, self.known_rows_ = learn_known_rows(codes)
+            self.fine_columns_ = fine_columns(codes, rows.columns.numbers)
         return rows, unlabeled
 
     def quantify(self, sample: Any, *, weights: Any = None) -> Prevalence:
@@ -124,7 +132,7 @@ class Quantifier(BaseEstimator):
         """
         self._refuse_weights(weights)
         rows = self._sample(sample, allow_empty=False)
-        return self._told_of_known(rows, self._quantify(rows))
+        return self._told_of_rows(rows, self._quantify(rows))
 
     def without_positives(self, sample: Any) -> Any:
         """A sample without the labelled positives that are in it, too, as all are in a register.
@@ -152,37 +160,41 @@ class Quantifier(BaseEstimator):
         400
         """
         check_is_fitted(self)
-        rows, known = self._sample(sample), self._known()
-        if known is None:
+        rows, seen = self._sample(sample), self._rows_seen()
+        if seen is None or seen.known is None:
             raise InputError(
                 "The values are so coarse that rows are equal by chance, so labelled positives "
                 "cannot be told from others: leave them out by their identifiers."
             )
-        kept = ~known.find(rows)
+        kept = ~seen.look(rows)
         frame = as_frame(sample)
         return sample[kept] if frame is None else frame.filter(kept.tolist()).to_native()
 
-    def _known(self) -> KnownRows | None:
-        """What finds the positives in a sample; None if nothing does."""
-        codes = getattr(self, "known_rows_", None)
-        return KnownRows(self.known_column_, codes) if codes is not None and len(codes) else None
+    def _rows_seen(self) -> RowsSeen | None:
+        """What looks at the rows of a sample; None if it would see nothing."""
+        codes = getattr(self, "known_rows_", np.empty((0, 2)))
+        fine = getattr(self, "fine_columns_", np.empty(0))
+        if not len(codes) and not len(fine):
+            return None
+        known = KnownRows(self.known_column_, codes) if len(codes) else None
+        return RowsSeen(known, RepeatedValues(fine))
 
-    def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
-        """What a method that has checks says about so many positives in the sample."""
-        return None
+    def _row_warnings(self, seen: RowsSeen) -> Sequence[AnswerWarning]:
+        """What a method that has checks says about rows it has seen."""
+        return ()
 
-    def _told_of_known(self, rows: Rows, answer: Prevalence) -> Prevalence:
-        """The answer for some rows, which says first how many positives are among them."""
-        known = self._known()
-        if known is None or not isinstance(answer, Prevalence):
+    def _told_of_rows(self, rows: Rows, answer: Prevalence) -> Prevalence:
+        """The answer for some rows, with what is to be said about them."""
+        seen = self._rows_seen()
+        if seen is None or not isinstance(answer, Prevalence):
             return answer
-        known.find(rows)
-        return self._told_of(known, answer)
+        seen.look(rows)
+        return self._told_of(seen, answer)
 
-    def _told_of(self, known: KnownRows, answer: Prevalence) -> Prevalence:
-        """An answer that says first how many positives are in the sample, if any are."""
-        warning = self._known_rows_warning(known.n_found)
-        return answer if warning is None else answer.replace(warnings=(warning, *answer.warnings))
+    def _told_of(self, seen: RowsSeen, answer: Prevalence) -> Prevalence:
+        """An answer that says first what its rows tell."""
+        warnings = self._row_warnings(seen)
+        return answer.replace(warnings=(*warnings, *answer.warnings)) if warnings else answer
 
     def predict(self, X: Any) -> Prevalence:
         """Same as `quantify`, for pipelines; as strict about column names as scikit-learn."""
@@ -264,6 +276,10 @@ class Quantifier(BaseEstimator):
             require(
                 self.known_column_ < self.n_features_in_, "it knows rows by no column of its own."
             )
+        if hasattr(self, "fine_columns_"):
+            fine = self.fine_columns_
+            its_own = (np.diff(fine) > 0).all() and fine.max(initial=0) < self.n_features_in_
+            require(bool(its_own), "it looks at columns that are not its own.")
         if hasattr(self, "projection_"):
             require(accepts.wide, "it cannot have a projection.")
             same = self.projection_.n_columns == self.columns_.n_design

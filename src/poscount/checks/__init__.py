@@ -27,11 +27,13 @@ from poscount.checks.missing_differs import MISSING_DIFFERS
 from poscount.checks.nothing_like_positives import NOTHING_LIKE_POSITIVES
 from poscount.checks.other_units import OTHER_UNITS
 from poscount.checks.overlap import OVERLAP
+from poscount.checks.repeated_number import REPEATED_NUMBER
 from poscount.checks.singular_covariance import SINGULAR_COVARIANCE
 from poscount.checks.swapped_tables import SWAPPED_TABLES
 from poscount.checks.tied_scores import TIED_SCORES
 from poscount.checks.unlike_training import UNLIKE_TRAINING
 from poscount.checks.unseen_categories import UNSEEN_CATEGORIES
+from poscount.data.rows_seen import RowsSeen
 from poscount.results.verdict import AnswerWarning
 
 # Of the model alone, made once for many samples; and of each sample.
@@ -59,6 +61,8 @@ SAMPLE_CHECKS = (
     UNLIKE_TRAINING,
     HARDLY_RECOGNISABLE,
 )
+# Of the rows of a sample, where they are at hand.
+ROW_CHECKS = (POSITIVES_IN_SAMPLE, REPEATED_NUMBER)
 __all__ = [
     "MODEL_CHECKS",
     "SAMPLE_CHECKS",
@@ -70,8 +74,8 @@ __all__ = [
     "UnknownValues",
     "batch_warnings",
     "joined_warnings",
-    "known_rows_warning",
     "model_results",
+    "row_warnings",
     "unknown_value_warnings",
 ]
 
@@ -116,11 +120,24 @@ def unknown_value_warnings(evidence: Evidence) -> BatchWarnings:
     return BatchWarnings(evidence.n_samples, _results(checks, evidence))
 
 
-def known_rows_warning(n_known: int, n_found: int) -> AnswerWarning | None:
-    """The warning about labelled positives that are in the sample, if any are."""
-    share = n_found / max(n_known, 1)
-    found = POSITIVES_IN_SAMPLE.look(Evidence(1, n_known=n_known, positives_found=share))
-    return found.warning(0) if n_found else None
+def row_warnings(seen: RowsSeen, n_known: int, feature_names: Sequence[str]) -> list[AnswerWarning]:
+    """Warnings about what the rows of a sample tell besides their counts.
+
+    Parameters
+    ----------
+    seen : RowsSeen
+    n_known : int
+        Labelled positives that can be found again.
+    feature_names : sequence of str
+    """
+    evidence = Evidence(
+        1,
+        n_known=n_known,
+        positives_found=seen.n_known / max(n_known, 1),
+        feature_names=feature_names,
+        repeated_values=seen.repeated,
+    )
+    return [result.warning(0) for result in _results(ROW_CHECKS, evidence)]
 
 
 def _results(checks: Iterable[Check], evidence: Evidence) -> list[CheckResult]:

@@ -10,6 +10,7 @@ import numpy as np
 from poscount.checks.columns import ColumnEvidence
 from poscount.counts.missing_counts import MissingCounts
 from poscount.data.columns import Columns
+from poscount.data.repeated_values import RepeatedValues
 from poscount.data.rows import Rows
 from poscount.scorers import Mahalanobis
 
@@ -126,6 +127,8 @@ class Evidence:
     # Labelled positives whose rows are known, and the share of them that is in the sample.
     n_known: int
     positives_found: float
+    # How often numbers repeat in columns in which they hardly do among the positives.
+    repeated_values: RepeatedValues
     # Where all samples are from, if a column says so.
     context: Context
 

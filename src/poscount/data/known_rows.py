@@ -7,7 +7,6 @@ from collections import Counter
 
 import numpy as np
 
-from poscount.data.rows import Rows
 from poscount.seeds import stream
 
 # Chance that two rows are equal if the columns have nothing to do with each other, by the upper end
@@ -99,19 +98,16 @@ class KnownRows:
         """How many of the labelled rows were found, each copy once."""
         return self._found.total()
 
-    def find(self, rows: Rows) -> np.ndarray:
-        """Which rows are labelled ones: as many of equal ones as were labelled."""
-        known = np.zeros(len(rows), bool)
-        first = 0
-        for block in rows.float_blocks():
-            places = first + self._candidates(block)
-            codes = block_codes(block[places - first]).view(np.int64)
-            with self._lock:
-                for place, code in zip(places.tolist(), codes.tolist(), strict=True):
-                    if self._found[code] < self._copies[code]:
-                        self._found[code] += 1
-                        known[place] = True
-            first += len(block)
+    def find(self, block: np.ndarray) -> np.ndarray:
+        """Which rows of a block are labelled ones: as many of equal ones as were labelled."""
+        known = np.zeros(len(block), bool)
+        places = self._candidates(block)
+        codes = block_codes(block[places]).view(np.int64)
+        with self._lock:
+            for place, code in zip(places.tolist(), codes.tolist(), strict=True):
+                if self._found[code] < self._copies[code]:
+                    self._found[code] += 1
+                    known[place] = True
         return known
 
     def _candidates(self, block: np.ndarray) -> np.ndarray:

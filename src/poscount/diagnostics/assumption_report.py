@@ -162,7 +162,7 @@ def diagnose(
     if isinstance(model, PositivesQuantifier):
         regions, rows = model, model._sample(sample, allow_empty=False)
         counts = Counts(model._count_rows(rows, None, 1)[0], len(rows), model.hash_)
-        answer = model._told_of_known(rows, model.estimate(counts))
+        answer = model._told_of_rows(rows, model.estimate(counts))
     else:
         answer = model.quantify(sample)
         if positives is not None:

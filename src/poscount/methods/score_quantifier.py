@@ -18,8 +18,8 @@ from poscount.checks import (
     Evidence,
     UnknownValues,
     batch_warnings,
-    known_rows_warning,
     model_results,
+    row_warnings,
 )
 from poscount.checks.check import CheckResult
 from poscount.checks.tied_scores import max_tie_share
@@ -31,6 +31,7 @@ from poscount.counts.missing_counts import (
     n_missing_cells,
 )
 from poscount.data.rows import InputSupport, Rows
+from poscount.data.rows_seen import RowsSeen
 from poscount.data.validation import input_support
 from poscount.errors import InputError
 from poscount.results.distribution import LEVELS_ABOVE
@@ -121,8 +122,8 @@ class ScoreQuantifier(CountingQuantifier):
         self.max_tie_share_ = max_tie_share(training_scores, self.edges_)
         self.hash_ = content_hash(self)
 
-    def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
-        return known_rows_warning(len(self.known_rows_), n_found)
+    def _row_warnings(self, seen: RowsSeen) -> Sequence[AnswerWarning]:
+        return row_warnings(seen, len(self.known_rows_), self.feature_names)
 
     @property
     def _n_cells(self) -> int:

@@ -6,7 +6,7 @@ Some of them do so by a classifier of the one against the other.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -18,10 +18,11 @@ from poscount.base.quantifier import Quantifier
 from poscount.checks import (
     Evidence,
     UnknownValues,
-    known_rows_warning,
+    row_warnings,
     unknown_value_warnings,
 )
 from poscount.data.rows import Rows
+from poscount.data.rows_seen import RowsSeen
 from poscount.results.estimates import Estimates, single_estimate
 from poscount.results.prevalence import Prevalence
 from poscount.results.verdict import AnswerWarning
@@ -121,8 +122,8 @@ class TransductiveQuantifier(Quantifier):
             estimates = replace(estimates, warnings=unknown_value_warnings(evidence))
         return self._prevalence(estimates, 0, len(rows))
 
-    def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
-        return known_rows_warning(len(self.known_rows_), n_found)
+    def _row_warnings(self, seen: RowsSeen) -> Sequence[AnswerWarning]:
+        return row_warnings(seen, len(self.known_rows_), self.feature_names)
 
     @abstractmethod
     def _estimate_from(

@@ -13,12 +13,13 @@ from poscount.base import constraints
 from poscount.base.counting import CountingQuantifier
 from poscount.calibration.calibration import Calibration
 from poscount.calibration.doubt import shipped_doubt_hash
-from poscount.checks import known_rows_warning
+from poscount.checks import row_warnings
 from poscount.counts.counts import Counts
 from poscount.data.columns import Columns
 from poscount.data.learned_projection import learn_from_both
 from poscount.data.projection import Projection
 from poscount.data.rows import InputSupport, Rows
+from poscount.data.rows_seen import RowsSeen
 from poscount.errors import InputError
 from poscount.methods.regions.layout import N_SCORE_CELLS
 from poscount.methods.regions.part import RegionPart
@@ -72,8 +73,8 @@ class RegionQuantifier(CountingQuantifier):
     def _input_support(self) -> InputSupport:
         return super()._input_support()._replace(sparse=True, wide=True)
 
-    def _known_rows_warning(self, n_found: int) -> AnswerWarning | None:
-        return known_rows_warning(len(self.known_rows_), n_found)
+    def _row_warnings(self, seen: RowsSeen) -> Sequence[AnswerWarning]:
+        return row_warnings(seen, len(self.known_rows_), self.feature_names)
 
     @property
     def _n_cells(self) -> int:

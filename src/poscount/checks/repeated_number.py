@@ -1,0 +1,46 @@
+"""One number in many rows of a column, where the positives hardly have any number twice.
+
+Gaps that were filled with a mean look like that, codes for missing values, and numbers that were
+rounded or cut off in one table only. How often it is right: `benchmarks/results/mistakes.md`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poscount.checks.check import Check, largest_first, levels
+from poscount.checks.evidence import Evidence
+
+# Rows with that number.
+MOST, FEWEST_ROWS = 0.08, 8
+
+
+def _shares(evidence: Evidence) -> np.ndarray:
+    """Share of the rows with the most frequent number of each column, where it is no accident."""
+    repeated = evidence.repeated_values
+    return np.where(repeated.most >= FEWEST_ROWS, repeated.most / max(repeated.n_rows, 1), 0.0)
+
+
+def _columns(evidence: Evidence) -> list[str]:
+    places = largest_first(_shares(evidence), MOST)
+    return [evidence.feature_names[evidence.repeated_values.columns[i]] for i in places]
+
+
+def _sentence(evidence: Evidence, i: int) -> str:
+    names, shares = _columns(evidence), _shares(evidence)
+    others = f", and so in {len(names) - 1} more columns" if len(names) > 1 else ""
+    return (
+        f"In column {names[0]}, {100 * shares.max():.0f} % of the rows have one and the same number"
+        f"{others}, but labelled positives hardly have any number twice: as if gaps had been "
+        "filled, or numbers rounded or cut off, in the sample only."
+    )
+
+
+REPEATED_NUMBER = Check(
+    code="repeated-number",
+    statistic=lambda evidence: _shares(evidence).max(initial=0.0),
+    severity=levels(MOST, MOST),
+    sentence=_sentence,
+    advice="Leave gaps empty, and prepare both tables in the same way.",
+    reason=lambda evidence, i: f"column {_columns(evidence)[0]} repeats one number",
+)
