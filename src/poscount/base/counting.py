@@ -118,7 +118,8 @@ class CountingQuantifier(Quantifier):
         """
         if weights is None:
             return super().quantify(sample)
-        return self.estimate(self.count(sample, weights=weights))
+        answer = self.estimate(self.count(sample, weights=weights))
+        return self._told_of_rows(self._sample(sample), answer)
 
     def estimate(self, counts: Counts) -> Prevalence:
         """Turn counts into a prevalence, the same as `quantify` gives for the rows counted."""

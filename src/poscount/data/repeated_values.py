@@ -65,8 +65,9 @@ class RepeatedValues:
         counts = np.zeros_like(self._counts)
         for i, j in enumerate(self.columns.tolist()):
             column = np.ascontiguousarray(block[:, j], np.float64)
-            if np.isnan(column.sum()):
-                column = column[~np.isnan(column)]
+            gaps = np.isnan(column)
+            if gaps.any():
+                column = column[~gaps]
             buckets = (column.view(np.uint64) * FACTOR) >> SHIFT
             counts[i] = np.bincount(buckets.view(np.int64), minlength=N_BUCKETS)
         counts[:, BUCKETS_OF_ZERO] = 0
