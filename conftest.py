@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parent
 # Tests that need an engine, a server, a browser, another library of quantifiers or the tools of
 # the documentation; the paper's experiments, which no user installs; and tests of our own text, of
-# signals and of full disks. A file that is not listed belongs to the core, so a new test does.
+# signals, of full disks and of leaks. A file that is not listed belongs to the core, so a new test does.
 BEYOND_CORE = (
     "research",
     "src/poscount/web",
@@ -31,6 +31,7 @@ BEYOND_CORE = (
     "tests/test_porch.py",
     "tests/prose.py",
     "tests/test_project.py",
+    "tests/test_resources.py",
     "tests/test_rooms.py",
     "tests/interop/test_quapy_and_mlquantify.py",
     "tests/engines/test_spark.py",
