@@ -201,6 +201,7 @@ def _prevalence_pictures(experiment: str, points: pd.DataFrame, order: list[str]
                     if (part := rows.get((dataset, method))) is not None
                 ]
                 for dataset in datasets
+                if any((dataset, method) in rows for method in group)
             }
             title = f"{what} by true prevalence, {table_label(experiment)}"
             if len(groups) > 1:
