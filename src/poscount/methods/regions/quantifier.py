@@ -20,7 +20,7 @@ from poscount.data.learned_projection import learn_from_both
 from poscount.data.projection import Projection
 from poscount.data.rows import InputSupport, Rows
 from poscount.errors import InputError
-from poscount.methods.regions.layout import N_SCORE_CELLS
+from poscount.methods.regions.layout import N_SCORE_CELLS, PAT_SHARES
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.targets import TargetRegions
 from poscount.methods.regions.view import PartView
@@ -48,6 +48,7 @@ class RegionQuantifier(CountingQuantifier):
     _groups_at_once = 128
     # PAT's first cell is below the core.
     _first_core_cell = 1
+    _core_share = float(PAT_SHARES[1:].sum())
 
     def __init__(
         self,
