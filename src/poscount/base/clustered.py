@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,9 @@ def quantify_clusters(
             raise InputError(
                 f"There are {len(codes)} clusters for {n_rows} rows: give one for each row."
             )
-        keys = [(None if value != value else value,) for value in numbers]
+        keys: list[tuple[Hashable, ...]] = [
+            (None if value != value else value,) for value in numbers
+        ]
         cells, n, sums = counter.count_codes(sample, codes, len(keys))
         counts = GroupedCounts((name,), keys, cells, n, model.hash_, sums).with_rows()
     answer = estimate_clusters(model, counts, name)
@@ -75,4 +78,3 @@ def rows_in_core(model: CountingQuantifier, counts: GroupedCounts) -> np.ndarray
     """Rows of each group in the core of the positives, or their weight."""
     in_core = model._score_cells(counts.cells)[:, model._first_core_cell :].sum(axis=1)
     return in_core / (1 if counts.weights is None else UNITS)
-
