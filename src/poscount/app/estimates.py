@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -29,6 +31,7 @@ def quantify(
     by_file: bool = False,
     limits: Sequence[float] = (),
     drop_positives: bool = False,
+    cluster: str | None = None,
 ) -> list[Result]:
     """Estimate prevalences: of everything together, of each file, of each group.
 
@@ -50,7 +53,18 @@ def quantify(
     drop_positives : bool
         Whether to leave labelled positives out that are in the sample, too. If not, the first
         result says how many there are.
+    cluster : str, optional
+        The column of the rows' clusters; the intervals are for the population behind these.
     """
+    if cluster is not None and (
+        isinstance(model, MultiRCQ) or not isinstance(model, CountingQuantifier)
+    ):
+        raise InputError(
+            f"{type(model).__name__} cannot allow for clusters: a reusable method for positives of "
+            "one kind can, such as RCQ.",
+            option="cluster",
+            leave_out=True,
+        )
     if limits and not model.gives_interval:
         raise InputError(
             f"{type(model).__name__} gives no interval, so it cannot say how likely a share is "
@@ -75,13 +89,13 @@ def quantify(
     samples = [((each.files[0],), each) for each in data.single()] if by_file else [((), data)]
     answers, counts = [], []
     for file, sample in samples:
-        of_sample, counted = _answers(model, sample, by, seen, drop_positives)
+        of_sample, counted = _answers(model, sample, by, seen, drop_positives, cluster)
         answers += [((*file, *key), answer) for key, answer in of_sample]
         counts.append(counted)
     results = []
     if names:
         total = (
-            _estimate(model, sum(counts), data)
+            _estimate(model, functools.reduce(operator.add, counts), data, cluster)
             if None not in counts
             else _whole(model, data, drop_positives)
         )
@@ -134,8 +148,16 @@ def _answers(
     by: Sequence[str],
     seen: RowsSeen | None,
     drop: bool,
-) -> tuple[list[tuple[tuple, Prevalence | TargetShares]], Counts | None]:
+    cluster: str | None,
+) -> tuple[list[tuple[tuple, Prevalence | TargetShares]], Any]:
     """Values of the grouping columns, and the answer, of every group; and the counts of all."""
+    if cluster is not None:
+        counts = data.count(model, [*by, cluster], seen)
+        if by:
+            return list(
+                zip(counts.lines_by(by), model.estimate_by(counts, cluster=cluster), strict=True)
+            ), counts
+        return [((), _estimate(model, counts, data, cluster))], counts
     if isinstance(model, CountingQuantifier):
         counts = data.count(model, by, seen)
         if by:
@@ -165,9 +187,11 @@ def _whole(model: Quantifier, data: DataFiles, drop: bool) -> Prevalence | Targe
         raise rows.located(error) from error
 
 
-def _estimate(model: Any, counts: Any, data: DataFiles) -> Prevalence:
+def _estimate(model: Any, counts: Any, data: DataFiles, cluster: str | None = None) -> Prevalence:
     try:
-        return model.estimate(counts)
+        return (
+            model.estimate(counts) if cluster is None else model.estimate(counts, cluster=cluster)
+        )
     except InputError as error:
         raise error.at(file=data.files[0] if len(data.files) == 1 else None) from error
 

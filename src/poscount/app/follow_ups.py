@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sklearn.ensemble import ExtraTreesClassifier
 
 from poscount.app.data_files import DataFiles
+from poscount.auditing.clustered import settle_clusters
 from poscount.auditing.label_table import (
     FILE,
     ID,
@@ -47,9 +48,11 @@ def trend(
     *,
     baseline: Baseline = None,
     smooth: bool = False,
+    cluster: str | None = None,
 ) -> Trend:
     """Compare the groups of files as a series; the parameters are those of `poscount.trend`."""
-    return find_trend(model, data.count(model, [by]), baseline=baseline, smooth=smooth)
+    counts = data.count(model, [by] if cluster is None else [by, cluster])
+    return find_trend(model, counts, baseline=baseline, smooth=smooth, cluster=cluster)
 
 
 def compare(model: Quantifier, data: DataFiles, reference: DataFiles) -> Comparison:
@@ -235,6 +238,7 @@ def settle(
     labelled: str | ListedRows,
     *,
     rater_errors: tuple[float, float] | None = None,
+    cluster: str | None = None,
 ) -> Settlement:
     """Turn labels of rows of files into a prevalence.
 
@@ -246,7 +250,7 @@ def settle(
         The files that they were drawn from.
     labelled : str or ListedRows
         A CSV or Excel file with labels, or what `audit` returned, with labels.
-    rater_errors
+    rater_errors, cluster
         As in `poscount.settle`.
     """
     if isinstance(labelled, str):
@@ -258,12 +262,16 @@ def settle(
     except InputError as error:
         raise error.at(file=name) from error
     # Errors in here are about the rows, and name their file.
-    source = data.batches(model, table.design.by, table.design.weights)
+    by = (*table.design.by, *([] if cluster is None else [cluster]))
+    source = data.batches(model, by, table.design.weights)
     drawn = draw(model, source, table.design)
     try:
-        return settle_sample(drawn, table, rater_errors=rater_errors)
+        settled = settle_sample(drawn, table, rater_errors=rater_errors)
     except InputError as error:
         raise error.at(file=name) from error
+    if cluster is None:
+        return settled
+    return settle_clusters(settled, model, source, drawn, table, cluster, rater_errors)
 
 
 def likely_positives(

@@ -38,6 +38,8 @@ RESERVED = (
     "kinds",
     "total_weight",
     "effective_rows",
+    "clusters",
+    "rows_worth",
     "negatives",
     "limits",
     "n_reference",

@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from poscount.auditing.batches import in_memory
+from poscount.auditing.clustered import settle_clusters
 from poscount.auditing.label_table import LabelTable, places_in, read_label_table
 from poscount.auditing.labels import (
     Agreement,
@@ -142,6 +143,12 @@ class Settlement:
                 f"The width of an interval is between 0 and 1, such as 0.05, not {width}.",
                 option="width",
             )
+        if "clusters" in self.prevalence.details:
+            raise InputError(
+                "More labels do not make up for few clusters: ask without the clusters.",
+                option="cluster",
+                leave_out=True,
+            )
         assert self.prevalence.interval is not None
         return labels_needed(self.labels, width, self.prevalence.interval.level)
 
@@ -218,6 +225,7 @@ def settle(
     labelled: Any,
     *,
     rater_errors: tuple[float, float] | None = None,
+    cluster: str | None = None,
 ) -> Settlement:
     """Turn labels of rows that `audit` has drawn into a prevalence.
 
@@ -236,6 +244,9 @@ def settle(
         the two do not agree may be either.
     rater_errors : tuple of two floats, optional
         How often negatives are labelled as positive, and positives as negative, if it is known.
+    cluster : str, optional
+        The column that names the cluster of each row, such as its patient. The intervals are then
+        for the population that the clusters are from, and no longer for all looks together.
 
     Returns
     -------
@@ -258,8 +269,12 @@ def settle(
     ('agree', 753)
     """
     table = read_label_table(as_frame_with_names(labelled), model)
-    drawn = draw(model, in_memory(frame), table.design)
-    return settle_sample(drawn, table, rater_errors=rater_errors)
+    source = in_memory(frame)
+    drawn = draw(model, source, table.design)
+    settled = settle_sample(drawn, table, rater_errors=rater_errors)
+    if cluster is None:
+        return settled
+    return settle_clusters(settled, model, source, drawn, table, cluster, rater_errors)
 
 
 def settle_sample(

@@ -14,6 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from poscount.base.batch_counter import BatchCounter as BatchCounter
 from poscount.base.batch_counter import Counted as Counted
+from poscount.base.clustered import (
+    estimate_clusters,
+    estimate_clusters_by,
+    quantify_clusters,
+)
 from poscount.base.quantifier import Quantifier
 from poscount.counts.counts import Counts, GroupedCounts
 from poscount.counts.posterior import CellPosterior, cell_posterior
@@ -90,7 +95,7 @@ class CountingQuantifier(Quantifier):
         """
         return cast(GroupedCounts, BatchCounter(self, require_grouping(by), weights).count(frame))
 
-    def quantify(self, sample: Any, *, weights: Any = None) -> Prevalence:
+    def quantify(self, sample: Any, *, weights: Any = None, cluster: Any = None) -> Prevalence:
         """Estimate the share of positives in a sample.
 
         Parameters
@@ -102,6 +107,10 @@ class CountingQuantifier(Quantifier):
             numbers, they are numbers of repetitions, and the answer is that of the repeated rows.
             Otherwise they are survey weights: the interval is that of as many rows as
             ``details["effective_rows"]`` says, and `Prevalence.count` adds up weights.
+        cluster : array-like or str, optional
+            Cluster of each row, such as its patient or trap, or the column that names it. The
+            interval is then not for these rows alone but for the population that the clusters are
+            from (`poscount.counts.clusters`). At least 10 clusters are needed.
 
         Examples
         --------
@@ -116,21 +125,41 @@ class CountingQuantifier(Quantifier):
         >>> p, p.details["effective_rows"]
         (Prevalence(0.245, 95% interval [0.184, 0.325], n=400, PAT), 320.0)
         """
+        if cluster is not None:
+            return quantify_clusters(self, sample, weights, cluster)
         if weights is None:
             return super().quantify(sample)
         answer = self.estimate(self.count(sample, weights=weights))
         return self._told_of_rows(self._sample(sample), answer)
 
-    def estimate(self, counts: Counts) -> Prevalence:
-        """Turn counts into a prevalence, the same as `quantify` gives for the rows counted."""
+    def estimate(self, counts: Counts | GroupedCounts, *, cluster: str | None = None) -> Prevalence:
+        """Turn counts into a prevalence, the same as `quantify` gives for the rows counted.
+
+        Parameters
+        ----------
+        counts : Counts or GroupedCounts
+        cluster : str, optional
+            The column of the clusters, as in `quantify`: the counts are those of each cluster, from
+            `count_by` or `poscount.engines.count`.
+        """
+        if isinstance(counts, GroupedCounts):
+            return estimate_clusters(self, counts, cluster)
+        if cluster is not None:
+            raise InputError("These counts are of all clusters together: count by the clusters.")
         counted = self._counted(counts)
         if counts.weights is not None and counts.n == 0:
             raise InputError("No row has a weight above 0: at least one must count.")
         require_rows(counts.n, "These counts have")
         return self._answers(counted)[0]
 
-    def estimate_by(self, counts: GroupedCounts) -> list[Prevalence]:
-        """Turn the counts of groups into prevalences, in the order of ``counts.keys``."""
+    def estimate_by(self, counts: GroupedCounts, *, cluster: str | None = None) -> list[Prevalence]:
+        """Turn the counts of groups into prevalences, in the order of ``counts.keys``.
+
+        If one of the grouping columns is that of a `cluster`, as in `quantify`, the groups are
+        those of the others.
+        """
+        if cluster is not None:
+            return estimate_clusters_by(self, counts, cluster)
         chunks = self._chunks(self._counted(counts))
         return [answer for part in chunks for answer in self._answers(part)]
 
@@ -298,6 +327,17 @@ class CountingQuantifier(Quantifier):
         total = self._told_of_rows(self._sample(frame), total)
         return groups, [answer for part in parts for answer in part], total
 
+    def _answers_of_clusters(
+        self, frame: Any, by: str | Sequence[str], weights: Any, cluster: str
+    ) -> tuple[nw.DataFrame, list[Any], Any]:
+        names = require_grouping(by)
+        lines, counts = BatchCounter(self, [*names, cluster], weights).count_groups(frame)
+        require_rows(len(counts))
+        first = [of_group[0] for of_group in counts.lines_by(names).values()]
+        groups = nw.maybe_reset_index(lines[first].select(names))
+        answers = self.estimate_by(counts, cluster=cluster)
+        return groups, answers, self.estimate(counts, cluster=cluster)
+
     def _by_group(
         self,
         frame: Any,
@@ -394,6 +434,9 @@ class CountingQuantifier(Quantifier):
 
     _first_core_cell: int
     """The first of the cells along the score that are in the core of the positives."""
+
+    _core_share: float
+    """Share of the positives in their core."""
 
     @abstractmethod
     def _score_cells(self, cells: np.ndarray) -> np.ndarray:

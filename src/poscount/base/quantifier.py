@@ -118,7 +118,7 @@ class Quantifier(BaseEstimator):
             self.fine_columns_ = fine_columns(codes, rows.columns.numbers)
         return rows, unlabeled
 
-    def quantify(self, sample: Any, *, weights: Any = None) -> Prevalence:
+    def quantify(self, sample: Any, *, weights: Any = None, cluster: Any = None) -> Prevalence:
         """Estimate the share of positives in a sample.
 
         Parameters
@@ -129,8 +129,11 @@ class Quantifier(BaseEstimator):
             Weight of each row, or the column of the frame that has it; only for methods that count
             (`CountingQuantifier`). If all weights are whole numbers, they are numbers of
             repetitions; otherwise they are survey weights (`poscount.counts.weights.WeightSums`).
+        cluster : array-like or str, optional
+            Cluster of each row, such as its patient or trap, or the column that names it; only for
+            methods that count. The interval is then for the population that the clusters are from.
         """
-        self._refuse_weights(weights)
+        self._refuse_columns(weights=weights, cluster=cluster)
         rows = self._sample(sample, allow_empty=False)
         return self._told_of_rows(rows, self._quantify(rows))
 
@@ -204,7 +207,14 @@ class Quantifier(BaseEstimator):
             validate_data(self, frame.to_native(), reset=False, skip_check_array=True)
         return self.quantify(X)
 
-    def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:
+    def quantify_by(
+        self,
+        frame: Any,
+        by: str | Sequence[str],
+        *,
+        weights: Any = None,
+        cluster: str | None = None,
+    ) -> Any:
         """Estimate the share of positives in each group of a frame.
 
         Parameters
@@ -216,6 +226,8 @@ class Quantifier(BaseEstimator):
             ``"hour(date)"``. A missing value is a group of its own.
         weights : array-like or str, optional
             As in `quantify`; groups in which all weights are 0 have no answer.
+        cluster : str, optional
+            The column that names the cluster of each row, as in `quantify`.
 
         Returns
         -------
@@ -223,6 +235,9 @@ class Quantifier(BaseEstimator):
             One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
             `count`, `n`, `verdict` (its status) and `warnings` (their codes).
         """
+        if cluster is not None:
+            groups, answers, _ = self._answers_of_clusters(frame, by, weights, cluster)
+            return self._as_table(groups, as_columns(answers))
         return self._as_table(*self._columns_by_group(frame, by, weights))
 
     @staticmethod
@@ -239,13 +254,18 @@ class Quantifier(BaseEstimator):
         return groups.with_columns(*series).to_native()
 
     def quantify_groups(
-        self, frame: Any, by: str | Sequence[str], *, weights: Any = None
+        self,
+        frame: Any,
+        by: str | Sequence[str],
+        *,
+        weights: Any = None,
+        cluster: str | None = None,
     ) -> GroupAnswers[Prevalence]:
         """Estimate the share of positives in each group of a frame, as `Prevalence` objects.
 
         Parameters
         ----------
-        frame, by, weights
+        frame, by, weights, cluster
             As in `quantify_by`.
 
         Returns
@@ -254,7 +274,11 @@ class Quantifier(BaseEstimator):
             A dictionary from the values of the grouping columns, as a tuple, to a `Prevalence`;
             printed, it is a table. Its `total` is the answer for all rows together.
         """
-        groups, answers, total = self._answers_and_total(frame, by, weights)
+        groups, answers, total = (
+            self._answers_and_total(frame, by, weights)
+            if cluster is None
+            else self._answers_of_clusters(frame, by, weights, cluster)
+        )
         pairs = zip(group_keys(groups), answers, strict=True)
         return GroupAnswers(pairs, groups.columns, total, groups.implementation.value)
 
@@ -370,14 +394,16 @@ class Quantifier(BaseEstimator):
                 )
         return names
 
-    def _refuse_weights(self, weights: Any) -> None:
-        if weights is not None:
-            raise InputError(
-                f"{type(self).__name__} cannot use weights, because it looks at rows and not at "
-                "counts: use a reusable method such as RCQ.",
-                option="weights",
-                leave_out=True,
-            )
+    def _refuse_columns(self, **columns: Any) -> None:
+        """Refuse weights and clusters of rows."""
+        for option, value in columns.items():
+            if value is not None:
+                raise InputError(
+                    f"{type(self).__name__} cannot use {option}, because it looks at rows and not "
+                    "at counts: use a reusable method such as RCQ.",
+                    option=option,
+                    leave_out=True,
+                )
 
     def _columns_by_group(
         self, frame: Any, by: str | Sequence[str], weights: Any
@@ -389,7 +415,7 @@ class Quantifier(BaseEstimator):
     def _answers_by_group(
         self, frame: Any, by: str | Sequence[str], weights: Any
     ) -> tuple[nw.DataFrame, list[Prevalence]]:
-        self._refuse_weights(weights)
+        self._refuse_columns(weights=weights)
         wrapped = as_frame_with_names(frame)
         groups, codes = group_codes(wrapped, self._grouping(by))
         require_rows(len(groups))
@@ -401,6 +427,13 @@ class Quantifier(BaseEstimator):
     ) -> tuple[nw.DataFrame, list[Any], Any]:
         """Groups, their answers, and the answer for all rows together."""
         return *self._answers_by_group(frame, by, weights), self.quantify(frame)
+
+    def _answers_of_clusters(
+        self, frame: Any, by: str | Sequence[str], weights: Any, cluster: str
+    ) -> tuple[nw.DataFrame, list[Any], Any]:
+        """The same, with intervals that allow for clusters."""
+        self._refuse_columns(weights=weights, cluster=cluster)
+        raise NotImplementedError  # methods that count have their own
 
     @abstractmethod
     def _learn(self, rows: Rows) -> None: ...

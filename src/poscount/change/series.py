@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from poscount.base.clustered import rows_in_core
 from poscount.base.quantifier import Quantifier
 from poscount.change.line import FEWEST_VALUES, Line, fit_line
 from poscount.change.shared_regions import (
@@ -23,6 +24,7 @@ from poscount.change.shared_regions import (
 )
 from poscount.change.time_axis import TimeAxis, time_axis
 from poscount.change.trend_result import Change, Estimated, Slope, Step, Trend, TrendPoint
+from poscount.counts.clusters import design_effect
 from poscount.counts.counts import GroupedCounts
 from poscount.errors import InputError, join_names
 from poscount.methods.regions.rcq import RCQ
@@ -46,6 +48,7 @@ def trend(
     baseline: Baseline = None,
     smooth: bool = False,
     weights: Any = None,
+    cluster: str | None = None,
 ) -> Trend:
     """Compare the groups of a series with each other.
 
@@ -73,6 +76,10 @@ def trend(
         Whether small groups borrow strength from the others: `TrendPoint.smoothed`.
     weights : array-like or str, optional
         As in `CountingQuantifier.count`, with a frame.
+    cluster : str, optional
+        The column that names the cluster of each row, such as its trap; counts are grouped by it,
+        too. The rows of a group are worth as many fewer as its clusters differ
+        (`poscount.counts.clusters.design_effect`).
 
     Returns
     -------
@@ -108,7 +115,11 @@ def trend(
     ...     point.from_baseline.changed]
     ['5', '6', '7']
     """
-    counting, counted = _counted(model, data, by, weights)
+    counting, counted = _counted(model, data, by, weights, cluster)
+    effect = 1.0
+    if cluster is not None:
+        effect = design_effect(counted, cluster, rows_in_core(counting, counted))
+        counted = counted.without(cluster)
     (label,) = counted.by
     known = counted.of_groups([i for i, (key,) in enumerate(counted.keys) if key is not None])
     keys = [key for (key,) in known.keys]
@@ -123,7 +134,7 @@ def trend(
             option="by",
         )
     chosen = _baseline_groups(baseline, axis, [keys[i] for i in axis.order])
-    series = _ComparedGroups(counting, axis, known.of_groups(axis.order), chosen)
+    series = _ComparedGroups(counting, axis, known.of_groups(axis.order), chosen, effect)
     line = series.line
     if line is None:
         both = "A slope and smoothed values need" if smooth else "A slope needs"
@@ -140,6 +151,8 @@ def trend(
             f"{axis.n_gaps} {axis.unit}(s) between the first and the last have no rows{found}. The "
             f"group after one is compared with the last {axis.unit} that has rows."
         )
+    if cluster is not None:
+        notes.append(f"By its clusters, a row is worth {1 / effect:.2f} independent ones.")
     if getattr(model, "subclass_parts_", None):
         notes.append("Changes are counted as if the positives were of one kind.")
     return Trend(
@@ -160,7 +173,7 @@ def trend(
 
 
 def _counted(
-    model: Quantifier, data: Any, by: str | None, weights: Any
+    model: Quantifier, data: Any, by: str | None, weights: Any, cluster: str | None
 ) -> tuple[RCQ | ScoreQuantifier, GroupedCounts]:
     known = require_comparable(model)
     if isinstance(data, GroupedCounts):
@@ -174,8 +187,9 @@ def _counted(
     elif by is None:
         raise InputError("A trend needs the column to group by.", option="by")
     else:
-        counted = known.count_by(data, by, weights=weights)
-    if len(counted.by) != 1:
+        clusters = [] if cluster is None else [cluster]
+        counted = known.count_by(data, [by, *clusters], weights=weights)
+    if len(counted.by) != 1 + (cluster is not None):
         raise InputError(
             f"A trend is one series of groups, and these are grouped by {', '.join(counted.by)}: "
             "group by the time alone, and look at one part of the rows at a time.",
@@ -236,11 +250,13 @@ class _ComparedGroups:
         axis: TimeAxis,
         grouped: GroupedCounts,
         baseline: list[int],
+        design_effect: float,
     ) -> None:
         self.axis, self.baseline = axis, baseline
         self.counts = [each for _, each in grouped.items()]
         self.regions = shared_regions(model, self.counts)
-        self.found = self.regions.ratios(self.counts)
+        found = self.regions.ratios(self.counts)
+        self.found = found._replace(n_rows=found.n_rows / design_effect)
         self.shares = self.regions.shares(self.found.ratio)
         self.confidence = model.confidence
         self.z = quantile(self.confidence)

@@ -168,6 +168,7 @@ def quantify(
     limit: opt.Limit = None,
     drop_positives: opt.DropPositives = False,
     weights: opt.Weights = None,
+    cluster: opt.Cluster = None,
     engine: opt.EngineOption = opt.Engine.auto,
     output_format: opt.OutputFormat = opt.Format.table,
     output: opt.Output = None,
@@ -191,6 +192,7 @@ def quantify(
         by_file=by_file,
         limits=above,
         drop_positives=drop_positives,
+        cluster=cluster,
     )
     emit_results(results, output_format, output, plot, above)
 
@@ -215,6 +217,7 @@ def estimate(
     limit: opt.Limit = None,
     drop_positives: opt.DropPositives = False,
     weights: opt.Weights = None,
+    cluster: opt.Cluster = None,
     confidence: opt.Confidence = None,
     calibration: opt.Calibration = None,
     recognisable: opt.Recognisable = None,
@@ -268,7 +271,7 @@ def estimate(
         features=names(features),
         exclude=names(exclude),
         sample=files,
-        by=grouping(by),
+        by=[*grouping(by), *([] if cluster is None else [cluster])],
         positives_only=positives_only,
     )
     model = fitted_model(fitted)
@@ -279,6 +282,7 @@ def estimate(
         by_file=by_file,
         limits=above,
         drop_positives=drop_positives,
+        cluster=cluster,
     )
     emit_results(results, output_format, output, plot, above)
 

@@ -78,6 +78,7 @@ def settle(
         str | None,
         opt.option("How often negatives are labelled yes, and positives no, such as 0.02,0.1."),
     ] = None,
+    cluster: opt.Cluster = None,
     positives_out: Annotated[
         str | None, opt.option("Write rows labelled as positive to this CSV file.")
     ] = None,
@@ -100,7 +101,8 @@ def settle(
     for path in (positives_out, negatives_out):
         check_output(path, inputs)
     errors = None if rater_errors is None else _rates(rater_errors)
-    settled = settle_files(load_model(model, trust), files, labels, rater_errors=errors)
+    loaded = load_model(model, trust)
+    settled = settle_files(loaded, files, labels, rater_errors=errors, cluster=cluster)
     for path, rows in ((positives_out, settled.positives), (negatives_out, settled.negatives)):
         if path is not None:
             write_rows(rows, path)

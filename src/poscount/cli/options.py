@@ -197,6 +197,14 @@ Weights = Annotated[
         "Column with the weight of each row: how often it counts, or a survey weight.", "--weights"
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    option(
+        "Column with the cluster of each row, such as its patient or trap: the interval is then "
+        "for the population behind the clusters.",
+        "--cluster",
+    ),
+]
 EngineOption = Annotated[Engine, typer.Option("--engine", help="What reads and counts the files.")]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Output = Annotated[

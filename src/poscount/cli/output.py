@@ -302,6 +302,11 @@ def _print_result_table(
             f"The weights add up to {first.total_weight:.6g}; the interval is that of "
             f"{first.details['effective_rows']:.0f} rows of equal weight."
         )
+    if "clusters" in first.details:
+        echo(
+            f"The interval is for the population behind the {first.details['clusters']} clusters; "
+            f"they are worth {first.details['rows_worth']:.0f} independent rows."
+        )
     if len(results) == 1:
         echo(first.verdict)
     else:

@@ -38,6 +38,7 @@ def trend(
         bool, typer.Option("--smooth", help="Let small groups borrow strength from the others.")
     ] = False,
     weights: opt.Weights = None,
+    cluster: opt.Cluster = None,
     engine: opt.EngineOption = opt.Engine.auto,
     output_format: opt.OutputFormat = opt.Format.table,
     output: opt.Output = None,
@@ -54,7 +55,9 @@ def trend(
     check_result(output, [model, *files.files])
     check_picture(plot, [model, *files.files])
     loaded = load_model(model, trust)
-    found = find_trend(loaded, files, by, baseline=_baseline(baseline), smooth=smooth)
+    found = find_trend(
+        loaded, files, by, baseline=_baseline(baseline), smooth=smooth, cluster=cluster
+    )
     if plot is not None:
         draw_trend(found, plot)
     show = functools.partial(_print_trend, found)

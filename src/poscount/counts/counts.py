@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -296,6 +296,23 @@ class GroupedCounts:
             cells[at] += part.cells
             n[at] += part.n
         return cls(first.by, keys, cells, n, first.model, weights)
+
+    def lines_by(self, by: Sequence[str]) -> dict[tuple[Hashable, ...], list[int]]:
+        """Lines of each group by some of the grouping columns alone, in the order of the lines."""
+        places = [self.by.index(name) for name in by]
+        found: dict[tuple[Hashable, ...], list[int]] = {}
+        for line, key in enumerate(self.keys):
+            found.setdefault(tuple(key[i] for i in places), []).append(line)
+        return found
+
+    def without(self, name: str) -> GroupedCounts:
+        """The counts of groups by the other columns."""
+        by = tuple(each for each in self.by if each != name)
+        groups = self.lines_by(by)
+        parts = [self.of_groups(lines).together for lines in groups.values()]
+        weights = [part.weights for part in parts if part.weights is not None]
+        cells, n = np.array([part.cells for part in parts]), np.array([part.n for part in parts])
+        return GroupedCounts(by, list(groups), cells, n, self.model, weights or None)
 
     @property
     def together(self) -> Counts:

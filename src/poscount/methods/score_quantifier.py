@@ -163,6 +163,10 @@ class ScoreQuantifier(CountingQuantifier):
         below = np.searchsorted(np.cumsum(self.shares_), CORE_QUANTILE - 1e-9)
         return min(int(below) + 1, len(self.shares_) - 1)
 
+    @property
+    def _core_share(self) -> float:  # type: ignore[override]
+        return float(self.shares_[self._first_core_cell :].sum())
+
     def _score_cells(self, cells: np.ndarray) -> np.ndarray:
         return cells[:, : len(self.shares_)]
 

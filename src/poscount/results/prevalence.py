@@ -221,6 +221,8 @@ class Prevalence(float):
         if "effective_rows" in self.details:
             effective = self.details["effective_rows"]
             weighted = {"total_weight": self.total_weight, "effective_rows": effective}
+        of_clusters = ("clusters", "rows_worth")
+        weighted |= {name: self.details[name] for name in of_clusters if name in self.details}
         return {
             "prevalence": float(self),
             "interval": asdict(self.interval) if self.interval else None,

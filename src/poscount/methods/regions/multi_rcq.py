@@ -185,7 +185,9 @@ class MultiRCQ(TargetsQuantifier):
         """Estimate the shares in each group of a frame; parameters as in `quantify_by`."""
         return super().quantify_groups(frame, by, weights=weights)  # type: ignore[return-value]
 
-    def quantify_by(self, frame: Any, by: str | Sequence[str], *, weights: Any = None) -> Any:
+    def quantify_by(  # type: ignore[override]
+        self, frame: Any, by: str | Sequence[str], *, weights: Any = None
+    ) -> Any:
         """Estimate the share of every target in each group of a frame.
 
         Parameters

@@ -21,7 +21,7 @@ from poscount.data.projection import Projection
 from poscount.data.rows import InputSupport, Rows
 from poscount.data.rows_seen import RowsSeen
 from poscount.errors import InputError
-from poscount.methods.regions.layout import N_SCORE_CELLS
+from poscount.methods.regions.layout import N_SCORE_CELLS, PAT_SHARES
 from poscount.methods.regions.part import RegionPart
 from poscount.methods.regions.targets import TargetRegions
 from poscount.methods.regions.view import PartView
@@ -49,6 +49,7 @@ class RegionQuantifier(CountingQuantifier):
     _groups_at_once = 128
     # PAT's first cell is below the core.
     _first_core_cell = 1
+    _core_share = float(PAT_SHARES[1:].sum())
 
     def __init__(
         self,
