@@ -10,6 +10,7 @@ import csv
 import datetime
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -127,6 +128,22 @@ THOUSAND = cells(lambda x: round(1e3 * x), "entropy_bits")
 WORDS = {"columns": ("loud",)}
 
 
+NO_NAME = "column '' has no name and may number the rows"
+ROW_NAMES = {
+    "told": "row names in the first column, which has no name. To change that, use --row-names.",
+    "options": ("--row-names", "yes"),
+    "said": NO_NAME,
+}
+
+
+def as_r(rows, names):
+    """What R's write.table writes: blanks, words in quotation marks, and names of rows."""
+    lines = [" ".join(f'"{name}"' for name in rows[0])]
+    for name, row in zip(names, rows, strict=True):
+        lines.append(" ".join([f'"{name}"', *map(str, row.values())]))
+    return "\n".join(lines) + "\n"
+
+
 def answers(yes, no):
     return cells(lambda loud: yes if loud else no, "loud")
 
@@ -235,10 +252,42 @@ HABITS = {
         "delimiter, or read the file with another one. Choose it with --delimiter.",
         same=None,
     ),
-    "names of rows, as R writes them": Habit(
+    "row names, as R writes them": Habit(
         write=lambda rows: as_csv(numbered("")(rows), header=list(rows[0])),
+        **ROW_NAMES,
+    ),
+    "row names in words, between blanks": Habit(
+        write=lambda rows: as_r(rows, [f"insect {i}" for i in range(len(rows))]),
+        suffix="txt",
+        **{
+            **ROW_NAMES,
+            "told": "read with spaces between columns; row names in the first column, which has no "
+            "name. To change that, use --delimiter or --row-names.",
+            "options": ("--delimiter", " ", "--row-names", "yes"),
+        },
+    ),
+    "row names below an empty name": Habit(
+        write=lambda rows: '"" ' + as_r(rows, [str(i + 1) for i in range(len(rows))]),
+        suffix="txt",
+        told="read with spaces between columns. To change that, use --delimiter.",
+        options=("--delimiter", " "),
+        said=NO_NAME,
+    ),
+    "row names that may be measurements": Habit(
+        write=lambda rows: as_csv(
+            [{"": f"{i}.5", **row} for i, row in enumerate(rows)], header=list(rows[0])
+        ),
         sentence="line 2 has 4 cell(s) but the first has 3; if the first cells are names of rows, "
-        "as R writes them, give them a column name in the first line.",
+        "as R writes them, say so, or give them a column name in the first line. Pass --row-names "
+        "'yes'.",
+        options=("--row-names", "yes"),
+        said=NO_NAME,
+    ),
+    "a delimiter too many": Habit(
+        write=lambda rows: as_csv(rows).replace("\n", ",\n").replace(",\n", "\n", 1),
+        sentence="line 2 has 4 cell(s) but the first has 3; if the first cells are names of rows, "
+        "as R writes them, say so, or give them a column name in the first line. Pass --row-names "
+        "'yes'.",
         same=None,
     ),
     "bars": Habit(
@@ -465,9 +514,13 @@ SETTINGS = {
     **{f"--{name}": name for name in ("sheet", "footer", "delimiter", "units", "decimal")},
     **{f"--{name}": name for name in ("thousands", "encoding", "na")},
     "--header-row": "header_row",
+    "--row-names": "row_names",
 }
-# Where the sentence of the command line ends, and what to do begins.
-REMEDIES = (" Choose it with --", " Pass --")
+
+
+def what_is_wrong(tried):
+    """The sentence of the command line, without what to do there."""
+    return re.split(r"\.? (?:Choose it with|Pass) --", tried.sentence)[0].removesuffix(".")
 
 
 def on_the_page(visit, tables, tried, **settings):
@@ -494,7 +547,7 @@ def page_answer(visit, columns, tried):
 def settings_of(tried):
     """The settings of the page that the options of the command line are."""
     pairs = zip(tried.options[::2], tried.options[1::2], strict=True)
-    return {SETTINGS[option]: value for option, value in pairs}
+    return {SETTINGS[option]: {"yes": "true"}.get(value, value) for option, value in pairs}
 
 
 def main():

@@ -468,7 +468,7 @@ def tried(browser, link):
         verdict = page.locator("#verdict b")
         said = verdict.inner_text().strip(" .") if verdict.count() else ""
         cells = [name, answer, between[1] if between else "", said, person.clicks, f"{seconds:.1f}"]
-        yield f"| {' | '.join(map(str, [*cells, more]))} |"
+        yield f"| {' | '.join(map(str, [*cells, more]))} |".replace("\N{NO-BREAK SPACE}", " ")
         page.close()
 
 

@@ -128,6 +128,29 @@ def test_a_file_is_read_once(write, positives, monkeypatch):
     assert read == [(path,)]
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_rows_with_each_label_have_sketches_of_their_own(write, name):
+    table = {
+        "seen": ["yes", None, "no", None] * 10,
+        "size": [i / 7 for i in range(40)],
+        "site": ["north", "south", "south", None, "east"] * 8,
+        "many": [f"m{i}" for i in range(40)],
+    }
+    path = write(name, table)
+    found = dict(inspect_file(path, positives=True, limits=LIMITS, label="seen").by_label)
+    assert set(found) == {"yes", "no", None}
+    for value, sketches in found.items():
+        rows = [i for i in range(40) if table["seen"][i] == value]
+        alone = write(f"1{name}", {name: [table[name][i] for i in rows] for name in table})
+        expected = inspect_file(alone, positives=True, limits=LIMITS).sketches
+        assert [sketches[name] for name in ("size", "site")] == [
+            expected[name] for name in ("size", "site")
+        ]
+    # Nothing is told apart by a column of many values, or one that is not there.
+    for label in ("many", "other", ""):
+        assert inspect_file(path, positives=True, limits=LIMITS, label=label).by_label == []
+
+
 def test_a_column_is_typed_by_all_of_its_batches(write, monkeypatch):
     # The first batch holds running numbers only; the last cell decides.
     path = write("t.csv", {"a": [*range(40), "x"], "b": [*range(40), 0.5]})

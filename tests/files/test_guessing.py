@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from poscount.cli.words import flag
 from poscount.errors import InputError
 from poscount.files.guessed_options import GuessedOptions
 from poscount.files.guessing import guess_encoding, guess_totals
 from poscount.files.read_options import DEFAULT_OPTIONS, read_options
-from poscount.files.reading import read_table
+from poscount.files.reading import read_files, read_table
 from workbooks import xlsx
 
 
@@ -271,18 +272,23 @@ def test_totals_at_the_end_of_a_long_file(guess):
     assert notes == ["p.csv: without the last 2 rows, of notes or totals."]
 
 
-@pytest.mark.parametrize("with_totals", [0, 1])
-def test_one_of_several_files_ends_with_totals(tmp_path, with_totals):
-    files = [tmp_path / f"{i}.csv" for i in range(2)]
-    for i, file in enumerate(files):
-        file.write_text("site,a\nnorth,1\nsouth,2\n" + "Total,3\n" * (i == with_totals))
-    with pytest.raises(InputError) as caught:
-        GuessedOptions(DEFAULT_OPTIONS, (), str).of([*map(str, files)])
-    assert caught.value.file == str(files[with_totals])
-    assert caught.value.message == (
-        f"it ends with notes or totals, and {files[1 - with_totals]} does not: remove them from "
-        "it, or give the files one by one."
-    )
+def test_each_of_several_files_ends_as_it_does(tmp_path, monkeypatch):
+    """All are looked at as soon as one has such rows: nobody would miss rows of data."""
+    monkeypatch.setattr("poscount.files.guessed_options._MOST_FILES", 2)
+    ends = ["", "Total,3\n", "", "Total,3\nSource: us\n"]
+    files = [str(tmp_path / f"{i}.csv") for i in range(len(ends))]
+    for file, end in zip(files, ends, strict=True):
+        Path(file).write_text(f"site,a\nnorth,1\nsouth,2\n{end}")
+    notes = []
+    options = GuessedOptions(DEFAULT_OPTIONS, (), notes.append).of(files)
+    assert [note.rendered(flag) for note in notes] == [
+        f"{files[0]}: without the notes or totals at the end of {files[1]}, {files[3]}. "
+        "To change that, use --footer."
+    ]
+    assert read_files(files, read_options=options).table["a"].to_pylist() == [1, 2] * 4
+    # What the user says holds for all.
+    said = read_options(footer=1)
+    assert GuessedOptions(said, {"footer"}, str).of(files) == said
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,17 @@
 """Concurrent requests against a model of what a session should hold."""
 
+import asyncio
 import concurrent.futures
 import random
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("fastapi")
 
+from poscount.web.refusals import RefusedError
+from poscount.web.schemas import DiagnosisRequest
+from poscount.web.sessions import Estimate, Session
 from web_server import Visit, client, served
 
 SEQUENCES, STEPS, SHARED = 50, 8, 6
@@ -156,3 +161,45 @@ def test_a_session_that_two_tabs_show_outlives_one_of_them():
         assert session.left is None
         visit.http.post(f"{visit.base}/leave")
         assert session.left is not None
+
+
+DONE, RUNNING = SimpleNamespace(state="done", live=False), SimpleNamespace(live=True)
+
+
+def late_follow_up(web, folder, change):
+    """Ask what follows an estimate while its session is being changed: the job of it."""
+
+    async def ask():
+        task = SimpleNamespace(files=())
+        estimate = Estimate("e", folder, task, DONE)
+        session = Session("s", folder, 0.0, estimates={"e": estimate})
+        wanted = DiagnosisRequest(kind="diagnosis")
+        async with session.lock:
+            asked = asyncio.create_task(web.service.start_follow_up(session, estimate, wanted))
+            await asyncio.sleep(0)
+            change(session)
+        return await asked
+
+    return asyncio.run(ask())
+
+
+def test_what_follows_an_estimate_that_is_deleted_meanwhile_is_refused(web, tmp_path):
+    with pytest.raises(RefusedError, match="no such estimate in this session") as caught:
+        late_follow_up(web, tmp_path, lambda session: session.estimates.clear())
+    assert caught.value.status == 404
+
+
+def test_what_follows_an_estimate_ends_when_a_newer_one_runs(web, tmp_path):
+    def begin(session):
+        session.estimates["f"] = Estimate("f", tmp_path, None, RUNNING)
+
+    job = late_follow_up(web, tmp_path, begin)
+    assert job.state == "cancelled"
+    assert job.future.done()
+    assert web.workers() == []
+
+
+def test_whatever_waits_for_a_session_is_told_that_it_is_closed(web, tmp_path):
+    with pytest.raises(RefusedError) as caught:
+        late_follow_up(web, tmp_path, lambda session: setattr(session, "closed", True))
+    assert caught.value.message == "This session was closed meanwhile."

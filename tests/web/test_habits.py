@@ -7,6 +7,8 @@ the command line, too.
 
 import gzip
 import json
+import shlex
+import sys
 import zipfile
 from io import BytesIO
 
@@ -17,6 +19,7 @@ import pytest
 
 import habits
 from poscount import PAT, RCQ
+from poscount.cli import main
 from workbooks import ods, xls, xlsx
 
 pytest.importorskip("fastapi")
@@ -114,6 +117,15 @@ def by_python(change=lambda columns: columns):
     return float(prevalence), prevalence.interval.low, prevalence.interval.high
 
 
+def run_commands(answer, monkeypatch):
+    """Do what the report says, in the folder of the files."""
+    for line in answer["command"].splitlines():
+        monkeypatch.setattr(sys, "argv", shlex.split(line))
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code == 0
+
+
 def numbers_of(result):
     return result["prevalence"], result["interval"]["low"], result["interval"]["high"]
 
@@ -140,10 +152,7 @@ def test_a_habit_of_the_command_line(visit, again, tables, tmp_path, name):
     settings = {} if tried.told or tried.sentence else habits.settings_of(tried)
     problem, columns = habits.on_the_page(visit, tables, tried, **settings)
     if tried.sentence:
-        sentence = tried.sentence
-        for remedy in habits.REMEDIES:
-            sentence = sentence.partition(remedy)[0]
-        assert sentence.removesuffix(".") in problem
+        assert habits.what_is_wrong(tried) in problem
         visit.http.delete(visit.base)
         visit = again
         problem, columns = habits.on_the_page(again, tables, tried, **habits.settings_of(tried))
@@ -162,7 +171,7 @@ def test_a_habit_of_the_command_line(visit, again, tables, tmp_path, name):
 def test_a_table_that_only_its_owner_can_mend(visit, tables, name):
     tried = habits.HABITS[name]
     problem, _ = habits.on_the_page(visit, tables, tried)
-    assert tried.sentence.partition(" Choose it with")[0] in problem
+    assert habits.what_is_wrong(tried) in problem
 
 
 def test_a_file_without_a_header_is_told_which_setting_reads_it(visit, again):
@@ -198,19 +207,51 @@ def test_the_sheets_of_a_workbook_are_offered(visit, tmp_path, monkeypatch, caps
     told = visit.wait(visit.start())
     answer = told["result"]
     assert numbers_of(answer["results"][0]) == by_python()
-    # A command that learns from both reads them in one way.
-    assert answer["command"].endswith("Use Python.")
-    by_pat = visit.answer(method="pat")["command"].splitlines()
-    fit = "poscount fit book.xlsx -o model.poscount --method pat --random-state 0 --sheet positives"
-    assert by_pat == [fit, "poscount quantify model.poscount book.xlsx --sheet unlabeled"]
+    fit = "poscount fit book.xlsx:positives -o model.poscount --random-state 0"
+    assert answer["command"].splitlines() == [
+        f"{fit} --unlabeled book.xlsx:unlabeled",
+        "poscount quantify model.poscount book.xlsx:unlabeled",
+    ]
     # The check of the assumptions reads both sheets, too, and the code gives the same.
     assert visit.follow(told["id"], "diagnosis")["state"] == "done"
     (tmp_path / "book.xlsx").write_bytes(book)
     monkeypatch.chdir(tmp_path)
     exec(compile(answer["python"], "recipe", "exec"), {})
-    assert f"Prevalence({answer['results'][0]['prevalence']:.3f}, " in capsys.readouterr().out
+    share = f"{answer['results'][0]['prevalence']:.3f}"
+    assert f"Prevalence({share}, " in capsys.readouterr().out
+    run_commands(answer, monkeypatch)
+    assert share in capsys.readouterr().out
     refusal = visit.send("positives", "book.xlsx", book, sheet="nope").json()
     assert refusal["choices"] == ["positives", "unlabeled"]
+
+
+def test_files_that_end_in_different_ways(visit, again, tmp_path, monkeypatch, capsys):
+    table = plain("unlabeled")
+    parts = [{name: cells[i::2] for name, cells in table.items()} for i in range(2)]
+    files = {
+        "p.csv": text(plain("positives")),
+        "a.csv": f"{text(parts[0])}Source: us\n",
+        "b.csv": text(parts[1]),
+    }
+    for name, content in files.items():
+        role = "positives" if name == "p.csv" else "unlabeled"
+        assert visit.send(role, name, content).status_code == 201
+        (tmp_path / name).write_text(content)
+        footer = {"footer": "1"} if name == "a.csv" else {}
+        assert again.send(role, name, content, **footer).status_code == 201
+    answer = visit.answer()
+    share = answer["results"][0]["prevalence"]
+    positives, sample = pa.table(plain("positives")), pa.concat_tables(map(pa.table, parts))
+    model = RCQ(random_state=0).fit(positives, unlabeled=sample)
+    assert share == float(model.quantify(sample))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(answer["python"], "recipe", "exec"), {})
+    run_commands(answer, monkeypatch)
+    printed = capsys.readouterr()
+    assert printed.out.count(f"{share:.3f}") == 2
+    assert "without the notes or totals at the end of a.csv." in printed.err
+    # What somebody has said of one file cannot be said in a command.
+    assert again.answer()["command"].endswith("Use Python.")
 
 
 @pytest.mark.parametrize("sign", ["-", "-999"])

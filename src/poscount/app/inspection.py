@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,12 +99,15 @@ class FileDescription(NamedTuple):
         The first cells of the first rows as text, cut if they are long; None is a missing value.
     sketches : dict of str to Sketch
         Of the columns that are in the preview.
+    by_label : list of (str or None, dict of str to Sketch)
+        The same of the rows with each label, if the file has a column of labels.
     """
 
     rows: int
     columns: tuple[ColumnDescription, ...]
     preview: tuple[tuple[str | None, ...], ...]
     sketches: dict[str, Sketch]
+    by_label: list[tuple[str | None, dict[str, Sketch]]]
 
 
 def inspect_file(
@@ -112,6 +117,7 @@ def inspect_file(
     limits: FileLimits,
     read_options: ReadOptions = DEFAULT_OPTIONS,
     progress: OnProgress | None = None,
+    label: str = "",
 ) -> FileDescription:
     """Read a file through once, and describe it.
 
@@ -127,6 +133,8 @@ def inspect_file(
         How the file is written.
     progress : callable, optional
         Called as ``progress(done, total)`` while the file is read.
+    label : str
+        A column of few values, if `positives`: of the rows with each, there are sketches, too.
 
     Examples
     --------
@@ -163,7 +171,23 @@ def inspect_file(
         described.append(found._replace(problem=problem, no_periods=no_periods))
     shown = list(columns.values())[:_COLUMNS_SHOWN]
     sketches = {column.name: column.sketch() for column in shown}
-    return FileDescription(n_rows, tuple(described), tuple(preview), sketches)
+    by_label = _by_label(columns[label], shown) if label in columns else []
+    return FileDescription(n_rows, tuple(described), tuple(preview), sketches, by_label)
+
+
+def _by_label(label: Any, shown: Sequence[Any]) -> list[tuple[str | None, dict[str, Sketch]]]:
+    """How the values of columns are spread in the rows with each label, if these are few."""
+    if not label.sketch().values:
+        return []
+    labels = label.cells.dictionary_encode(null_encoding="encode")
+    equal = pyarrow().compute.equal
+    return [
+        (
+            None if value is None else str(value),
+            {column.name: column.sketch_of(equal(labels.indices, i)) for column in shown},
+        )
+        for i, value in enumerate(labels.dictionary.to_pylist())
+    ]
 
 
 def _shown(batch: Any, n_rows: int) -> list[tuple[str | None, ...]]:
@@ -244,8 +268,25 @@ class _Positives(_Column):
         super().add(values, first_row)
         self.chunks.append(values)
 
+    @functools.cached_property
+    def cells(self) -> Any:
+        """All of it in one array, as the file has it."""
+        return pyarrow().chunked_array(self.chunks).combine_chunks()
+
+    @functools.cached_property
+    def inferred(self) -> Any:
+        """The same, with numbers where all cells are numbers."""
+        return self._inferred(self.cells)
+
+    def sketch_of(self, rows: Any) -> Sketch:
+        """How its values are spread in some of the rows."""
+        part = _Positives(self.name, self.most_groups, self.read_options, self.typed)
+        part.add(self.inferred.filter(rows), 0)
+        part.draw(part.cells)
+        return part.sketch()
+
     def description(self) -> ColumnDescription:
-        column = self._inferred(pyarrow().chunked_array(self.chunks)).combine_chunks()
+        column = self.inferred
         self.draw(column)
         found = self._described(column, is_number(column.type))
         if found.kind == "date":

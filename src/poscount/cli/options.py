@@ -362,6 +362,10 @@ _OPTIONS: dict[str, Any] = {
     "no_header": Annotated[
         bool | None, reading_option("Files have no header; columns are 1, 2, ...", "--no-header")
     ],
+    "row_names": Annotated[
+        YesNo | None,
+        reading_option("Whether rows begin with a name, for which the header has none (R)."),
+    ],
     "footer": Annotated[int | None, reading_option("Rows at the end that are notes or totals.")],
     "rename": Annotated[
         list[str] | None,
@@ -396,6 +400,8 @@ def _reading(written: dict[str, Any]) -> Reading:
     said = {name: value for name, value in written.items() if value is not None}
     if said.pop("no_header", False):
         said["header"] = False
+    if "row_names" in said:
+        said["row_names"] = as_bool(said["row_names"])
     if said.get("delimiter") == "\\t":
         said["delimiter"] = "\t"
     if said.get("thousands") == _NONE:

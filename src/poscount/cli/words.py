@@ -69,6 +69,8 @@ def _text(value: Any) -> str:
     """Write a value as it is typed, in quotation marks that tell it from the sentence."""
     if isinstance(value, dict):
         value = [f"{key}={item}" for key, item in value.items()]
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
     quoted = shlex.quote(text.replace("\t", "\\t"))
     return quoted if "'" in quoted else f"'{quoted}'"

@@ -195,7 +195,7 @@ def _first_line(
                 option="header",
                 value=False,
             )
-        names = fields
+        names = ["", *fields] if read_options.row_names else fields
         start += end
     line = block.line + block.text.count(block.ending, 0, start)
     return names, delimiter, _Block(block.text[start:], line, block.ending)
@@ -283,16 +283,20 @@ def _parsed(block: _Block, table: _Table, numeric: Sequence[str]) -> Any:
             raise
         row = ragged[0]
         line = next(islice(_record_lines(block), row.number - 1, None), block.line)
+        named = table.read_options.row_names
         what = f"line {line} has {row.actual_columns} cell(s) but the first has"
-        if row.number == 1 and row.actual_columns == row.expected_columns + 1:
+        if row.number == 1 and row.actual_columns == row.expected_columns + 1 and not named:
             raise InputError(
                 f"{what} {row.expected_columns}; if the first cells are names of rows, as R writes "
-                "them, give them a column name in the first line.",
+                "them, say so, or give them a column name in the first line.",
                 file=table.source,
+                option="row_names",
+                value=True,
             ) from error
+        first = f"{row.expected_columns - named}{', without the names of rows' if named else ''}"
         raise InputError(
-            f"{what} {row.expected_columns}; look for a missing or surplus delimiter, or read the "
-            "file with another one.",
+            f"{what} {first}; look for a missing or surplus delimiter, or read the file with "
+            "another one.",
             file=table.source,
             option="delimiter",
         ) from error

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from poscount.errors import InputError
+from poscount.errors import InputError, join_names
 from poscount.files.guessing import Head, csv_head, excel_head, json_head
 from poscount.files.guessing_cells import (
     Sign,
@@ -78,9 +78,14 @@ def _in_words(settings: Mapping[str, Any]) -> str:
                 clauses.append(f"sheet {value!r}")
             case "header_row":
                 clauses.append(f"header in row {value}")
+            case "row_names":
+                clauses.append("row names in the first column, which has no name")
             case "footer":
                 rows = "row" if value == 1 else f"{value} rows"
                 clauses.append(f"without the last {rows}, of notes or totals")
+            case "footers":
+                ends = join_names((file for file, n in value if n), 3)
+                clauses.append(f"without the notes or totals at the end of {ends}")
     if marks:
         start += f" with {' and '.join(marks)}"
     return "; ".join([start, *clauses] if start != "read" else clauses)
@@ -127,9 +132,16 @@ class GuessedOptions:
         heads = [head for head in map(self._head, files[:_MOST_FILES]) if head is not None]
         if not heads:
             return self._with_cells(self.options, {})[0]
+        if any("footer" in head.settings for head in heads):
+            # Others may end with such rows, too, and nobody would miss rows of data.
+            heads += filter(None, map(self._head, files[_MOST_FILES:]))
         first = heads[0]
-        self._require_alike(first, heads, files)
+        self._require_alike(heads)
         settings = dict(first.settings)
+        footers = tuple((head.source, head.settings.get("footer", 0)) for head in heads)
+        if len({n for _, n in footers}) > 1:
+            settings.pop("footer", None)
+            settings["footers"] = footers
         for head in heads:
             self._learn_cells(head)
             if "day_first" not in self.said and "day_first" not in settings:
@@ -147,7 +159,8 @@ class GuessedOptions:
             if name in of_files or self._told.get(name) != value
         }
         if new and (of_files != self._told_files or set(new) != set(of_files)):
-            self.tell(GuessNote(f"{source}: {_in_words(new)}.", tuple(new)))
+            options = tuple("footer" if name == "footers" else name for name in new)
+            self.tell(GuessNote(f"{source}: {_in_words(new)}.", options))
         self._told |= guessed
         self._told_files = dict(of_files)
 
@@ -165,26 +178,14 @@ class GuessedOptions:
         names = self.options.renamed(list(head.columns))
         return head._replace(columns=dict(zip(names, head.columns.values(), strict=True)))
 
-    def _require_alike(self, first: Head, heads: Sequence[Head], files: Sequence[str]) -> None:
-        """Refuse files that are written in another way than the first one.
-
-        Rows at the end would be missed by nobody, so that all files are looked at if there are any.
-        """
-        others = map(self._head, files[1:]) if "footer" in first.settings else heads[1:]
-        for head in filter(None, others):
+    def _require_alike(self, heads: Sequence[Head]) -> None:
+        """Refuse files that are written in another way than the first one, but for their end."""
+        first = heads[0]
+        for head in heads[1:]:
             here, there = (
-                {name: value for name, value in each.settings.items() if name != "encoding"}
+                {k: v for k, v in each.settings.items() if k not in ("encoding", "footer")}
                 for each in (head, first)
             )
-            if ("footer" in here) != ("footer" in there) and (
-                {**here, "footer": 0} == {**there, "footer": 0}
-            ):
-                ends, other = (head, first) if "footer" in here else (first, head)
-                raise InputError(
-                    f"it ends with notes or totals, and {other.source} does not: remove them from "
-                    "it, or give the files one by one.",
-                    file=ends.source,
-                )
             if here != there:
                 raise InputError(
                     f"it is written in another way than {first.source}: "

@@ -94,6 +94,8 @@ def csv_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | N
         settings["delimiter"] = table.delimiter
     if table.header_row is not None:
         settings["header_row"] = table.header_row
+    if table.row_names and not options.row_names:
+        settings["row_names"] = True
     if "footer" not in said:
         settings |= _some(footer=guess_footer(_records(end, table.delimiter), len(table.names)))
     rows = table.rows
@@ -223,11 +225,13 @@ class Table(NamedTuple):
     """Where the table of a CSV file is.
 
     `header_row` is None if it is the first row, `first_line` is the text of that row, and `n_notes`
-    the number of rows below the table that are no part of it.
+    the number of rows below the table that are no part of it. With `row_names`, the first of the
+    `names` is empty, and not in the file.
     """
 
     delimiter: str
     header_row: int | None
+    row_names: bool
     first_line: str
     names: list[str]
     rows: list[list[str]]
@@ -288,12 +292,18 @@ def _table_with(
     at: int | None = 0
     if options.header and "header_row" not in said:
         at = guess_header(records, width)
+    row_names = options.row_names
+    if options.header and "row_names" not in said and (at is None or len(records[at]) < width):
+        row_names = has_row_names(records)
+    if row_names:
+        at, records[0] = 0, ["", *records[0]]
     if at is None or any(len(record) != width for record in records[at:]):
         return None
     names = records[at] if options.header else [str(i + 1) for i in range(width)]
     return Table(
         delimiter,
         lines[at] if at else None,
+        row_names,
         text.splitlines()[lines[at] - 1],
         names,
         records[at + options.header :],
@@ -317,6 +327,30 @@ def _records(text: str, delimiter: str, lines: list[int] | None = None) -> list[
     except csv.Error:
         return []
     return records
+
+
+def has_row_names(records: Sequence[Sequence[str]]) -> bool:
+    """Tell whether all rows but the first have one cell more, because it is the name of the row.
+
+    These names are all different, and words or whole numbers. If instead the last cells are all
+    empty, there is only a delimiter too many; if the header has one cell, it may be a title, or the
+    delimiter a decimal mark.
+
+    Examples
+    --------
+    >>> has_row_names([["wing", "body"], ["1", "2.5", "7"], ["2", "2.6", "8"]])
+    True
+    >>> has_row_names([["wing", "body"], ["1", "2.5", ""], ["2", "2.6", ""]])
+    False
+    """
+    header, *rows = records
+    names = {row[0] for row in rows if len(row) == len(header) + 1}
+    return (
+        len(header) > 1
+        and 0 < len(names) == len(rows)
+        and all(name.isdecimal() or (name and not is_like_number(name)) for name in names)
+        and any(row[-1] for row in rows)
+    )
 
 
 def guess_header(records: Sequence[Sequence[str]], width: int | None = None) -> int | None:

@@ -26,8 +26,8 @@ SUFFIXES = {
 class ReadOptions(NamedTuple):
     """How files are written.
 
-    `delimiter`, `header` and `encoding` are for CSV files (`encoding` for JSON lines too, and
-    `header` for Excel); the others say what text in a cell means, in any file.
+    `delimiter`, `header`, `row_names` and `encoding` are for CSV files (`encoding` for JSON lines
+    too, and `header` for Excel); the others say what text in a cell means, in any file.
 
     Parameters
     ----------
@@ -59,6 +59,11 @@ class ReadOptions(NamedTuple):
         does; what is above it is not read. By default the first that is not empty.
     footer : int
         How many rows at the end of CSV and Excel files are no data, such as a row of totals.
+    footers : tuple of (str, int)
+        Pairs of a file and its `footer`, where not all of them end alike.
+    row_names : bool
+        Whether rows begin with a cell that the header has no name for, as R writes names of rows;
+        the name of that column is empty.
     rename : tuple of (str, str)
         Pairs of a column's name in a file and the name to use instead.
     """
@@ -74,10 +79,15 @@ class ReadOptions(NamedTuple):
     day_first: bool | None = None
     header_row: int | None = None
     footer: int = 0
+    footers: tuple[tuple[str, int], ...] = ()
+    row_names: bool = False
     rename: tuple[tuple[str, str], ...] = ()
 
     def checked(self, path: str) -> ReadOptions:
-        """Check the settings, and set the delimiter if the extension of a file gives it."""
+        """Check the settings, and set those of a file: its delimiter by its extension, its end."""
+        if self.footers:
+            footer = dict(self.footers).get(path, self.footer)
+            return self._replace(footers=(), footer=footer).checked(path)
         delimiter, decimal, thousands = self.delimiter, self.decimal, self.thousands
         if delimiter is None and re.search(r"\.tsv(\.gz|\.zst|\.zip)?$", path.lower()):
             return self.checked("")._replace(delimiter="\t")

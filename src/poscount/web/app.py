@@ -135,8 +135,7 @@ async def _about(session: Session, status: int = 200) -> Response:
         estimate=session.last.id if session.last else None,
     ).model_dump_json()
     content = _NO_FILES
-    if session.closed:
-        raise RefusedError(404, "The session was closed.")
+    session.require_open()
     if session.matches:
         # Opened now, because it is deleted when the next one is there.
         with open(session.matches, "rb") as file:
@@ -205,7 +204,7 @@ async def add_example(
     service: AService, session: ASession, name: schemas.ExampleName = "insects"
 ) -> Response:
     """Replace all files by an example: a mosquito trap, a register with gaps, or three species."""
-    await service.add_example(session, name)
+    await service.files.add_example(session, name)
     return await _about(session, 201)
 
 
@@ -228,7 +227,7 @@ def _upload_form() -> dict[str, Any]:
 )
 async def add_file(service: AService, session: ASession, request: Request) -> Response:
     """Send a file. It is read at once, and refused if it cannot be used."""
-    await service.add_file(session, request)
+    await service.files.add_file(session, request)
     return await _about(session, 201)
 
 
@@ -245,7 +244,7 @@ async def see_reading(session: ASession) -> list[schemas.FileProgress]:
 @_API.delete(_FILE, response_model=schemas.SessionInfo)
 async def remove_file(service: AService, session: ASession, file: str) -> Response:
     """Delete a file."""
-    await service.remove_file(session, file)
+    await service.files.remove_file(session, file)
     return await _about(session)
 
 
@@ -261,14 +260,14 @@ async def change_settings(
     service: AService, session: ASession, file: str, settings: schemas.FileSettings
 ) -> Response:
     """Read a file again with other settings: the fields of the form that it came with."""
-    await service.change_settings(session, file, settings)
+    await service.files.change_settings(session, file, settings)
     return await _about(session)
 
 
 @_API.post(f"{_SESSION}/swap", response_model=schemas.SessionInfo)
 async def swap(service: AService, session: ASession) -> Response:
     """Exchange the file of positives and the file to be counted."""
-    await service.swap(session)
+    await service.files.swap(session)
     return await _about(session)
 
 

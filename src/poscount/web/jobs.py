@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import multiprocessing
 import os
@@ -78,6 +79,18 @@ class Job:
         self.result, self.error, self._ended = result, error, time.monotonic()
         self.state = state
         self.future.set_result(None)
+
+    async def ended(self) -> None:
+        """Wait for its end. If the request that waits is cancelled, the job's own future is not."""
+        await asyncio.shield(asyncio.wrap_future(self.future))
+
+    def answer(self) -> Any:
+        """What it has found when it has ended; raises its refusal."""
+        if self.error is not None:
+            raise RefusedError(self.error.status, **self.error.to_dict())
+        if self.result is None:
+            raise RefusedError(503, "The server is shutting down.")
+        return json.loads(self.result)
 
 
 class JobQueue:

@@ -122,6 +122,9 @@ SETTINGS = {
     "random_state": _Setting("random_state", "Seed"),
     "header_row": _Setting("header_row", "Row of the column names"),
     "footer": _Setting("footer", "Rows of notes at the end"),
+    "row_names": _Setting(
+        "row_names", "Row names", {None: "guessed", True: "in the first column", False: "none"}
+    ),
     "rename": _Setting("rename", "Other names of columns"),
     "label": _Setting("label", advice="Choose the column that says what is known."),
     "positive": _Setting("label", advice="Say which of its values mean positives."),

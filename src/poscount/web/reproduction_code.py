@@ -9,7 +9,7 @@ from typing import Any
 from poscount import registry
 from poscount.app.fitting import MOST_REFERENCE_ROWS
 from poscount.files.read_options import ReadOptions
-from poscount.web.tasks import EstimateTask
+from poscount.web.tasks import EstimateTask, Upload
 
 _MODEL = "model.poscount"
 
@@ -28,13 +28,16 @@ def command(
         )
     labelled = task.wanted.label is not None
     together = with_reference or not reusable or labelled or bool(task.negatives)
-    if together and task.positives_format != task.read_options:
+    differ = task.positives_format._replace(sheet=None) != task.read_options._replace(sheet=None)
+    # Where files end in different ways, the command finds it out as the page does.
+    ends_said = task.read_options.footers and any("footer" in file.settings for file in task.files)
+    if (together and differ) or ends_said:
         return (
-            "# The positives are not written as the other files are, or are in another sheet, and "
-            "this\n# command reads all files in one way. Use Python."
+            "# The files are not all written alike, and this command reads them in one way. Use "
+            "Python."
         )
-    positives = _file_name(task.positives.name)
-    unlabeled = [_file_name(file.name) for file in task.unlabeled if not labelled]
+    positives = _file_name(task.positives)
+    unlabeled = [_file_name(file) for file in task.unlabeled if not labelled]
     csv_options = _csv_options(task.read_options)
     options = [] if task.method == registry.DEFAULT_METHOD else [f"--method {task.method}"]
     if task.wanted.target_column is not None:
@@ -43,7 +46,7 @@ def command(
         options.append(f"--label {shlex.quote(task.wanted.label)}")
         options += [f"--positive {shlex.quote(value)}" for value in task.wanted.positive]
         options += [f"--negative {shlex.quote(value)}" for value in task.wanted.negative]
-    options += [f"--negatives {_file_name(file.name)}" for file in task.negatives]
+    options += [f"--negatives {_file_name(file)}" for file in task.negatives]
     if features is not None:
         options.append(f"--features {shlex.quote(','.join(features))}")
     for name, value in task.options.items():
@@ -69,7 +72,12 @@ def python(
     task: EstimateTask, features: Sequence[str] | None, class_name: str, with_reference: bool
 ) -> str:
     """Write the same in Python."""
-    unusual, of_positives = _unusual(task.read_options), _unusual(task.positives_format)
+    names_of = {file.path: file.name for file in task.files}
+    footers = tuple((names_of[path], n) for path, n in task.read_options.footers)
+    unusual = _unusual(task.read_options._replace(footers=footers))
+    of_positives = unusual
+    if task.positives_format != task.read_options:
+        of_positives = _unusual(task.positives_format)
     read_options = ", read_options=read_options" if unusual else ""
     positives_format = read_options
     if of_positives != unusual:
@@ -163,9 +171,11 @@ def python(
     return "\n".join(lines)
 
 
-def _file_name(name: str) -> str:
-    """Give the name of a file as a shell takes it."""
-    return shlex.quote(f"./{name}" if name.startswith("-") else name)
+def _file_name(file: Upload) -> str:
+    """Give the name of a file as a shell takes it, with the sheet if it is one of a workbook."""
+    name = f"./{file.name}" if file.name.startswith("-") else file.name
+    sheet = file.read_options.sheet
+    return shlex.quote(name if sheet is None else f"{name}:{sheet}")
 
 
 def _unusual(read_options: ReadOptions) -> dict[str, Any]:
@@ -176,7 +186,7 @@ def _unusual(read_options: ReadOptions) -> dict[str, Any]:
 def _csv_options(read_options: ReadOptions) -> list[str]:
     settings = _unusual(read_options)
     options = []
-    for name in ("delimiter", "decimal", "encoding", "thousands", "sheet", "header_row", "footer"):
+    for name in ("delimiter", "decimal", "encoding", "thousands", "header_row", "footer"):
         if name in settings:
             written = str(settings[name]).replace("\t", "\\t")
             name = name.replace("_", "-")
@@ -190,6 +200,8 @@ def _csv_options(read_options: ReadOptions) -> list[str]:
         options.append(f"--na={shlex.quote(','.join(read_options.na))}")
     if read_options.day_first is not None:
         options.append("--day-first" if read_options.day_first else "--month-first")
+    if read_options.row_names:
+        options.append("--row-names yes")
     if not read_options.header:
         options.append("--no-header")
     return options

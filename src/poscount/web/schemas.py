@@ -83,6 +83,7 @@ class FileSettings(_Request):
     decimal: Literal["", ".", ","] = ""
     header: Literal["", "true", "false"] = ""
     header_row: Annotated[str, Field(pattern=r"^[1-9]?\d{0,5}$")] = ""
+    row_names: Literal["", "true", "false"] = ""
     footer: Annotated[str, Field(pattern=r"^\d{0,5}$")] = ""
     encoding: Name = ""
     thousands: Literal["", ",", ".", " ", "'", "_"] = ""
@@ -97,6 +98,9 @@ class FileSettings(_Request):
         Name, Field(description="In each line the name of a column, and the one to use instead.")
     ] = ""
     sheet: Annotated[Name, Field(description="Of a workbook.")] = ""
+    label: Annotated[
+        Name, Field(description="Of a table: by this column its sketches are told apart.")
+    ] = ""
 
     @field_validator("units", "rename")
     @classmethod
@@ -119,7 +123,7 @@ class FileSettings(_Request):
         """
         return {
             name: _VALUES.get(name, str)(text)
-            for name, text in self.model_dump(exclude={"role"}).items()
+            for name, text in self.model_dump(exclude={"role", "label"}).items()
             if text.strip(" ") or (name == "thousands" and text)
         }
 
@@ -139,6 +143,7 @@ def _rename(text: str) -> tuple[tuple[str, str], ...]:
 _VALUES: dict[str, Callable[[str], Any]] = {
     "header": "true".__eq__,
     "day_first": "true".__eq__,
+    "row_names": "true".__eq__,
     "header_row": int,
     "footer": int,
     "units": _pairs,
@@ -251,8 +256,9 @@ class FileInfo(BaseModel):
     """A file, the settings that were sent with it, the names of its columns and its first rows.
 
     `reading` says how it is read, where that was guessed, and `sketches` how the values of its
-    columns are spread. `top` are its first rows as they stand in it, with their numbers, and
-    `header_row` that of the row of names, if it is not the first.
+    columns are spread, `by_label` in the rows with each value of its column of labels. `top` are
+    its first rows as they stand in it, with their numbers, and `header_row` that of the row of
+    names, if it is not the first.
     """
 
     id: str
@@ -267,6 +273,7 @@ class FileInfo(BaseModel):
     top: list[tuple[int, list[str]]]
     header_row: int | None
     sketches: dict[str, Any]
+    by_label: list[tuple[str | None, dict[str, Any]]]
 
 
 class Grouping(BaseModel):

@@ -9,14 +9,15 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from poscount.web.jobs import Job
+from poscount.web.jobs import Job, JobQueue
 from poscount.web.refusals import RefusedError
 from poscount.web.schemas import Limits
-from poscount.web.tasks import EstimateTask, Upload
+from poscount.web.tasks import EstimateTask, Task, Upload
 
 try:
     import fcntl
@@ -41,6 +42,12 @@ class Estimate:
     task: EstimateTask
     job: Job
     follow_ups: dict[str, Job] = field(default_factory=dict)
+
+    async def cancel(self) -> None:
+        """Stop it and what follows it, and wait until nothing of it runs."""
+        for job in (self.job, *self.follow_ups.values()):
+            job.cancel()
+            await job.ended()
 
 
 @dataclass
@@ -96,6 +103,45 @@ class Session:
         finally:
             self.incoming -= 1
             self.touched = time.monotonic()
+
+    @contextlib.asynccontextmanager
+    async def changing(self) -> AsyncIterator[None]:
+        """Be the only one who changes it, and leave no file behind that belongs to nothing.
+
+        No estimate is disturbed; what follows earlier ones, which is out of date, is stopped.
+        """
+        async with self.lock:
+            self.require_open()
+            self.require_idle()
+            for estimate in list(self.estimates.values()):
+                await estimate.cancel()
+            try:
+                yield
+            finally:
+                if not self.closed:
+                    self.tidy()
+
+    async def result_of(self, queue: JobQueue, task: Task, name: str = "") -> Any:
+        """Have something done while it is being changed, and wait for the result."""
+        self.require_open()
+        job = queue.submit(task)
+        self.jobs[job] = name
+        try:
+            await job.ended()
+        finally:
+            del self.jobs[job]
+        self.require_open()
+        return job.answer()
+
+    def require_open(self) -> None:
+        """Refuse to go on in a session that has been deleted meanwhile."""
+        if self.closed:
+            raise RefusedError(404, "This session was closed meanwhile.")
+
+    def require_idle(self) -> None:
+        """Refuse to change what an estimate is being made from."""
+        if self.live is not None:
+            raise RefusedError(409, "This session has an estimate running; cancel it or wait.")
 
     def leave(self) -> None:
         """Note that a page is gone: unless one comes back soon, so is the session with the last."""

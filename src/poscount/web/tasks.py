@@ -17,7 +17,7 @@ from typing import Any
 from poscount import registry
 from poscount.errors import InputError
 from poscount.files.read_options import SUFFIXES, ColumnDescription, ReadOptions
-from poscount.web.schemas import EstimateRequest, ExampleName, FollowUpRequest, Limits, Role
+from poscount.web.schemas import EstimateRequest, ExampleName, FollowUpRequest, Limits
 
 _SUFFIXES = (*(each for kind in SUFFIXES if kind != "Arrow" for each in SUFFIXES[kind]), ".zip")
 KNOWN_SUFFIXES = ", ".join(suffix for suffix in _SUFFIXES if suffix.count(".") == 1)
@@ -31,11 +31,11 @@ AVAILABLE_METHODS = sorted(
     key=lambda name: name != registry.DEFAULT_METHOD,
 )
 
-# Files of the examples, and what they are used as. Those of the first are the library's.
-EXAMPLES: dict[ExampleName, dict[str, Role]] = {
-    "insects": {"positives.csv": "positives", "trap.csv.gz": "unlabeled"},
-    "register": {"register.csv.gz": "table"},
-    "species": {"penguins.csv.gz": "table"},
+# Files of the examples, and their forms. Those of the first are the library's.
+EXAMPLES: dict[ExampleName, dict[str, dict[str, str]]] = {
+    "insects": {"positives.csv": {"role": "positives"}, "trap.csv.gz": {"role": "unlabeled"}},
+    "register": {"register.csv.gz": {"role": "table", "label": "diagnosed"}},
+    "species": {"penguins.csv.gz": {"role": "table", "label": "species"}},
 }
 
 # Told what is being done and, if that is known, which part of it is done.
@@ -82,7 +82,7 @@ class Upload:
 
     @functools.cached_property
     def described(self) -> dict[str, Any]:
-        """What the inspection found: `columns`, `preview`, `top` and `sketches`."""
+        """What the inspection found: `columns`, `preview`, `top`, `sketches` and `by_label`."""
         return json.loads(Path(self.description).read_bytes())
 
     @functools.cached_property
@@ -107,7 +107,7 @@ class Upload:
         """Tell whether a setting means anything for a file of this kind."""
         workbook = self.path.endswith(SUFFIXES["Excel"])
         parquet = self.path.endswith(".parquet")
-        if setting in ("delimiter", "encoding"):
+        if setting in ("delimiter", "encoding", "row_names"):
             return not workbook and not parquet
         if setting in ("header_row", "footer"):
             return not parquet

@@ -26,7 +26,7 @@ from poscount.app.follow_ups import (
     other_methods,
     settle,
 )
-from poscount.app.inspection import FileLimits, first_rows, inspect_file, sheet_names
+from poscount.app.inspection import FileLimits, Sketch, first_rows, inspect_file, sheet_names
 from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.files.guessed_options import GuessedOptions, GuessNote
@@ -125,6 +125,7 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
             limits=FileLimits(limits.rows, limits.columns, limits.unpacked_bytes, limits.groups),
             read_options=read_options,
             progress=lambda done, total: report_step("reading", done / total if total else None),
+            label=file.settings.get("label", "") if file.role == "table" else "",
         )
     except UnicodeError as error:
         # Python has encodings that are not meant for files, such as idna, with errors of their own.
@@ -134,15 +135,23 @@ def _inspect(task: InspectTask, report_step: ReportStep) -> dict[str, Any]:
         {name: vars(value) if isinstance(value, InputError) else value for name, value in about}
         for about in (column._asdict().items() for column in found.columns)
     ]
-    sketches = {name: sketch._asdict() for name, sketch in found.sketches.items()}
-    top = first_rows(file.path, read_options)
-    described = {"columns": columns, "preview": found.preview, "top": top, "sketches": sketches}
+    described = {
+        "columns": columns,
+        "preview": found.preview,
+        "top": first_rows(file.path, read_options),
+        "sketches": _plain(found.sketches),
+        "by_label": [(value, _plain(sketches)) for value, sketches in found.by_label],
+    }
     Path(file.description).write_bytes(schemas.as_json(described))
     return {
         "rows": found.rows,
         "reading": " ".join(_shortly(note, file.path) for note in notes),
         "read_options": read_options._asdict(),
     }
+
+
+def _plain(sketches: dict[str, Sketch]) -> dict[str, Any]:
+    return {name: sketch._asdict() for name, sketch in sketches.items()}
 
 
 def _match(task: MatchTask) -> None:

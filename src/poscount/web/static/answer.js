@@ -53,12 +53,12 @@ export function sentence() {
   const { result } = state.answer;
   if (severalTargets()) {
     const [first] = result.totals.length ? result.totals : result.results;
-    const shares = (result.totals.length ? result.totals : result.results).map((entry) => `${whole(entry.count)} ${entry.group.target} (${share(entry.prevalence)})`);
+    const shares = (result.totals.length ? result.totals : result.results).map((entry) => `${whole(entry.count)} ${entry.group.target} (${share(entry.prevalence, entry.interval?.high)})`);
     return `Of ${whole(first.n_unlabeled)} ${rows}: ${listed(shares, 30)}.`;
   }
   const { count, n_unlabeled: n, prevalence, interval } = headline();
   const about = `About ${whole(count)} of ${whole(n)} ${rows} are ${positives}: ${share(prevalence, interval?.high)}`;
-  return interval ? `${about}, between ${whole(interval.low * n)} and ${whole(interval.high * n)} (${range(interval)}) with ${+(100 * interval.level).toFixed(1)} % confidence.` : `${about}.`;
+  return interval ? `${about}, between ${whole(interval.low * n)} and ${whole(interval.high * n)} (${range(interval)}) with ${+(100 * interval.level).toFixed(1)}\u00a0% confidence.` : `${about}.`;
 }
 
 // On what it rests, in the user's words.
@@ -77,7 +77,7 @@ export function renderAnswer() {
   }
   show("headline", severalTargets() ? targetsHead() : wholeHead());
   renderVerdict();
-  show("beside", severalTargets() ? null : [question(), isWhole() && aboveLimit()]);
+  show("beside", severalTargets() ? null : [state.options.method === "rcq" && question(), isWhole() && aboveLimit()]);
   renderGroups();
 }
 
@@ -91,7 +91,7 @@ function wholeHead() {
   return [
     h("p", { class: "big" }, `about ${whole(count)} ${positives}`, h("small", {}, `of ${whole(n)} ${rows}`)),
     h("p", { class: "range" }, h("b", {}, share(prevalence, interval?.high)),
-      interval ? `, between ${whole(interval.low * n)} and ${whole(interval.high * n)} ${rows} (${range(interval)}) with ${+(100 * interval.level).toFixed(1)} % confidence` : ": this method does not say how certain it is"),
+      interval ? `, between ${whole(interval.low * n)} and ${whole(interval.high * n)} ${rows} (${range(interval)}) with ${+(100 * interval.level).toFixed(1)}\u00a0% confidence` : ": this method does not say how certain it is"),
     strip(found, title, room("headline", 720)),
     before && h("p", { class: "hint", id: "by-hand" }, before),
     compared && h("p", { id: "compared" }, compared),

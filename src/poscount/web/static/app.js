@@ -26,7 +26,7 @@ const EXAMPLES = {
 };
 
 let running = null; // the promise of an estimate that runs
-let stop = null; // "cancel", "again" or "forgotten": why it ends
+let stop = null; // "cancel", "back" to the answer before, "again" or "forgotten": why it ends
 let timer = 0;
 let seen = "data"; // the step at the top of the window
 const open = new Set(["data", "columns", "check"]); // steps that are not folded into a line
@@ -80,7 +80,7 @@ function listen() {
   byId("open-session").addEventListener("change", openSession);
   byId("count").addEventListener("click", count);
   byId("cancel").addEventListener("click", () => {
-    stop = "cancel";
+    stop = "back";
   });
   byId("swap").addEventListener("click", swap);
   const watcher = new IntersectionObserver((entries) => {
@@ -248,6 +248,8 @@ function follow(begin) {
     render();
     if (next === "again") {
       count();
+    } else if (next === "back" && state.answer) {
+      check(state.answer.path); // which the new estimate has stopped
     } else if (next === "forgotten") {
       sendAgain().then(() => lacking() || count());
     }

@@ -25,7 +25,7 @@ export function probability(x, quantiles, levels) {
 export function strip({ quantiles, levels, interval, value, truth }, title, width = 720) {
   const top = scaleFor(interval?.high ?? value);
   const at = (share) => place(share, top, width);
-  const made = svg("svg", { viewBox: `0 0 ${width} 104`, role: "img", "aria-label": title, class: "strip" }, svg("title", {}, title));
+  const made = svg("svg", { viewBox: `0 0 ${width} 104`, width, height: 104, role: "img", "aria-label": title, class: "strip" }, svg("title", {}, title));
   if (quantiles) {
     made.append(svg("path", { class: "density", d: density(quantiles, levels, top, width) }));
   }
@@ -34,7 +34,7 @@ export function strip({ quantiles, levels, interval, value, truth }, title, widt
     made.append(svg("line", { class: "interval", x1: at(interval.low), x2: at(interval.high), y1: 76, y2: 76 }));
   }
   made.append(dot(at(value), 76, 14), cross(truth, top, width, 76));
-  const [left, right] = interval ? [at(interval.low), at(interval.high)] : [0, width];
+  const [left, right] = interval ? [at(interval.low), at(interval.high)] : [width, 0];
   const label = (x, text, anchor) => svg("text", { class: "tick", x, y: 98, "text-anchor": anchor }, text);
   const crowded = right - left < 90;
   made.append(
@@ -78,20 +78,22 @@ export function dotAndRange({ prevalence, interval, truth }, top, width = 600) {
   return made;
 }
 
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+
 const BINS = 16;
 const SMALL = { width: 120, height: 36 };
 
-// How the positives are spread in a column, over the rows to be counted.
+// How the positives are spread in a column, over the rows to be counted: sketches of parts of n rows.
 export function histogram(positives, sample, name, nouns) {
-  const known = [positives, sample].filter((each) => each && (each.quantiles.length || each.values.length));
-  const numbers = known.length > 0 && known.every(({ quantiles }) => quantiles.length);
-  const words = known.length > 0 && known.every(({ values }) => values.length);
+  const known = [positives, sample].filter((parts) => parts.some(({ quantiles, values }) => quantiles.length || values.length));
+  const numbers = known.length > 0 && known.flat().every(({ quantiles }) => quantiles.length);
+  const words = known.length > 0 && known.flat().every(({ values }) => values.length);
   if (!numbers && !words) {
     return null;
   }
   const parts = numbers ? numberParts(known) : wordParts(known);
-  const classes = positives ? ["of-positives", "of-sample"] : ["of-sample"];
-  const of = positives ? [nouns.positives, nouns.rows] : [nouns.rows];
+  const classes = positives.length ? ["of-positives", "of-sample"] : ["of-sample"];
+  const of = positives.length ? [nouns.positives, nouns.rows] : [nouns.rows];
   const title = `${name}: how its values are spread among the ${listed(of.slice(0, known.length))}`;
   const most = Math.max(...parts.flat());
   const step = SMALL.width / parts[0].length;
@@ -103,21 +105,21 @@ export function histogram(positives, sample, name, nouns) {
 }
 
 function numberParts(known) {
-  const low = Math.min(...known.map(({ quantiles }) => quantiles[1]));
-  const high = Math.max(...known.map(({ quantiles }) => quantiles.at(-2)));
-  return known.map(({ quantiles }) => {
-    const levels = quantiles.map((_, i) => i / (quantiles.length - 1));
-    const at = Array.from({ length: BINS + 1 }, (_, i) => probability(low + ((high - low) * i) / BINS, quantiles, levels));
+  const low = Math.min(...known.flat().map(({ quantiles }) => quantiles[1]));
+  const high = Math.max(...known.flat().map(({ quantiles }) => quantiles.at(-2)));
+  return known.map((parts) => {
+    const below = (x) => sum(parts.map(({ n, quantiles }) => n * probability(x, quantiles, quantiles.map((_, i) => i / (quantiles.length - 1)))));
+    const at = Array.from({ length: BINS + 1 }, (_, i) => below(low + ((high - low) * i) / BINS) / sum(parts.map(({ n }) => n)));
     return at.slice(1).map((level, i) => Math.max(0, level - at[i]));
   });
 }
 
 function wordParts(known) {
-  const names = [...new Set(known.flatMap(({ values }) => values.map(([value]) => value)))].slice(0, BINS);
-  return known.map(({ values }) => {
-    const counts = new Map(values);
-    const all = values.reduce((sum, [, n]) => sum + n, 0);
-    return names.map((name) => (counts.get(name) ?? 0) / all);
+  const names = [...new Set(known.flat().flatMap(({ values }) => values.map(([value]) => value)))].slice(0, BINS);
+  return known.map((parts) => {
+    const counts = parts.flatMap(({ values }) => values);
+    const all = sum(counts.map(([, n]) => n));
+    return names.map((name) => sum(counts.filter(([value]) => value === name).map(([, n]) => n)) / all);
   });
 }
 
@@ -127,9 +129,9 @@ const BARS = 24;
 // does to so many, in both tables. Bars that are far taller than that are cut off.
 export function scorePicture({ sample, positives }, nKnown, nouns, width) {
   const step = Math.ceil(sample.length / Math.max(10, Math.min(BARS, Math.sqrt(nKnown))));
-  const together = (numbers) => Array.from({ length: Math.ceil(numbers.length / step) }, (_, i) => numbers.slice(i * step, (i + 1) * step).reduce((a, b) => a + b, 0));
+  const together = (numbers) => Array.from({ length: Math.ceil(numbers.length / step) }, (_, i) => sum(numbers.slice(i * step, (i + 1) * step)));
   const [bars, expected] = [together(sample), together(positives)];
-  const chance = 1 + expected.reduce((a, b) => a + b, 0) / nKnown;
+  const chance = 1 + sum(expected) / nKnown;
   const band = (sign) => expected.map((n) => Math.max(0, n + sign * 2 * Math.sqrt(n * chance)));
   const [upper, lower] = [band(1), band(-1)];
   const height = 220;
@@ -148,7 +150,7 @@ export function scorePicture({ sample, positives }, nKnown, nouns, width) {
     svg("path", { class: "noise", d: `M${x(0)} ${y(upper[0])}${steps(upper)}${back}Z` }),
     svg("path", { class: "expected", d: `M0 ${y(expected[0])}${steps(expected)}` }),
     svg("line", { class: "axis", x1: 0, x2: width, y1: bottom, y2: bottom }),
-    svg("text", { class: "tick", x: 0, y: height - 10 }, `← unlike the known ${nouns.positives}`),
+    svg("text", { class: "tick", x: 0, y: height - 10 }, "← unlike them"),
     svg("text", { class: "tick", x: width, y: height - 10, "text-anchor": "end" }, "like them →"),
     svg("text", { class: "tick", x: 0, y: 12 }, top));
 }

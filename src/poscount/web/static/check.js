@@ -115,7 +115,7 @@ export async function check(path) {
     }
   } catch (error) {
     if (current()) {
-      state.checked = { findings: [], methods: {}, scores: null };
+      state.checked = { findings: [], methods: {}, scores: null, problem: error.message };
     }
   }
   if (!current()) {
@@ -136,7 +136,7 @@ export function renderCheck() {
     return;
   }
   const doubts = found.filter(({ severity }) => severity !== "note");
-  byId("check-status").textContent = severalTargets() ? (found.length ? "" : "there is nothing more to check about several kinds at once") : !state.checked ? "Checking …" : doubts.length ? "worst first, each with one thing to do" : "nothing speaks against it";
+  byId("check-status").textContent = severalTargets() ? (found.length ? "" : "there is nothing more to check about several kinds at once") : !state.checked ? "Checking …" : state.checked.problem ? `not checked: ${state.checked.problem}` : doubts.length ? "worst first, each with one thing to do" : `nothing speaks against it${found.length ? "; good to know:" : ""}`;
   show("findings", found.map(findingCard));
   show("what-if", whatIf(), methodsPart());
   show("scores", state.checked?.scores ? scoresPart() : null);
@@ -156,7 +156,7 @@ const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
 const findingCard = (finding) =>
   h("li", { class: "card", "data-severity": finding.severity },
-    h("h4", {}, h("span", { "aria-hidden": "true" }, `${ICONS[finding.severity]} `), finding.reason ? capital(plain(finding.reason)) : "Good to know"),
+    h("h3", {}, h("span", { "aria-hidden": "true" }, `${ICONS[finding.severity]} `), finding.reason ? capital(plain(finding.reason)) : "Good to know"),
     h("p", {}, finding.places ?? "", plain(finding.sentence)),
     actionFor(finding));
 
@@ -174,11 +174,12 @@ export function agreement() {
   // They are off by chance, too.
   const slack = (interval.high - interval.low) / 2;
   const away = said.filter((value) => value < interval.low - slack || value > interval.high + slack);
-  const begin = said.length === 1 ? `Another method, which learns in another way, says ${share(said[0])}` : `Other methods, which learn in other ways, say ${listed(said.map((value) => share(value)))}`;
-  const agree = said.length === 1 ? "it agrees" : "they agree";
+  const shares = said.map((value) => share(value, Math.max(...said)));
+  const begin = said.length === 1 ? `Another method, which learns in another way, says ${shares[0]}` : `Other methods, which learn in other ways, say ${listed(shares)}`;
+  const inside = said.every((value) => value >= interval.low && value <= interval.high);
   return away.length
-    ? `${begin}: ${listed(away.map((value) => share(value)))} is far outside of the range, so that the answer depends on what is assumed. Labels of some rows would settle it.`
-    : `${begin}: ${agree} with the answer.`;
+    ? `${begin}: ${listed(away.map((value) => share(value, Math.max(...said))))} is far outside of the range, so that the answer depends on what is assumed. Labels of some rows would settle it.`
+    : `${begin}, ${inside ? "within" : "near"} the range of the answer.`;
 }
 
 const METHODS = { RCQ: "compares regions in which hardly any others are", PAT: "compares how far rows are from the known ones", DEDPUL: "learns to tell both tables apart" };

@@ -13,6 +13,7 @@ const GROUP = "group:"; // and what the server groups by
 const MOST_GROUPINGS = 3;
 const SHOWN = 60; // columns at once
 const ROWS = 4;
+const NO_NAME = "(no name)";
 
 let all = false;
 
@@ -112,17 +113,24 @@ function head(column) {
   const value = valueOf(column);
   const chooser = possible.length > 1 ? select(`Use of ${column.name}`, possible, value, (to) => pick(column.name, to), { "data-column": column.name }) : h("span", {}, "ignored");
   return h("th", { scope: "col", class: value === NOT_USED ? "ignored" : null },
-    h("span", { class: "name" }, column.name || "(no name)"), picture(column), chooser, h("span", { class: "hint" }, about(column)));
+    h("span", { class: "name" }, column.name || NO_NAME), picture(column), chooser, h("span", { class: "hint" }, about(column)));
 }
 
-// Positives over the sample.
+// Positives over the sample; in a table, of the rows with these labels.
 function picture({ name }) {
-  const sketch = (...roles) => filesOf(...roles).map(({ sketches }) => sketches[name]).find(Boolean);
-  return histogram(sketch("positives"), sketch("unlabeled", "table"), name, nouns());
+  const [table] = filesOf("table");
+  const first = (role) => filesOf(role).filter(({ sketches }) => sketches[name]).slice(0, 1).map(({ sketches }) => ({ n: 1, ...sketches[name] }));
+  if (!table?.by_label.length) {
+    return histogram(first("positives"), first(table ? "table" : "unlabeled"), name, nouns());
+  }
+  const counts = new Map(table.sketches[state.label.column]?.values ?? []);
+  const labelled = (mark) => table.by_label.filter(([value, of]) => state.label.marks[value] === mark && of[name]).map(([value, of]) => ({ n: counts.get(value), ...of[name] }));
+  return histogram(labelled("positive"), labelled(), name, nouns());
 }
 
 function about({ kind, missing, missing_unlabeled: unlabeled, why_not: reason }) {
-  const gaps = [[missing, "of the positives"], [unlabeled, "of the others"]].filter(([part]) => part);
+  const of = filesOf("table").length ? [[unlabeled, "of the rows"]] : [[missing, "of the positives"], [unlabeled, "of the others"]];
+  const gaps = of.filter(([part]) => part);
   const lacking = gaps.length ? `missing in ${gaps.map(([part, where]) => `${share(part)} ${where}`).join(", ")}` : "";
   return [reason ?? (kind === "category" ? "words" : kind), lacking].filter(Boolean).join("; ");
 }
@@ -142,7 +150,7 @@ export function sentence() {
 
 function leftOut({ name }) {
   const why = state.answer?.result.left_out[name];
-  return why ? `${name} (${why})` : name;
+  return `${name || NO_NAME}${why ? ` (${why})` : ""}`;
 }
 
 // What the server groups by, as people say it.

@@ -21,6 +21,7 @@ const MENUS = [
   ["delimiter", "Delimiter", [["", "guessed"], [",", "comma"], [";", "semicolon"], ["\t", "tab"]]],
   ["decimal", "Decimal mark", [["", "guessed"], [".", "point: 0.5"], [",", "comma: 0,5"]]],
   ["header", "First line", [["", "guessed"], ["true", "column names"], ["false", "data"]]],
+  ["row_names", "Row names", [["", "guessed"], ["true", "in the first column"], ["false", "none"]]],
   ["encoding", "Encoding", [
     ["", "guessed"], ["cp1252", "Windows, Western Europe (cp1252)"], ["latin-1", "Latin-1"], ["utf-16", "UTF-16"],
     ["utf-16-le", "UTF-16, little-endian"], ["utf-16-be", "UTF-16, big-endian"],
@@ -182,7 +183,7 @@ export async function sendAgain() {
     await add({ ...entry, id: null });
   }
   const lost = before.filter(({ file }) => !file).map(({ name }) => name);
-  byId("data-error").textContent = lost.length ? `The server was restarted; add ${listed(lost)} again.` : "";
+  byId("data-error").textContent = lost.length ? `The server does not have ${listed(lost)} any more; add ${lost.length > 1 ? "them" : "it"} again.` : "";
   emit("files");
 }
 
@@ -316,12 +317,15 @@ export async function chooseLabel(column) {
   // If all rows have a label, only the user knows which one is meant.
   const clear = plain.length === 1 || sketches[column].values.some(([value]) => value === null || UNKNOWN.test(value));
   state.label = { column, marks: Object.fromEntries(clear ? plain.map((value) => [value, "positive"]) : []) };
+  entry.settings = { ...entry.settings, label: column };
   await readAgain(entry, "table");
 }
 
 async function forgetLabel() {
   state.label = { column: null, marks: {} };
-  await readAgain(state.sent.find(({ role }) => role === "table"), "positives");
+  const entry = state.sent.find(({ role }) => role === "table");
+  entry.settings = { ...entry.settings, label: "" };
+  await readAgain(entry, "positives");
 }
 
 function mark(value, kind) {
@@ -332,8 +336,7 @@ function mark(value, kind) {
     marks[value] = kind;
   }
   state.label = { ...state.label, marks };
-  renderData();
-  emit("choices");
+  emit("files");
 }
 
 // What is on the page

@@ -52,23 +52,23 @@ export const whole = (number) => Math.round(number).toLocaleString("en");
 
 const RARE = 0.01;
 
-// A share as people say it: rare ones in 1,000.
+// A share as people say it: rare ones in 1,000. No line ends before its sign.
 export function share(value, most = value) {
   if (value === 0) {
-    return "0 %";
+    return "0\u00a0%";
   }
   if (most < RARE && most > 0) {
-    return `${+(1000 * value).toPrecision(2)} ‰`;
+    return `${+(1000 * value).toPrecision(2)}\u00a0‰`;
   }
-  return `${most < 0.1 ? (100 * value).toFixed(1) : Math.round(100 * value)} %`;
+  return `${most < 0.1 ? (100 * value).toFixed(1) : Math.round(100 * value)}\u00a0%`;
 }
 
 export function range({ low, high }) {
   const [from, to] = [share(low, high), share(high, high)];
-  return `${from.replace(/ .*/, "")} to ${to}`;
+  return `${from.replace(/\s.*/, "")} to ${to}`;
 }
 
-export const sure = (value) => (value > 0.995 ? "more than 99 %" : value < 0.005 ? "less than 1 %" : `${Math.round(100 * value)} %`);
+export const sure = (value) => (value > 0.995 ? "more than 99\u00a0%" : value < 0.005 ? "less than 1\u00a0%" : `${Math.round(100 * value)}\u00a0%`);
 
 export function listed(names, most = 4) {
   const shown = names.slice(0, most);
