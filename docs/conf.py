@@ -58,6 +58,9 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
+# Commands and code, not what they print.
+copybutton_selector = "div.highlight-python pre, div.highlight-sh pre"
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"poscount {version}"
 html_static_path = ["_static"]
