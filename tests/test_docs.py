@@ -99,4 +99,5 @@ def test_the_pages_are_read_from_front_to_back():
     assert guide[:5] == ["install", "tutorial", "faq", "problem", "how-it-works"]
     for page, after in pairwise(guide):
         followed = re.search(r"^Next: .*?\]\(([\w-]+)\.md", TEXTS[f"docs/{page}.md"], re.MULTILINE)
-        assert followed is not None and followed[1] == after, page
+        assert followed, page
+        assert followed[1] == after

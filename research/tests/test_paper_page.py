@@ -17,9 +17,8 @@ NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 def sections():
-    return re.split(r"^## ", (DOCS / "reproduction" / "close-reading.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[
-        1:
-    ]
+    page = DOCS / "reproduction" / "close-reading.md"
+    return re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
 
 
 def numbers_of_prose(section):
