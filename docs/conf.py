@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "mathml",
     "gallery_by_use",
@@ -32,7 +33,7 @@ nitpicky = True
 default_role = "autolink"
 nitpick_ignore_regex = [("py:obj", ".*")]
 
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["alert", "dollarmath"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
 
@@ -57,6 +58,9 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
+# Commands and code, not what they print.
+copybutton_selector = "div.highlight-python pre, div.highlight-sh pre"
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"poscount {version}"
 html_static_path = ["_static"]
@@ -66,20 +70,13 @@ html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "poscount"},
     "navigation_with_keys": False,
-    "show_nav_level": 1,
-    "header_links_before_dropdown": 7,
+    # All pages are in the sidebar, under the headings of index.md.
+    "navbar_center": [],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
-# Pages without pages below them.
-ALONE = (
-    "index install tutorial faq glossary theory architecture adding-a-method safety releasing "
-    "changelog"
-)
-html_sidebars = {page: [] for page in ALONE.split()}
-# Room for its thumbnails.
-html_sidebars["auto_gallery/index"] = []
+html_sidebars = {"**": ["contents"]}
 html_context = {"default_mode": "auto"}
 
 
@@ -91,7 +88,7 @@ def write_quantifiers():
         lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
         for place in registry.METHODS.values():
             module, _, name = place.partition(":")
-            if (module.split(".")[1] == "reusable") == reusable:
+            if (".pu." not in module) == reusable:
                 lines.append(f"   {name}")
         lines.append("")
     page = Path(__file__).with_name("quantifiers.rst")

@@ -41,7 +41,7 @@ _BLOCK = re.compile(
 )
 _REASON = re.compile(r"^\*Not run by the tests: ([^\n]+)\*\n\n\Z", re.MULTILINE)
 _FILE = re.compile(r"# ([\w/]+\.py)\n")
-IN_A_COPY = ("adding-a-method.md",)
+IN_A_COPY = ("contributing.md",)
 _COPIED = ("src", "research", "tests", "conftest.py", "pyproject.toml", "README.md")
 _CI = re.compile(r"<!-- .ci/run executes exactly this command -->\n\Z")
 # What a user without poscount does first; it needs the network.

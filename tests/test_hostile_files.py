@@ -57,7 +57,7 @@ def learned_in_source(kind):
 def test_every_class_that_a_model_file_can_hold_declares_what_it_learns(place):
     kind = CLASSES[place]
     declared = schema.fields_of(kind)
-    assert declared, f"{kind.__name__} needs LEARNED (docs/adding-a-method.md)"
+    assert declared, f"{kind.__name__} needs LEARNED (docs/contributing.md)"
     annotated = {name for base in kind.__mro__ for name in vars(base).get("__annotations__", {})}
     learned = {name for name in {*learned_in_source(kind), *annotated} if name.endswith("_")}
     assert {name for name in learned if name[0] != "_"} <= declared.keys()

@@ -14,7 +14,7 @@ A table is of the samples of these folds, and of methods that have been asked ab
 The mean absolute error in points counts each data set the same; CPU seconds are of one thread, for
 fitting and answering.
 
-How each peer is used is said at its adapter, and in docs/measured-peers.md. QuaPy and mlquantify
+How each peer is used is said at its adapter, and in docs/comparison.md. QuaPy and mlquantify
 need labelled negatives and cannot take part.
 """
 
@@ -80,7 +80,7 @@ def ours(name: str, **parameters: Any) -> Callable[[Task], Answer]:
 
 
 def trees() -> ExtraTreesClassifier:
-    """The classifier that docs/pu-methods.md suggests for DEDPUL and BBE."""
+    """The classifier that docs/methods.md suggests for DEDPUL and BBE."""
     return ExtraTreesClassifier(200, min_samples_leaf=5, random_state=0)
 
 

@@ -1,4 +1,7 @@
-"""Statements of the paper's text, recomputed from its own tables: see ``docs/paper.md``."""
+"""Statements of the paper's text, recomputed from its own tables.
+
+The page is ``docs/reproduction/close-reading.md``.
+"""
 
 from __future__ import annotations
 

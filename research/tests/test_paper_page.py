@@ -17,9 +17,8 @@ NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 def sections():
-    return re.split(r"^## ", (DOCS / "paper.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[
-        1:
-    ]
+    page = DOCS / "reproduction" / "close-reading.md"
+    return re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
 
 
 def numbers_of_prose(section):
@@ -42,7 +41,7 @@ def test_a_number_that_nothing_computes_is_seen():
 
 def items():
     """Rows of the table of items: number, what it is, whether it is here, where, remark."""
-    text = (DOCS / "paper-items.md").read_text(encoding="utf-8")
+    text = (DOCS / "reproduction" / "items.md").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if re.match(r"\| \d", line)]
     return text, [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 

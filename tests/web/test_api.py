@@ -590,7 +590,7 @@ def test_settings_of_unlabeled_files_must_agree(visit):
 
 
 def test_the_commands_of_the_documentation_run(web, tmp_path):
-    page = (Path(__file__).parents[2] / "docs" / "web.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "web-api.md").read_text()
     blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     begin, end = (block for block in blocks if "curl" in block)
     ask = 'curl -s -H "$auth" $address/sessions/$session/estimates/$id'

@@ -73,6 +73,10 @@ def audit(
         (the model's hash), and "audit_design" (`n`, the seed, groups and weights). A second person
         may fill in a column "label_2".
 
+    See Also
+    --------
+    poscount.settle : What the labels say.
+
     Examples
     --------
     >>> import poscount

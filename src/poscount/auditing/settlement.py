@@ -252,6 +252,10 @@ def settle(
     -------
     Settlement
 
+    See Also
+    --------
+    poscount.audit : The rows to label.
+
     Examples
     --------
     >>> import numpy as np, pandas as pd, poscount

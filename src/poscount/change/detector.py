@@ -93,6 +93,11 @@ class ChangeDetector:
     baseline : int, default=20
         Number of windows of the baseline, at least 5.
 
+    See Also
+    --------
+    poscount.trend : For a series of groups.
+    poscount.compare_samples : For two samples.
+
     Examples
     --------
     >>> from poscount import RCQ

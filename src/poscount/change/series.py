@@ -85,6 +85,11 @@ def trend(
     -------
     Trend
 
+    See Also
+    --------
+    poscount.compare_samples : For two samples.
+    poscount.ChangeDetector : For a stream.
+
     Notes
     -----
     The comparisons are about the population behind each group, of which its rows are a random draw:

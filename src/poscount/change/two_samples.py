@@ -124,6 +124,11 @@ def compare_samples(model: PositivesQuantifier, counts_1: Counts, counts_2: Coun
     counts_1, counts_2 : Counts
         Of the two samples.
 
+    See Also
+    --------
+    poscount.trend : For a series of groups.
+    poscount.ChangeDetector : For a stream.
+
     Examples
     --------
     >>> import numpy as np

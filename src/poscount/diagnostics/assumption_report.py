@@ -135,6 +135,10 @@ def diagnose(
     -------
     Diagnosis
 
+    See Also
+    --------
+    poscount.compare_samples : Two samples tell overlap from drift.
+
     Examples
     --------
     Half of the positives are around 0, half around 3; all negatives are around 3, too:

@@ -226,6 +226,10 @@ def evaluate(
     random_state : int, RandomState, Generator or None
         Seed of the draws that make them.
 
+    See Also
+    --------
+    poscount.RCQ : Estimates the share that it needs.
+
     Examples
     --------
     >>> import numpy as np

@@ -42,6 +42,10 @@ class Minimum(Quantifier):
     quantifiers_ : list
         The fitted members, in order.
 
+    See Also
+    --------
+    poscount.PAT, poscount.ExTIcE : Its members by default.
+
     Notes
     -----
     The interval goes from the smallest lower to the smallest upper end, if every member gives an

@@ -42,6 +42,9 @@ class ODIn(ScoreQuantifier):
     #1 (in 39 on its worst data set), PAT's in 90 (``docs/reproduction``, or
     ``python -m research reproduce 1 --methods pat odin --datasets A C ...``).
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that both were
+    recorded alike, and that the negatives leave some scores of positives free.
+
     Parameters
     ----------
     scorer : estimator, optional
@@ -66,6 +69,11 @@ class ODIn(ScoreQuantifier):
         Share of the positives in each bin.
     limit_ : float
         Overflow that samples of positives alone produce.
+
+    See Also
+    --------
+    poscount.PAT : Another rule for the same score.
+    poscount.RCQ : The default.
 
     References
     ----------

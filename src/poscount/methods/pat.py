@@ -33,6 +33,9 @@ class PAT(ScoreQuantifier):
     PAT's estimate is too high when negatives score like typical positives. PAT cannot notice this,
     except where more rows pass than if all rows were positive (the warning "overlap").
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that both were
+    recorded alike, and that no negatives score like typical positives.
+
     Parameters
     ----------
     scorer : estimator, optional
@@ -58,6 +61,11 @@ class PAT(ScoreQuantifier):
         Share of the positives in each of the cells between the thresholds.
     quantiles_ : ndarray
         The quantiles q.
+
+    See Also
+    --------
+    poscount.RCQ : Needs only one region without negatives.
+    poscount.ODIn : Another rule for the same score.
 
     References
     ----------

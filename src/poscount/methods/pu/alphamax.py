@@ -50,6 +50,9 @@ class AlphaMax(ClassifierQuantifier):
 
     AlphaMax overestimates where negatives score like the most typical positives.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     classifier : estimator, optional
@@ -65,6 +68,10 @@ class AlphaMax(ClassifierQuantifier):
         paper's Experiment #1.
     random_state : int, RandomState, Generator or None
         Seed of the folds, of an unseeded classifier and of the tolerance.
+
+    See Also
+    --------
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----

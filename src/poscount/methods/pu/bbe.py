@@ -30,6 +30,9 @@ class BBE(ClassifierQuantifier):
     with :math:`\delta = 0.1` and :math:`\gamma = 0.01`. The answer never exceeds 1: the bin of all
     positives has a ratio of at most 1, and a smaller bin must have a smaller ratio to be better.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     classifier : estimator, optional
@@ -37,6 +40,11 @@ class BBE(ClassifierQuantifier):
         its scores matters. Logistic regression on standardised features if None.
     random_state : int, RandomState, Generator or None
         Seed of the folds, and of an unseeded classifier.
+
+    See Also
+    --------
+    poscount.DEDPUL : Looks at all scores.
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----

@@ -49,6 +49,9 @@ class DEDPUL(ClassifierQuantifier):
     positives are too rare to trust an increase, by a running minimum. It is then smoothed by a
     running median over a twentieth of the sample.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     classifier : estimator, optional
@@ -56,6 +59,11 @@ class DEDPUL(ClassifierQuantifier):
         standardised features if None.
     random_state : int, RandomState, Generator or None
         Seed of the folds, and of an unseeded classifier.
+
+    See Also
+    --------
+    poscount.BBE : Looks at the top of the scores.
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----

@@ -47,6 +47,9 @@ class EN(ClassifierQuantifier):
     C = 1 on unscaled features, with Platt scaling on five folds. It is as slow as any SVM: 0.4 s
     for 2,000 rows, 9 s for 16,000, a minute and 0.75 GB for 64,000.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     classifier : estimator, optional
@@ -63,6 +66,10 @@ class EN(ClassifierQuantifier):
         classifier was trained on: then g(x) and c are too large, and p is too small; see the notes.
     random_state : int, RandomState, Generator or None
         Seed of the folds, and of an unseeded classifier.
+
+    See Also
+    --------
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----

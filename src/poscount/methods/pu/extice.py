@@ -24,10 +24,18 @@ class ExTIcE(TIcE):
     200 positives, 0.5 for 20). With fewer than 150 rows in all, no fold has 30 rows: nothing is
     searched, and the answer is about 1 whatever the rows are.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     random_state : int, RandomState, Generator or None
         Seed of the folds, and of the choice between ties.
+
+    See Also
+    --------
+    poscount.TIcE : Looks at the best feature of each node.
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----

@@ -258,6 +258,9 @@ class KM1(_KM):
     kernel is often chosen, and both methods answer far too low: by 40 to 75 points at p = 1 on the
     paper's data sets.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     lam_max : float, default=100
@@ -278,6 +281,11 @@ class KM1(_KM):
         lowers KM2's threshold; the one behind the published results gave about 0.00017.
     random_state : int, RandomState, Generator or None
         Seed of the rows drawn.
+
+    See Also
+    --------
+    poscount.KM2 : Another threshold.
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----
@@ -324,10 +332,18 @@ class KM2(_KM):
     on the slope of d. Both methods are computed together; `details` also holds the other's
     estimate.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     lam_max, max_rows, balanced, slack, random_state
         As in `KM1`.
+
+    See Also
+    --------
+    poscount.KM1 : Another threshold.
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----

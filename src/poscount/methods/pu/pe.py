@@ -43,6 +43,9 @@ class PE(TransductiveQuantifier):
     PE overestimates where negatives overlap with positives: it matches the densities as well as
     possible, even where the positives' density then exceeds that of the sample.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     published : bool, default=False
@@ -53,6 +56,11 @@ class PE(TransductiveQuantifier):
         triples the mean error (about 14 points instead of 5).
     random_state : int, RandomState, Generator or None
         Seed of the folds, and of the rows drawn.
+
+    See Also
+    --------
+    poscount.PenL1 : The same, with a penalty.
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----

@@ -35,10 +35,18 @@ class PenL1(TransductiveQuantifier):
     and the centres) and :math:`\lambda` (10 values, 0.001 to 10) are those that minimise
     :math:`-\max(0, \beta)^T \beta^{held} / \lambda`, summed over five folds.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     random_state : int, RandomState, Generator or None
         Seed of the centres, and of the folds.
+
+    See Also
+    --------
+    poscount.PE : The same, without the penalty.
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----

@@ -38,12 +38,20 @@ class RanFocE(TreeQuantifier):
     and one far from all positives gives 0. With a single positive nothing can be split, and the
     answer is 1. With one row in the sample the answer is meaningless.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     n_trees : int, default=100
         Number of trees.
     random_state : int, RandomState, Generator or None
         Seed of the trees.
+
+    See Also
+    --------
+    poscount.TIcE : A tree that is not random.
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----

@@ -48,10 +48,18 @@ class TIcE(TreeQuantifier):
     gives more than 0, by the width of the bound (0.01 for 200 positives, 0.14 for 20). With one row
     in the sample, or a single positive, the answer is meaningless.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that
+    somewhere they are free of negatives (irreducibility), and that both were recorded alike.
+
     Parameters
     ----------
     random_state : int, RandomState, Generator or None
         Seed of the folds, and of the choice between ties.
+
+    See Also
+    --------
+    poscount.ExTIcE : Looks at all features.
+    poscount.RCQ : The default; has an interval and a verdict.
 
     Notes
     -----

@@ -36,6 +36,9 @@ class TRCQ(TransductiveQuantifier):
     several samples of one field are counted, RCQ with a part of all of them is better, faster and
     reusable.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that both were
+    recorded alike, and that the task resembles those that the calibration has learned from.
+
     Parameters
     ----------
     confidence : float, default=0.95
@@ -62,6 +65,10 @@ class TRCQ(TransductiveQuantifier):
         Seed of everything random.
     n_labeled_ : int
         Number of positives.
+
+    See Also
+    --------
+    poscount.RCQ : Fitted once, for many samples.
 
     Notes
     -----

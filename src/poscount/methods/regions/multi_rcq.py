@@ -39,6 +39,9 @@ class MultiRCQ(TargetsQuantifier):
     (`poscount.methods.regions.targets`). One `RCQ` for each target would count rows twice where
     targets overlap.
 
+    Assumes that the labelled rows of each target are typical of those in the sample (SCAR), that
+    all were recorded alike, and that the task resembles those of the calibration.
+
     Parameters
     ----------
     confidence : float, default=0.95
@@ -65,6 +68,11 @@ class MultiRCQ(TargetsQuantifier):
         Positives of all targets together.
     seed_ : int
         Seed of everything random.
+
+    See Also
+    --------
+    poscount.RCQ : For one target.
+    poscount.RCQWithNegatives : For one target and labelled negatives.
 
     Notes
     -----

@@ -42,6 +42,9 @@ class RCQWithNegatives(PositivesQuantifier, TargetsQuantifier):
     the answer is k^2 times that of all groups together, and 1 - k^2 times that of the positives by
     themselves; so are the ends of the interval.
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that all were
+    recorded alike, and that the task resembles those of the calibration.
+
     Parameters
     ----------
     confidence : float, default=0.95
@@ -68,6 +71,11 @@ class RCQWithNegatives(PositivesQuantifier, TargetsQuantifier):
         Seed of everything random.
     n_labeled_ : int
         Number of positives.
+
+    See Also
+    --------
+    poscount.RCQ : Without labelled negatives.
+    poscount.MultiRCQ : For several targets at once.
 
     Notes
     -----

@@ -35,6 +35,9 @@ class RCQ(ReferenceQuantifier):
     needs only one region without them. With unlabeled rows to learn from, there are also regions
     along a score of the positives against them (`fit`).
 
+    Assumes that the labelled positives are typical of those in the sample (SCAR), that both were
+    recorded alike, and that the task resembles those that the calibration has learned from.
+
     Parameters
     ----------
     confidence : float, default=0.95
@@ -67,6 +70,13 @@ class RCQ(ReferenceQuantifier):
         Seed of everything random.
     n_labeled_ : int
         Number of positives.
+
+    See Also
+    --------
+    poscount.TRCQ : Learns anew from each sample.
+    poscount.SubclassRCQ : For kinds of positives whose shares may change.
+    poscount.MultiRCQ : For several targets at once.
+    poscount.RCQWithNegatives : Where some negatives are labelled.
 
     Notes
     -----

@@ -66,6 +66,9 @@ class SubclassRCQ(ReferenceQuantifier):
     cannot tell a kind that has become frequent from a look-alike. With unlabeled rows to learn
     from, each kind has a score of its own positives against all of them (`fit`).
 
+    Assumes that the labelled positives of each kind are typical of that kind, that each kind is
+    somewhere free of negatives, and that all were recorded alike; the shares of kinds may change.
+
     Parameters
     ----------
     subclasses : int, "auto" or str, default="auto"
@@ -99,6 +102,10 @@ class SubclassRCQ(ReferenceQuantifier):
         Seed of everything random.
     n_labeled_ : int
         Number of positives.
+
+    See Also
+    --------
+    poscount.RCQ : For positives that are typical.
 
     Notes
     -----
