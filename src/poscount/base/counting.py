@@ -336,7 +336,8 @@ class CountingQuantifier(Quantifier):
         first = [of_group[0] for of_group in counts.lines_by(names).values()]
         groups = nw.maybe_reset_index(lines[first].select(names))
         answers = self.estimate_by(counts, cluster=cluster)
-        return groups, answers, self.estimate(counts, cluster=cluster)
+        total = self.estimate(counts, cluster=cluster)
+        return groups, answers, self._told_of_rows(self._sample(frame), total)
 
     def _by_group(
         self,
