@@ -2,12 +2,14 @@
 
 import ast
 import pickle
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import poscount
+from poscount.checks import MODEL_CHECKS, OVERLAP, ROW_CHECKS, SAMPLE_CHECKS
 from poscount.errors import InputError
 from poscount.example import example_path
 from poscount.files import reading
@@ -180,3 +182,11 @@ def test_a_task_reads_no_file_more_often_than_it_must(reads, tmp_path, features)
     named = "features=" in done(estimate)["python"]
     assert named == (features is not None)
     done(FollowUpTask(estimate, DiagnosisRequest(kind="diagnosis")))
+
+
+def test_warnings_that_the_page_has_an_action_for_exist():
+    script = (SOURCE / "web" / "static" / "check.js").read_text()
+    named = re.findall(r'"([a-z-]+)"', "".join(re.findall(r"new Set\(\[(.*?)\]\)", script, re.S)))
+    checks = (*MODEL_CHECKS, *SAMPLE_CHECKS, *ROW_CHECKS, OVERLAP)
+    assert len(named) > 10
+    assert set(named) <= {check.code for check in checks}

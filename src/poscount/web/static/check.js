@@ -11,12 +11,11 @@ const SEVERITIES = ["do not use", "check", "note"];
 const ICONS = { "do not use": "✕", check: "!", note: "i" };
 // What is wrong with these can be mended by leaving a column out.
 const OF_COLUMNS = new Set([
-  "context-column", "constant-features", "other-units", "only-columns-fit", "missing-differs", "missing-code", "added-zeros",
-  "exchanged-columns", "code-among-positives", "unseen-words", "repeated-columns", "singular-covariance", "repeated-values",
+  "context-column", "constant-decides", "other-units", "missing-differs", "missing-code", "exchanged-columns", "code-among-positives",
+  "unseen-words", "singular-covariance", "repeated-number",
 ]);
 const TO_LABEL = new Set([
-  "broken-assumption", "core-differs", "pat-disagrees", "dedpul-disagrees", "overlap", "nothing-like-positives", "unlike-experience",
-  "hardly-recognisable", "few-positives", "few-positives-for-rcq",
+  "broken-assumption", "overlap", "nothing-like-positives", "unlike-experience", "hardly-recognisable", "few-positives", "few-positives-for-rcq",
 ]);
 const OURS = /^(label|audit_.*)$/; // columns that are not of the file
 const FEWEST_SWAPPED = 30; // rows, of which none being positive says something
