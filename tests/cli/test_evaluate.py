@@ -77,7 +77,7 @@ def test_what_is_read_only_once_is_not_said_to_be_empty(poscount_, refused, fold
     text = (folder / "sample.csv").read_bytes()
 
     def from_input(run, *options):
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text))))
         return run("evaluate", folder / "held_out.csv", "-", "--score", "score", *options)
 
     sentence = from_input(refused, "--model", folder / "model.poscount")
