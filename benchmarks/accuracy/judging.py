@@ -26,7 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.printing import print_rows
 from poscount import RCQ, evaluate
 from poscount.errors import InputError
-from poscount.judging.evaluation import AREAS, RATES, Evaluation, Rate
+from poscount.judging.evaluation import AREAS, Evaluation
+from poscount.judging.scores import RATES, Rate
 from poscount.seeds import stream
 from poscount.training.tasks import Limits, Task, draw_real
 from research.calibrations.sources import as_numbers
@@ -65,12 +66,21 @@ def tasks(table: str) -> Iterator[tuple[int, Task]]:
         number += 1
 
 
-def rows_of(task: Task, share: float, most: int, rng: np.random.Generator) -> tuple:
-    """Rows with this share of positives, and which of them are."""
-    n = min(most, int(task.most_positives / share), int(task.most_negatives / (1 - share)))
+def rows_of(task: Task, share: float, rng: np.random.Generator) -> tuple:
+    """Rows to learn from, 30 % positive; a sample with this share; and which of it are positive.
+
+    No row is in both: a classifier scores positives that it has taken for negatives too low.
+    """
+    n_others = min(500, int(task.most_positives / 2 / 0.3), int(task.most_negatives / 2 / 0.7))
+    n_known = round(0.3 * n_others)
+    left = task.most_positives - n_known, task.most_negatives - (n_others - n_known)
+    n = min(1000, int(left[0] / share), int(left[1] / (1 - share)))
     n_positive = round(share * n)
-    rows = np.vstack([task.positives(n_positive, rng), task.negatives(n - n_positive, rng)])
-    return rows, np.arange(n) < n_positive
+    positives = task.positives(n_known + n_positive, rng)
+    negatives = task.negatives(n_others - n_known + n - n_positive, rng)
+    others = np.vstack([positives[:n_known], negatives[: n_others - n_known]])
+    sample = np.vstack([positives[n_known:], negatives[n_others - n_known :]])
+    return others, sample, np.arange(n) < n_positive
 
 
 def lines_of(table: str) -> list[Line]:
@@ -80,8 +90,7 @@ def lines_of(table: str) -> list[Line]:
     for share, (number, task) in zip(SHARES, tasks(table), strict=False):
         rng = stream(0, f"judging {table} {number} samples")
         learn, held_out = np.array_split(task.labeled, 2)
-        others, _ = rows_of(task, 0.3, 500, rng)
-        sample, positive = rows_of(task, share, 1000, rng)
+        others, sample, positive = rows_of(task, share, rng)
         if positive.sum() < 5:
             continue
         rows = np.vstack([learn, others])

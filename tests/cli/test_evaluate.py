@@ -1,5 +1,6 @@
 """``poscount evaluate``: columns of scores in files, and what the library says of them."""
 
+import io
 import json
 
 import numpy as np
@@ -70,3 +71,17 @@ def test_what_is_wrong_is_said_in_one_sentence(refused, folder, tmp_path):
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
     told = ("evaluate", files[0], tmp_path / "gaps.csv", "--score", "score", "--prevalence", 0.3)
     assert "gaps.csv: column 'score', row 5: the score is missing" in refused(*told)
+
+
+def test_what_is_read_only_once_is_not_said_to_be_empty(poscount_, refused, folder, monkeypatch):
+    text = (folder / "sample.csv").read_bytes()
+
+    def from_input(run, *options):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text))))
+        return run("evaluate", folder / "held_out.csv", "-", "--score", "score", *options)
+
+    sentence = from_input(refused, "--model", folder / "model.poscount")
+    assert "but standard input can be read only once" in sentence
+    assert sentence.endswith("Choose it with --prevalence.")
+    expected = evaluate(*scores(folder), 0.3, random_state=0)
+    assert str(expected.roc_auc) in from_input(poscount_, "--prevalence", 0.3).out

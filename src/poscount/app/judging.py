@@ -39,6 +39,13 @@ def evaluate_files(
                 "it without them.",
                 column=score,
             )
+        why_not = sample.why_not_again
+        if why_not is not None:
+            raise InputError(
+                f"the model reads the rows once and the scores are read again, but {why_not}: give "
+                "the data as a file, or the share itself.",
+                option="prevalence",
+            )
         share = prevalence.quantify(sample.read(prevalence).table)
     else:
         share = prevalence

@@ -2,80 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from poscount.errors import InputError
+from poscount.judging.scores import Rate, Rates, Scores
 from poscount.results import notebook
-from poscount.results.distribution import Distribution, Interval
 from poscount.results.prevalence import Prevalence
-from poscount.seeds import seed_of, stream
+from poscount.seeds import seed_of
 
-N_DRAWS = 1000
-# Thresholds of a curve: at most so many, at quantiles of the scores.
-MOST_THRESHOLDS = 200
-# Cells, of equal numbers of positives, by which the average precision is found.
-N_CELLS = 40
 FEWEST_SCORES = 10
-# The positives score higher than those of the sample can: by so many standard errors.
-TOO_GOOD = 4.0
-RATES = ("recall", "precision", "false_positive_rate", "f1", "elusion")
 AREAS = ("roc_auc", "average_precision")
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A number about a classifier, with its interval."""
-
-    value: float
-    interval: Interval
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        return f"{self.value:.3f} ({low:.3f} to {high:.3f})"
-
-
-@dataclass(frozen=True)
-class Rates:
-    """What follows if the rows that score at least `threshold` are called positive.
-
-    Attributes
-    ----------
-    threshold : float
-    n_above : int
-        Rows of the sample that are called positive.
-    recall : Rate
-        Share of the sample's positives that are called positive.
-    precision : Rate
-        Share of the rows called positive that are.
-    false_positive_rate : Rate
-        Share of the sample's negatives that are called positive.
-    f1 : Rate
-        Harmonic mean of recall and precision.
-    elusion : Rate
-        Share of positives among the rows that are called negative.
-    """
-
-    threshold: float
-    n_above: int
-    recall: Rate
-    precision: Rate
-    false_positive_rate: Rate
-    f1: Rate
-    elusion: Rate
-
-    def line(self) -> dict[str, float]:
-        """Its numbers as a line of a table: each rate with the ends of its interval."""
-        found: dict[str, float] = {"threshold": self.threshold, "n_above": self.n_above}
-        for name in RATES:
-            rate: Rate = getattr(self, name)
-            found |= {name: rate.value, f"{name}_low": rate.interval.low}
-            found[f"{name}_high"] = rate.interval.high
-        return found
 
 
 @dataclass(frozen=True)
@@ -102,7 +41,7 @@ class Evaluation:
     n_positives: int
     n_sample: int
     caution: str = ""
-    _scores: _Scores = field(repr=False, compare=False, kw_only=True)
+    _scores: Scores = field(repr=False, compare=False, kw_only=True)
 
     def at(self, threshold: float) -> Rates:
         """The rates if rows that score at least `threshold` are called positive."""
@@ -209,7 +148,8 @@ def evaluate(
     the sampling of the labelled positives, and that of the positives in the sample.
 
     It assumes what counting assumes: that the labelled positives are typical of those in the
-    sample. And the classifier must not have learned from them: hold some positives out.
+    sample. And the classifier must have learned neither from them nor from the rows of the sample:
+    hold some out.
 
     Parameters
     ----------
@@ -261,11 +201,11 @@ def evaluate(
             "classifier there.",
             option="prevalence",
         )
-    scores = _Scores(ours, theirs, share, distribution, confidence, seed_of(random_state))
-    areas = scores.areas()
+    scores = Scores(ours, theirs, share, distribution, confidence, seed_of(random_state))
     return Evaluation(
         prevalence=share,
-        **areas,
+        roc_auc=scores.roc_auc(),
+        average_precision=scores.average_precision(),
         n_positives=len(ours),
         n_sample=len(theirs),
         caution=scores.caution(),
@@ -284,188 +224,3 @@ def _as_scores(scores: Any, what: str) -> np.ndarray:
             f"There are {len(found)} scores of the {what}: at least {FEWEST_SCORES} are needed."
         )
     return np.sort(found)
-
-
-class _Scores:
-    """Sorted scores of both tables, and draws of what they may mean."""
-
-    def __init__(
-        self,
-        ours: np.ndarray,
-        theirs: np.ndarray,
-        share: float,
-        distribution: Distribution | None,
-        level: float,
-        seed: int,
-    ) -> None:
-        self.ours, self.theirs, self.share = ours, theirs, share
-        self.level, self.seed = level, seed
-        shares = np.full(N_DRAWS, share)
-        if distribution is not None:
-            shares = distribution.sample(N_DRAWS, random_state=seed)
-        # Positives in the sample, of each draw.
-        self.n_positive = np.rint(shares * len(theirs)).astype(np.int64)
-
-    def thresholds(self) -> np.ndarray:
-        """Where curves are drawn, descending: quantiles of all scores."""
-        both = np.unique(np.concatenate([self.ours, self.theirs]))
-        if len(both) > MOST_THRESHOLDS:
-            places = np.linspace(0, len(both) - 1, MOST_THRESHOLDS).round().astype(int)
-            both = both[places]
-        return both[::-1]
-
-    def _above(self, scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        return len(scores) - np.searchsorted(scores, thresholds, side="left")
-
-    def rates(self, thresholds: np.ndarray) -> list[Rates]:
-        """The rates at each threshold."""
-        above = self._above(self.theirs, thresholds)
-        share_above = self._above(self.ours, thresholds) / len(self.ours)
-        values = _rates(
-            self.share * len(self.theirs) * share_above,
-            self.share * len(self.theirs),
-            above,
-            len(self.theirs),
-        )
-        drawn = _rates(
-            self._drawn_above(thresholds), self.n_positive[:, np.newaxis], above, len(self.theirs)
-        )
-        found = {name: self._with_interval(values[name], drawn[name]) for name in RATES}
-        return [
-            Rates(float(t), int(n), **{name: found[name][i] for name in RATES})
-            for i, (t, n) in enumerate(zip(thresholds, above, strict=True))
-        ]
-
-    def _drawn_above(self, thresholds: np.ndarray) -> np.ndarray:
-        """Positives of the sample above each threshold: shape (n_draws, n_thresholds)."""
-        n = self._above(self.ours, thresholds)
-        found = np.empty((N_DRAWS, len(thresholds)), np.int64)
-        for j, k in enumerate(n.tolist()):
-            # The same draws at every threshold, so that neighbours agree.
-            rng = stream(self.seed, "evaluate a threshold")
-            recall = rng.beta(k + 0.5, len(self.ours) - k + 0.5, N_DRAWS)
-            found[:, j] = rng.binomial(self.n_positive, recall)
-        return found
-
-    def _with_interval(self, values: np.ndarray, drawn: np.ndarray) -> list[Rate]:
-        ends = np.nanquantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2], axis=0)
-        return [
-            # The interval holds the value, which may be at the end of what is possible.
-            Rate(value, Interval(min(low, value), max(high, value), self.level))
-            for value, low, high in zip(values.tolist(), *ends.tolist(), strict=True)
-        ]
-
-    def areas(self) -> Mapping[str, Rate]:
-        """Areas under the two curves."""
-        roc, average = self.thresholds()[::-1], self._fortieths()
-        return {
-            "roc_auc": self._area(_roc_auc, roc, "ROC"),
-            "average_precision": self._area(_average_precision, average, "precision"),
-        }
-
-    def _fortieths(self) -> np.ndarray:
-        """Edges, ascending, of cells with a fortieth of the positives each; below is one more.
-
-        In smaller cells, the ratio of two small numbers would be mostly chance.
-        """
-        places = np.arange(N_CELLS) * len(self.ours) // N_CELLS
-        return np.unique(np.append(self.ours[places], min(self.theirs[0], self.ours[0])))
-
-    def _area(self, area: Callable[..., np.ndarray], edges: np.ndarray, name: str) -> Rate:
-        """An area from cells along the score, and its interval from draws of the positives there.
-
-        Parameters
-        ----------
-        area : callable
-            From positives and rows in cells to the area.
-        edges : ndarray
-            Lower ends of the cells, ascending.
-        name : str
-            Of the draws.
-        """
-        ours, theirs = (
-            -np.diff(self._above(scores, edges), append=0) for scores in (self.ours, self.theirs)
-        )
-        n_positive = self.share * len(self.theirs)
-        rng = stream(self.seed, f"evaluate the area under {name}")
-        shares = rng.dirichlet(ours + 1 / len(ours), N_DRAWS)
-        drawn = rng.multinomial(self.n_positive, shares)
-        as_known = rng.multinomial(round(n_positive), shares)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = area((ours / len(self.ours) * n_positive)[np.newaxis], theirs)
-            # Where ratios are limited, chance moves an area in one direction: the draws show how
-            # far the value has been moved, and they have been moved once more.
-            moved = area(as_known, theirs).mean() - value
-            corrected = (area(drawn, theirs) - 2 * moved).clip(0, 1)
-        return self._with_interval((value - moved).clip(0, 1), corrected[:, np.newaxis])[0]
-
-    def threshold(self, wanted: float, *, of_recall: bool) -> float | None:
-        """The highest threshold with a recall, or the lowest with a precision."""
-        if of_recall:
-            n = len(self.ours)
-            return float(self.ours[n - math.ceil(round(wanted * n, 9))])
-        thresholds = np.unique(self.ours)
-        good = np.flatnonzero(self._precision(thresholds) >= wanted)
-        return float(thresholds[good[0]]) if len(good) else None
-
-    def highest_precision(self) -> float:
-        """At the threshold where precision is highest."""
-        return float(self._precision(np.unique(self.ours)).max())
-
-    def _precision(self, thresholds: np.ndarray) -> np.ndarray:
-        above = self._above(self.theirs, thresholds)
-        positive = self.share * len(self.theirs) * self._above(self.ours, thresholds)
-        found = positive / len(self.ours) / np.maximum(above, 1)
-        return np.where(above > 0, np.minimum(found, 1), 1.0)
-
-    def caution(self) -> str:
-        """Whether the positives score higher than those of the sample can."""
-        thresholds = self.thresholds()
-        ours, theirs = (self._above(x, thresholds) / len(x) for x in (self.ours, self.theirs))
-        least = float(np.quantile(self.n_positive, 0.025)) / len(self.theirs)
-        error = np.sqrt(
-            least**2 * ours * (1 - ours) / len(self.ours)
-            + least * ours * (1 - least * ours) / len(self.theirs)
-        )
-        if not (least * ours - theirs > TOO_GOOD * np.maximum(error, 1 / len(self.theirs))).any():
-            return ""
-        return (
-            "The positives score higher than the positives of the sample can. Has the classifier "
-            "learned from them? Judge it by positives that were held out."
-        )
-
-
-def _rates(positive: np.ndarray, n_positive: Any, above: np.ndarray, n: int) -> dict[str, Any]:
-    """Rates from how many positives are above thresholds."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        recall = np.where(n_positive > 0, positive / n_positive, np.nan)
-        # No more than there are rows, above the threshold and below.
-        positive = np.maximum(np.minimum(positive, above), n_positive - (n - above))
-        return {
-            "recall": recall,
-            "precision": np.where(above > 0, positive / above, 1.0),
-            "false_positive_rate": np.where(
-                n_positive < n, (above - positive) / (n - n_positive), 0.0
-            ),
-            "f1": 2 * positive / np.maximum(n_positive + above, 1),
-            "elusion": np.where(above < n, (n_positive - positive) / (n - above), 0.0),
-        }
-
-
-def _roc_auc(positives: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve, of shape (n_draws,), from positives and rows in cells."""
-    # Negative numbers of negatives in a cell cancel in the sum, so they are kept.
-    negatives = rows - positives
-    below = np.cumsum(negatives, axis=1) - negatives / 2
-    area = (positives * below).sum(axis=1) / (positives.sum(axis=1) * negatives.sum(axis=1))
-    return area.clip(0, 1)
-
-
-def _average_precision(positives: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Area under precision by recall, of shape (n_draws,), from positives and rows in cells."""
-    found = np.cumsum(positives[:, ::-1], axis=1)
-    precision = np.minimum(found / np.maximum(np.cumsum(rows[::-1]), 1), 1)
-    # Within a cell, half of the way from the precision above it.
-    before = np.column_stack([precision[:, :1], precision[:, :-1]])
-    share = positives[:, ::-1] / found[:, -1:]
-    return (share * (precision + before) / 2).sum(axis=1).clip(0, 1)
