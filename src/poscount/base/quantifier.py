@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from poscount.data.columns import Columns
 from poscount.data.grouping import group_codes, group_columns, group_keys, require_grouping
 from poscount.data.known_rows import KnownRows, learn_known_rows
-from poscount.data.repeated_values import RepeatedValues, fine_columns
+from poscount.data.repeated_values import N_BUCKETS, RepeatedValues, learn_repetition
 from poscount.data.rows import InputSupport, Rows
 from poscount.data.rows_seen import RowsSeen
 from poscount.data.validation import (
@@ -63,8 +63,9 @@ class Quantifier(BaseEstimator):
     known_column_, known_rows_ : int, ndarray of shape (n_known, 2)
         Codes of the positives, by which they are found in a sample
         (`poscount.data.known_rows`); none where values are coarse.
-    fine_columns_ : ndarray of int
-        Columns of numbers that hardly ever repeat among the positives.
+    fine_columns_, fine_buckets_ : ndarray of shape (n_fine,) and (n_fine, n_bytes)
+        Columns of numbers that hardly ever repeat among the positives, and which numbers they have
+        (`poscount.data.repeated_values`).
     projection_ : Projection or LearnedProjection
         How sparse rows, or those of more than 200 columns, were projected; only then, and only in
         methods that take them.
@@ -81,7 +82,8 @@ class Quantifier(BaseEstimator):
         "columns_": MayLack(Part("Columns")),
         "known_column_": MayLack(Whole(0)),
         "known_rows_": MayLack(Array("int64", (None, 2))),
-        "fine_columns_": MayLack(Array("int64", (None,), least=0)),
+        "fine_columns_": MayLack(Array("int64", ("fine",), least=0)),
+        "fine_buckets_": MayLack(Array("uint8", ("fine", N_BUCKETS // 8))),
         "projection_": MayLack(Part("Projection", "LearnedProjection")),
     }
 
@@ -111,11 +113,12 @@ class Quantifier(BaseEstimator):
         rows = learn_rows(self, positives, features, self._input_support())
         self.n_labeled_ = len(rows)
         self.known_column_, self.known_rows_ = 0, np.empty((0, 2), np.int64)
-        self.fine_columns_ = np.empty(0, np.int64)
+        none = np.empty((0, self.n_features_in_))
+        self.fine_columns_, self.fine_buckets_ = learn_repetition(none, np.empty(0, int))
         if rows.columns is not None and rows.projection is None and not sparse.issparse(rows.data):
             codes = rows.to_array()
             self.known_column_, self.known_rows_ = learn_known_rows(codes)
-            self.fine_columns_ = fine_columns(codes, rows.columns.numbers)
+            self.fine_columns_, self.fine_buckets_ = learn_repetition(codes, rows.columns.numbers)
         return rows, unlabeled
 
     def quantify(self, sample: Any, *, weights: Any = None, cluster: Any = None) -> Prevalence:
@@ -175,12 +178,12 @@ class Quantifier(BaseEstimator):
 
     def _rows_seen(self) -> RowsSeen | None:
         """What looks at the rows of a sample; None if it would see nothing."""
-        codes = getattr(self, "known_rows_", np.empty((0, 2)))
-        fine = getattr(self, "fine_columns_", np.empty(0))
-        if not len(codes) and not len(fine):
+        if not hasattr(self, "known_rows_"):
             return None
-        known = KnownRows(self.known_column_, codes) if len(codes) else None
-        return RowsSeen(known, RepeatedValues(fine))
+        known = KnownRows(self.known_column_, self.known_rows_) if len(self.known_rows_) else None
+        if known is None and not len(self.fine_columns_):
+            return None
+        return RowsSeen(known, RepeatedValues(self.fine_columns_, self.fine_buckets_))
 
     def _row_warnings(self, seen: RowsSeen) -> Sequence[AnswerWarning]:
         """What a method that has checks says about rows it has seen."""
@@ -296,14 +299,15 @@ class Quantifier(BaseEstimator):
             names = self.columns_.names_
             same = len(names) == self.n_features_in_ and names == self.feature_names
             require(same, "its columns are not its features.")
-        if hasattr(self, "known_rows_"):
-            require(
-                self.known_column_ < self.n_features_in_, "it knows rows by no column of its own."
-            )
-        if hasattr(self, "fine_columns_"):
+        looks = ("known_rows_", "known_column_", "fine_columns_", "fine_buckets_")
+        there = [hasattr(self, name) for name in looks]
+        require(all(there) or not any(there), "a part of what looks at rows is missing.")
+        if all(there):
+            ours = self.known_column_ < self.n_features_in_
+            require(ours, "it knows rows by no column of its own.")
             fine = self.fine_columns_
-            its_own = (np.diff(fine) > 0).all() and fine.max(initial=0) < self.n_features_in_
-            require(bool(its_own), "it looks at columns that are not its own.")
+            ours = (np.diff(fine) > 0).all() and fine.max(initial=0) < self.n_features_in_
+            require(bool(ours), "it looks at columns that are not its own.")
         if hasattr(self, "projection_"):
             require(accepts.wide, "it cannot have a projection.")
             same = self.projection_.n_columns == self.columns_.n_design

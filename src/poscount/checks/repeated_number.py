@@ -1,7 +1,7 @@
 """One number in many rows of a column, where the positives hardly have any number twice.
 
-Gaps that were filled with a mean look like that, codes for missing values, and numbers that were
-rounded or cut off in one table only. How often it is right: `benchmarks/results/mistakes.md`.
+Gaps that were filled with a mean look like that, and numbers that were rounded in one table only.
+How often it is right, and how often it is not: `benchmarks/results/repeated.md`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _sentence(evidence: Evidence, i: int) -> str:
     return (
         f"In column {names[0]}, {100 * shares.max():.0f} % of the rows have one and the same number"
         f"{others}, but labelled positives hardly have any number twice: as if gaps had been "
-        "filled, or numbers rounded or cut off, in the sample only."
+        "filled, or numbers rounded, in the sample only."
     )
 
 
