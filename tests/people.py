@@ -504,6 +504,8 @@ def main():
         "| who | answer | between | verdict | clicks | seconds | more |",
         "|---|---|---|---|---|---|---|",
         *lines,
+        "",
+        "[Five states before and after the page was rewritten](page-before-after.png), at 1280 x 800.",
     ]
     target.write_text("\n".join(text) + "\n")
 
