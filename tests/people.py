@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import csv
 import datetime
+import os
 import random
 import re
 import shutil
@@ -495,7 +496,8 @@ def main():
         "# People at the page",
         "",
         "`python tests/people.py` clicks in Chromium as each of these people would, and writes "
-        f"this table ({datetime.date.today()}). Choosing files is one click.",
+        f"this table ({datetime.date.today()}; load {os.getloadavg()[0]:.0f} on {os.cpu_count()} "
+        "cores, so seconds are longer than on a quiet machine). Choosing files is one click.",
         "",
         f"Unless something else is said, {len(KNOWN)} Adélies are known, and the truth is {TRUTH} "
         f"others among {len(SURVEY)} penguins: {adelies_by('island')}; {adelies_by('year')}. "
@@ -504,6 +506,8 @@ def main():
         "| who | answer | between | verdict | clicks | seconds | more |",
         "|---|---|---|---|---|---|---|",
         *lines,
+        "",
+        "[Five states before and after the page was rewritten](page-before-after.png).",
     ]
     target.write_text("\n".join(text) + "\n")
 

@@ -19,6 +19,7 @@ KINDS = [
     (["north", "south"], "site", "category"),
     (pa.array(["7", "8"]).dictionary_encode(), "site", "category"),
     (pa.array([7, 8]).dictionary_encode(), "site", "category"),
+    (pa.array([f"site {i % 3}" for i in MANY]).dictionary_encode(), "site", "category"),
     ([f"name {i}" for i in MANY], "who", "free text"),
     ([f"name {i}" for i in MANY[:19]], "who", "category"),
     ([f"name {i % 15}" for i in MANY], "who", "category"),

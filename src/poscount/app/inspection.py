@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -179,14 +178,16 @@ def _by_label(label: Any, shown: Sequence[Any]) -> list[tuple[str | None, dict[s
     """How the values of columns are spread in the rows with each label, if these are few."""
     if not label.sketch().values:
         return []
-    labels = label.cells.dictionary_encode(null_encoding="encode")
-    equal = pyarrow().compute.equal
+    cells = pyarrow().chunked_array(label.chunks).combine_chunks()
+    if pyarrow().types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    labels = cells.dictionary_encode(null_encoding="encode")
+    values = labels.dictionary.to_pylist()
+    parts = [pyarrow().compute.equal(labels.indices, i) for i in range(len(values))]
+    sketches = {column.name: column.sketches_of(parts) for column in shown}
     return [
-        (
-            None if value is None else str(value),
-            {column.name: column.sketch_of(equal(labels.indices, i)) for column in shown},
-        )
-        for i, value in enumerate(labels.dictionary.to_pylist())
+        (None if value is None else str(value), {name: of[i] for name, of in sketches.items()})
+        for i, value in enumerate(values)
     ]
 
 
@@ -268,25 +269,22 @@ class _Positives(_Column):
         super().add(values, first_row)
         self.chunks.append(values)
 
-    @functools.cached_property
-    def cells(self) -> Any:
-        """All of it in one array, as the file has it."""
-        return pyarrow().chunked_array(self.chunks).combine_chunks()
+    def whole(self) -> Any:
+        """All of it in one array."""
+        return self._inferred(pyarrow().chunked_array(self.chunks)).combine_chunks()
 
-    @functools.cached_property
-    def inferred(self) -> Any:
-        """The same, with numbers where all cells are numbers."""
-        return self._inferred(self.cells)
-
-    def sketch_of(self, rows: Any) -> Sketch:
-        """How its values are spread in some of the rows."""
-        part = _Positives(self.name, self.most_groups, self.read_options, self.typed)
-        part.add(self.inferred.filter(rows), 0)
-        part.draw(part.cells)
-        return part.sketch()
+    def sketches_of(self, parts: Sequence[Any]) -> list[Sketch]:
+        """How its values are spread in each of some parts of the rows."""
+        whole, sketches = self.whole(), []
+        for rows in parts:
+            part = _Positives(self.name, self.most_groups, self.read_options, self.typed)
+            part.add(whole.filter(rows), 0)
+            part.draw(part.chunks[0])
+            sketches.append(part.sketch())
+        return sketches
 
     def description(self) -> ColumnDescription:
-        column = self.inferred
+        column = self.whole()
         self.draw(column)
         found = self._described(column, is_number(column.type))
         if found.kind == "date":

@@ -136,8 +136,10 @@ def describe_column(
         return found._replace(kind="other", why_not_used=f"holds {column.type}")
     if found.problem:
         return found
-    n_values, count_distinct = len(column) - column.null_count, pyarrow().compute.count_distinct
-    if n_values >= FEW_ROWS and count_distinct(column).as_py() >= MOSTLY_DIFFERENT * n_values:
+    # Arrow cannot count what is different in a dictionary.
+    words, count_distinct = column.cast(pyarrow().string()), pyarrow().compute.count_distinct
+    n_values = len(words) - words.null_count
+    if n_values >= FEW_ROWS and count_distinct(words).as_py() >= MOSTLY_DIFFERENT * n_values:
         why_not = f"holds text that differs in nearly every row, such as {looks.shown}"
         return found._replace(kind="free text", why_not_used=why_not)
     if named_as_comments(name):

@@ -120,8 +120,8 @@ class Service:
 
     async def remove_estimate(self, session: Session, estimate: Estimate) -> None:
         """Cancel an estimate if it waits or runs, and delete what it wrote."""
-        await estimate.cancel()
         async with session.lock:
+            await estimate.cancel()
             session.estimates.pop(estimate.id, None)
             if not session.closed:
                 session.tidy()
@@ -179,10 +179,8 @@ def _common_format(uploads: Sequence[Upload]) -> ReadOptions:
     was found in the cells of one file holds for the others, too.
     """
     usual = ReadOptions()._asdict()
-    ends = {file.path: file.read_options.footer for file in uploads}
-    alike = len(set(ends.values())) == 1
-    settings: dict[str, Any] = {"footers": () if alike else tuple(ends.items())}
-    for name in usual.keys() - settings.keys():
+    settings: dict[str, Any] = {}
+    for name in ReadOptions._fields:
         of_files = [getattr(file.read_options, name) for file in uploads if file.heeds(name)]
         if name in _ADD_UP:
             settings[name] = tuple(dict.fromkeys(each for values in of_files for each in values))
@@ -199,4 +197,7 @@ def _common_format(uploads: Sequence[Upload]) -> ReadOptions:
             )
         if len(values) == 1:
             settings[name] = values.pop()
+    ends = {file.path: file.read_options.footer for file in uploads}
+    if len(set(ends.values())) > 1:
+        settings["footers"] = tuple(ends.items())
     return ReadOptions(**settings)
