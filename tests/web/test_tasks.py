@@ -113,7 +113,7 @@ ELSEWHERE = {
     *("encoding", "thousands", "units", "na", "sheet", "day_first"),
     *("targets", "target_column", "negatives", "baseline", "n", "rows", "top", "width"),
     *("on_alarm", "run_length", "limit", "unlabeled", "y", "prevalence"),
-    *("rater_errors", "scorer", "tolerance"),
+    *("rater_errors", "scorer", "tolerance", "cluster", "recall"),
 }
 
 

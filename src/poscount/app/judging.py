@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from poscount.app.data_files import DataFiles
+from poscount.auditing.review import Review
+from poscount.auditing.settlement import Settlement
 from poscount.base.quantifier import Quantifier
 from poscount.errors import InputError
 from poscount.files.reading import read_files
@@ -49,11 +51,17 @@ def evaluate_files(
         share = prevalence.quantify(sample.read(prevalence).table)
     else:
         share = prevalence
-    ours, theirs = (_scores(files, score) for files in (positives, sample))
+    ours, theirs = (scores_of(files, score) for files in (positives, sample))
     return evaluate(ours, theirs, share, random_state=random_state)
 
 
-def _scores(files: DataFiles, score: str) -> np.ndarray:
+def review_of(settled: Settlement, data: DataFiles, score: str, threshold: float) -> Review:
+    """Judge a review that kept the rows with at least this score, by settled labels of an audit."""
+    return settled.review(scores_of(data, score) >= threshold)
+
+
+def scores_of(files: DataFiles, score: str) -> np.ndarray:
+    """The column of scores, which has no gaps."""
     for file in files.counts_files:
         raise InputError("a counts file has no scores; give the rows instead.", file=file)
     rows = read_files(

@@ -24,6 +24,7 @@ Liang and Ramdas, 2023).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -180,30 +181,42 @@ class Evidence:
         return logsumexp(logs, axis=0) - math.log(len(_BETS))
 
 
-def labels_needed(labels: Labels, width: float, level: float) -> int:
-    r"""About how many labels in all, drawn as these were, give an interval of a width.
+class Precision:
+    r"""How precise labels drawn as these were would be, if there were another number of them.
 
     With the variance V of the mean of Z, the largest part B that a row has in it, and
-    :math:`l = \log(2 / \alpha) + \frac{1}{4} \log n`, half of the width is about
+    :math:`l = \log(2 / \alpha) + \frac{1}{4} \log n`, half of the width of the interval is about
     :math:`\sqrt{2 V l} + B l / 4`.
     """
-    total, shares = labels.totals.sum(), labels.shares
-    chance = labels.chance[0]
-    possible = chance > 0
-    weights = labels.totals[possible] / total
-    spread = float((weights**2 / chance[possible]) @ (shares * (1 - shares))[possible])
-    largest = float((weights / chance[possible]).max())
-    n_rows = total / labels.weight.mean()
 
-    def wide(n: int) -> bool:
-        log, left = math.log(2 / (1 - level)) + math.log(n) / 4, 1 / n - 1 / n_rows
-        return 2 * math.sqrt(2 * spread * left * log) + largest * left * log / 2 > width
+    def __init__(self, labels: Labels, level: float) -> None:
+        total, shares = labels.totals.sum(), labels.shares
+        chance = labels.chance[0]
+        possible = chance > 0
+        weights = labels.totals[possible] / total
+        self._spread = float((weights**2 / chance[possible]) @ (shares * (1 - shares))[possible])
+        self._largest = float((weights / chance[possible]).max())
+        self._level = level
+        self.n_rows = total / labels.weight.mean()
 
-    low, high = 1, math.ceil(n_rows)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if wide(middle) else (low, middle)
-    return high
+    def half_width(self, n: int) -> float:
+        """Half of the width with so many labels."""
+        log, left = math.log(2 / (1 - self._level)) + math.log(n) / 4, 1 / n - 1 / self.n_rows
+        return math.sqrt(2 * self._spread * left * log) + self._largest * left * log / 4
+
+    def fewest(self, enough: Callable[[int], bool]) -> int:
+        """The fewest labels that are enough, if more of them are, too."""
+        low, high = 1, math.ceil(self.n_rows)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+
+
+def labels_needed(labels: Labels, width: float, level: float) -> int:
+    """About how many labels in all, drawn as these were, give an interval of a width."""
+    precision = Precision(labels, level)
+    return precision.fewest(lambda n: 2 * precision.half_width(n) <= width)
 
 
 def distribution_of(lower: Evidence, upper: Evidence) -> tuple[float, Distribution]:

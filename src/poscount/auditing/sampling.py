@@ -97,6 +97,8 @@ class LabelSample(NamedTuple):
         The rows.
     ids : list of str
         Place of each among all rows, and a hash of it.
+    places : ndarray of int
+        Place of each among all rows, from 0.
     files : list of str or None
     numbers : ndarray of int
         Row in the file, from 1, or in the frame, from 0.
@@ -116,6 +118,7 @@ class LabelSample(NamedTuple):
 
     frame: nw.DataFrame
     ids: list[str]
+    places: np.ndarray
     files: list[str | None]
     numbers: np.ndarray
     stratum: np.ndarray
@@ -173,6 +176,7 @@ def draw(model: CountingQuantifier, source: Source, design: Design) -> LabelSamp
     return LabelSample(
         frame,
         [f"r{place}-{_hash(row)}" for place, row in zip(keys["place"], rows, strict=True)],
+        keys["place"],
         [files[i] for i in place.tolist()],
         keys["row"],
         order,

@@ -22,6 +22,7 @@ from poscount.auditing.labels import (
     labels_needed,
     positives_outside,
 )
+from poscount.auditing.review import Review, review
 from poscount.auditing.sampling import LabelSample, draw
 from poscount.base.counting import CountingQuantifier
 from poscount.data.validation import as_frame_with_names
@@ -83,6 +84,8 @@ class Settlement:
         From the key of each group to its prevalence by the labels; empty without groups.
     labels : Labels
         In the order in which the rows were drawn.
+    rows : ndarray of int, shape (n_labels,)
+        The place of each label's row among all rows, from 0.
     """
 
     prevalence: Prevalence
@@ -94,6 +97,7 @@ class Settlement:
     negatives: Any
     groups: dict[tuple[Any, ...], Prevalence]
     labels: Labels
+    rows: np.ndarray
 
     @property
     def answer(self) -> Prevalence:
@@ -151,6 +155,36 @@ class Settlement:
             )
         assert self.prevalence.interval is not None
         return labels_needed(self.labels, width, self.prevalence.interval.level)
+
+    def review(self, kept: Any) -> Review:
+        """How good a review of these rows is: its recall, and what it has left out.
+
+        The labels of any audit tell, at any threshold. Rows on which two people do not agree count
+        as negatives.
+
+        Parameters
+        ----------
+        kept : array-like of bool, shape (n_rows,)
+            Which of all rows the review kept, such as ``scores >= 0.5``.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, poscount
+        >>> rng = np.random.default_rng(0)
+        >>> def rows(centre, n):
+        ...     return pd.DataFrame(rng.normal(centre, 1, size=(n, 3)), columns=["a", "b", "c"])
+        >>> model = poscount.RCQ(random_state=0).fit(rows(0, 300))
+        >>> trap = pd.concat([rows(0, 500), rows(2, 1500)], ignore_index=True)
+        >>> to_label = poscount.audit(model, trap, n=300)
+        >>> to_label["label"] = to_label["audit_row"] < 500      # somebody who knows
+        >>> review = poscount.settle(model, trap, to_label).review(trap.mean(axis=1) < 1)
+        >>> print(review)  # the truth is .952 and .016
+        The review kept 543 rows: recall 0.964 (0.836 to 0.995).
+        It left out 1,457: elusion 0.012 (0.002 to 0.049).
+        >>> review.labels_needed(recall=0.85)
+        247
+        """
+        return review(self.labels, self.rows, kept, self.prevalence)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the rows, in types that JSON knows."""
@@ -339,6 +373,7 @@ def settle_sample(
         chosen[1],
         groups,
         labels,
+        drawn.places[at],
     )
 
 

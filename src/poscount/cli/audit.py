@@ -79,6 +79,16 @@ def settle(
         opt.option("How often negatives are labelled yes, and positives no, such as 0.02,0.1."),
     ] = None,
     cluster: opt.Cluster = None,
+    score: Annotated[
+        str | None, opt.option("The column of scores by which a review kept rows.")
+    ] = None,
+    threshold: Annotated[
+        float | None, opt.option("The least score of the rows that the review kept.")
+    ] = None,
+    recall: Annotated[
+        float | None,
+        opt.option("Say how many labels show that the review's recall is this, such as 0.95."),
+    ] = None,
     positives_out: Annotated[
         str | None, opt.option("Write rows labelled as positive to this CSV file.")
     ] = None,
@@ -94,7 +104,13 @@ def settle(
     """Make a prevalence of labels, and say whether they contradict the model."""
     from poscount.app.follow_ups import settle as settle_files
     from poscount.app.follow_ups import write_rows
+    from poscount.app.judging import review_of
 
+    if (score is None) != (threshold is None) or (recall is not None and score is None):
+        raise InputError(
+            "A review is told by the column of its scores (--score) and the least score of the "
+            "rows that it kept (--threshold)."
+        )
     files = data_files(data, reading)
     inputs = [model, *files.files, labels]
     check_result(output, inputs)
@@ -109,7 +125,16 @@ def settle(
     record = settled.to_dict()
     if width is not None:
         record |= {"width": width, "labels_needed": settled.labels_needed(width)}
-    show = functools.partial(_print_settlement, settled, record)
+    review = None
+    if score is not None and threshold is not None:
+        review = review_of(settled, files, score, threshold)
+        record["review"] = review.to_dict()
+        if recall is not None:
+            record["review"] |= {
+                "wanted_recall": recall,
+                "labels_needed": review.labels_needed(recall),
+            }
+    show = functools.partial(_print_settlement, settled, review, record)
     emit(show, record, _lines(record), output_format, output)
 
 
@@ -158,7 +183,7 @@ def _rates(text: str) -> tuple[float, float]:
     return false_yes, false_no
 
 
-def _print_settlement(settled: Any, record: dict[str, Any]) -> None:
+def _print_settlement(settled: Any, review: Any, record: dict[str, Any]) -> None:
     echo(settled.headline)
     level = settled.prevalence.interval.level
     heads = ["prevalence", f"{100 * level:g} % interval", "positives"]
@@ -187,6 +212,14 @@ def _print_settlement(settled: Any, record: dict[str, Any]) -> None:
             f"{record['labels_needed']} labels: poscount audit -n {record['labels_needed']} "
             "--labelled with this file keeps those that there are."
         )
+    if review is not None:
+        for sentence in str(review).split("\n"):
+            echo(sentence)
+        if "labels_needed" in record["review"]:
+            echo(
+                f"About {record['review']['labels_needed']} labels show that the recall is at "
+                f"least {record['review']['wanted_recall']:g}, if it is as it seems."
+            )
 
 
 def _cells(p: Prevalence) -> list[str]:

@@ -122,8 +122,8 @@ def variance_by_core(
     >>> variance_by_core(np.full(20, 5.0), clusters, 0.5, 1.0)
     0.0
     """
-    n = clusters.sizes.sum()
-    r = in_core.sum() / n
+    n = float(clusters.sizes.sum())
+    r = float(in_core.sum()) / n
     if r == 0:
         # Nothing is known of differences: the rows of a cluster may be of one class.
         return np.inf
@@ -159,13 +159,13 @@ def variance_by_labels(
     >>> round(variance_by_labels(ones, ones, number < 10, number), 4)  # 0.5 * 0.5 / 19
     0.0132
     """
-    share = np.average(positive, weights=stands_for)
+    share = float(np.average(positive, weights=stands_for))
     if share in (0, 1):
         return np.inf
     away = positive - share
     found = between_clusters(np.bincount(number, stands_for * away))
     found -= float(np.sum(stands_for * (stands_for - weight) * away**2))
-    return max(found, 0.0) / stands_for.sum() ** 2
+    return max(found, 0.0) / float(stands_for.sum()) ** 2
 
 
 def for_population(

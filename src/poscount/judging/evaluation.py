@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from poscount.errors import InputError
-from poscount.judging.scores import Rate, Rates, Scores
+from poscount.judging.scores import Rates, Scores
 from poscount.results import notebook
+from poscount.results.distribution import Rate
 from poscount.results.prevalence import Prevalence
 from poscount.seeds import seed_of
 

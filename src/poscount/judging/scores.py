@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from poscount.results.distribution import Distribution, Interval
+from poscount.results.distribution import Distribution, Interval, Rate
 from poscount.seeds import stream
 
 N_DRAWS = 1000
@@ -20,18 +20,6 @@ MOST_THRESHOLDS = 200
 # The positives score higher than those of the sample can: by so many standard errors.
 TOO_GOOD = 4.0
 RATES = ("recall", "precision", "false_positive_rate", "f1", "elusion")
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A number about a classifier, with its interval."""
-
-    value: float
-    interval: Interval
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        return f"{self.value:.3f} ({low:.3f} to {high:.3f})"
 
 
 @dataclass(frozen=True)

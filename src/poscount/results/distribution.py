@@ -65,6 +65,18 @@ class Interval:
         yield self.high
 
 
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A number about a classifier or a review, with its interval."""
+
+    value: float
+    interval: Interval
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.value:.3f} ({low:.3f} to {high:.3f})"
+
+
 class Distribution:
     """How likely each share of positives in a sample is, given what a method has seen of it.
 
