@@ -242,6 +242,6 @@ def test_how_often_intervals_hold_over_tables():
     )["all"]["held at .5 .8 .9 .95 .99"].split()[3]
     assert (
         f"each of {len(held)} (54 tables, kin together) was counted by a calibration that had not "
-        f"seen it, and {100 * float(overall):.1f} % of the intervals held over all tasks, by data set from "
-        f"{100 * min(held):.0f} % to {100 * max(held):.0f} %"
+        f"seen it, and {100 * float(overall):.1f} % of the intervals held over all tasks, by data "
+        f"set from {100 * min(held):.0f} % to {100 * max(held):.0f} %"
     ) in page("intervals.md")
