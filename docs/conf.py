@@ -59,7 +59,9 @@ sphinx_gallery_conf = {
 }
 
 # Commands and code, not what they print.
-copybutton_selector = "div.highlight-python pre, div.highlight-sh pre"
+copybutton_selector = "div.highlight-python pre, div.highlight-sh pre, div.doctest pre"
+copybutton_prompt_text = ">>> |\\.\\.\\. "
+copybutton_prompt_is_regexp = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"poscount {version}"

@@ -107,9 +107,6 @@ class RCQ(ReferenceQuantifier):
     `tolerant` and `tolerant_high`, the prevalence by the null calibration and the smallest upper
     bound within it.
 
-    Where kinds of positives come in changing shares, see `SubclassRCQ`; where some negatives are
-    labelled, `RCQWithNegatives`; with several targets, `MultiRCQ`.
-
     Examples
     --------
     Half of the positives are around 0, half around 3; all negatives are around 3, too:
