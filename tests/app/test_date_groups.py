@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poscount.app.inspection import DateGroups
+from poscount.app.date_groups import DateGroups
 from poscount.data.grouping import periods, times_in_text
 
 DAYS = ["day", "week", "month", "year"]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from poscount.errors import InputError, join_names
-from poscount.files.guessing import Head, csv_head, excel_head, json_head
 from poscount.files.guessing_cells import (
     Sign,
     ambiguous_points,
@@ -17,6 +16,7 @@ from poscount.files.guessing_cells import (
     guess_thousands,
     guess_units,
 )
+from poscount.files.heads import Head, csv_head, excel_head, json_head
 from poscount.files.read_options import ReadOptions
 from poscount.files.reading import format_of, is_read_once
 

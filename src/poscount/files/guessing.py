@@ -10,22 +10,18 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from poscount.errors import InputError
 from poscount.files.csv import delimiter_of
-from poscount.files.excel import filled_sheets
 from poscount.files.read_options import ReadOptions
-from poscount.files.streams import Utf8Stream, source_name, unpacked
 from poscount.files.text_cells import MISSING, is_like_number, is_value
 
-_HEAD_BYTES, _TAIL_BYTES = 1 << 18, 1 << 16
-_TOP_ROWS = 10
-_HEAD_ROWS = 1000
+# Rows of a table that are looked at.
+HEAD_ROWS = 1000
 # Rows of notes above a header, and below the last row of data.
 _MOST_ABOVE, _MOST_BELOW = 30, 5
 _DELIMITERS = (",", ";", "\t", "|", " ")
@@ -39,154 +35,6 @@ _TOTALS = {
 _NOT_CP1252 = re.compile(
     r"[^\W\d_](?:[^\w\s\u2019\u2013\u00b7\x00-\x7f]|[À-ÞŠŒŽŸ](?=[a-zß-ÿ]))[^\W\d_]|[^\W\d_\x00-\x7f]{3}"
 )
-
-
-class Head(NamedTuple):
-    """The beginning of a file, and what was guessed of how the file is written.
-
-    Parameters
-    ----------
-    source : str
-        What the file is called in sentences.
-    settings : dict
-        Its encoding, delimiter, header row, footer and sheet, as far as they had to be guessed.
-    columns : dict of str to list
-        The cells of its first rows that are text; None is a missing value or no text.
-    """
-
-    source: str
-    settings: dict[str, Any]
-    columns: dict[str, list[str | None]]
-
-
-def csv_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | None:
-    """Look at the beginning and the end of a CSV file; None if it cannot be read.
-
-    Parameters
-    ----------
-    path : str
-    options : ReadOptions
-        With what the user has said.
-    said : collection of str
-        The options that the user has set: these are not guessed.
-    """
-    with unpacked(path) as (stream, raw):
-        data = _beginning(stream)
-        whole = len(data) < _HEAD_BYTES
-        tail = data if whole else b""
-        if not whole and stream is raw and raw.seekable():
-            raw.seek(-min(_TAIL_BYTES, raw.seek(0, io.SEEK_END)), io.SEEK_END)
-            tail = raw.read()
-    encoding = options.encoding
-    if "encoding" not in said:
-        encoding = guess_encoding(data, whole)
-    settings: dict[str, Any] = {} if encoding == options.encoding else {"encoding": encoding}
-    source = source_name(path)
-    try:
-        text = _decoded(data, source, encoding)
-        end = text if whole else _decoded(tail, source, encoding).partition("\n")[2]
-    except InputError:
-        return None  # reading it says what is wrong
-    table = guess_table(text, whole, options, said)
-    if table is None:
-        return Head(source, settings, {})
-    if table.delimiter != _usual_delimiter(table.first_line, options):
-        settings["delimiter"] = table.delimiter
-    if table.header_row is not None:
-        settings["header_row"] = table.header_row
-    if table.row_names and not options.row_names:
-        settings["row_names"] = True
-    if "footer" not in said:
-        settings |= _some(footer=guess_footer(_records(end, table.delimiter), len(table.names)))
-    rows = table.rows
-    if whole and len(rows) < _HEAD_ROWS:
-        rows = rows[: len(rows) - settings.get("footer", 0) + table.n_notes]
-    return Head(source, settings, _columns(table.names, rows))
-
-
-def json_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | None:
-    """Look at the beginning of a file of JSON lines; the parameters are those of `csv_head`."""
-    with unpacked(path) as (stream, _):
-        data = _beginning(stream)
-    lines = data.splitlines()
-    if len(data) == _HEAD_BYTES:
-        del lines[-1]  # it may be cut off
-    try:
-        rows = [json.loads(line) for line in lines[:_HEAD_ROWS] if line.strip()]
-    except ValueError:
-        return None  # reading it says what is wrong
-    if not all(isinstance(row, dict) for row in rows):
-        return None
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return Head(path, {}, _columns(names, [[row.get(name) for name in names] for row in rows]))
-
-
-def excel_head(path: str, options: ReadOptions, said: Collection[str]) -> Head | None:
-    """Look at a workbook; the parameters are those of `csv_head`."""
-    sheets = filled_sheets(path, options.sheet)
-    sheet = guess_sheet(sheets)
-    if sheet is None:
-        return None
-    settings: dict[str, Any] = {"sheet": sheet} if len(sheets) > 1 else {}
-    first = options.header_row or 1
-    numbered = [(number, row) for number, row in sheets[sheet].items() if number >= first]
-    rows = [row for _, row in numbered]
-    texts = [[str(cell).strip() for cell in row] for row in rows]
-    at = 0
-    if options.header and "header_row" not in said:
-        at = guess_header(texts) or 0
-        settings |= {"header_row": numbered[at][0]} if at else {}
-    if "footer" not in said:
-        settings |= _some(footer=guess_footer(texts[at:], len(texts[at])))
-    names = texts[at] if options.header else [str(i + 1) for i in range(len(texts[at]))]
-    body = rows[at + options.header : len(rows) - settings.get("footer", 0)]
-    return Head(path, settings, _columns(names, body))
-
-
-def csv_top(path: str, options: ReadOptions) -> list[tuple[int, list[str]]]:
-    """The first lines of a CSV file that are not empty, as they are, with their numbers."""
-    with unpacked(path) as (stream, _):
-        data = _beginning(stream)
-    encoding = options.encoding or guess_encoding(data, len(data) < _HEAD_BYTES)
-    text = _decoded(data, source_name(path), encoding)
-    table = guess_table(text, False, options, ())
-    lines: list[int] = []
-    records = _records(text, options.delimiter or (table.delimiter if table else ","), lines)
-    return list(zip(lines, records, strict=False))[:_TOP_ROWS]
-
-
-def excel_top(path: str, options: ReadOptions) -> list[tuple[int, list[str]]]:
-    """The first rows of a sheet that are not empty, as they are, with their numbers."""
-    sheets = filled_sheets(path, options.sheet)
-    sheet = guess_sheet(sheets)
-    rows = {} if sheet is None else sheets[sheet]
-    return [(number, list(map(str, row))) for number, row in list(rows.items())[:_TOP_ROWS]]
-
-
-def _beginning(stream: IO[bytes]) -> bytes:
-    data = b""
-    while len(data) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(data))):
-        data += more
-    return data
-
-
-def _some(**settings: Any) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if value}
-
-
-def _decoded(data: bytes, source: str, encoding: str | None) -> str:
-    return Utf8Stream(io.BytesIO(data), source, encoding).read().decode("utf-8", "ignore")
-
-
-def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[str | None]]:
-    columns = zip(*rows[:_HEAD_ROWS], strict=True)
-    return {
-        name: [
-            None if not isinstance(cell, str) or cell.strip() in MISSING else cell.strip()
-            for cell in cells
-        ]
-        for name, cells in zip(names, columns, strict=False)
-    }
 
 
 def guess_encoding(data: bytes, whole: bool = True) -> str | None:
@@ -257,7 +105,7 @@ def guess_table(
     dates, and more of them than any other.
     """
     first_line = next((line for line in text.splitlines() if line), "")
-    usual = _usual_delimiter(first_line, options)
+    usual = usual_delimiter(first_line, options)
     own = _table_with(usual, text, whole, options, said) if usual is not None else None
     if options.delimiter or (own and own.header_row is None and len(own.names) > 1):
         return own
@@ -267,7 +115,8 @@ def guess_table(
     return tables[shares.index(best)] if best > 0 and shares.count(best) == 1 else own
 
 
-def _usual_delimiter(first_line: str, options: ReadOptions) -> str | None:
+def usual_delimiter(first_line: str, options: ReadOptions) -> str | None:
+    """The delimiter that the reader would take; None if it would ask."""
     try:
         return options.delimiter or delimiter_of(first_line, options.decimal, "")
     except InputError:
@@ -278,8 +127,8 @@ def _table_with(
     delimiter: str, text: str, whole: bool, options: ReadOptions, said: Collection[str]
 ) -> Table | None:
     lines: list[int] = []
-    records = _records(text, delimiter, lines)
-    if not whole or len(records) == _MOST_ABOVE + _HEAD_ROWS:
+    records = records_of(text, delimiter, lines)
+    if not whole or len(records) == _MOST_ABOVE + HEAD_ROWS:
         # The last one may be cut off, and is not the last of the file.
         records, whole = records[:-1], False
     first = sum(line < (options.header_row or 1) for line in lines[: len(records)])
@@ -311,7 +160,7 @@ def _table_with(
     )
 
 
-def _records(text: str, delimiter: str, lines: list[int] | None = None) -> list[list[str]]:
+def records_of(text: str, delimiter: str, lines: list[int] | None = None) -> list[list[str]]:
     """Records of a text that are not empty, as many as are looked at; and their lines."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     records, line = [], 1
@@ -322,7 +171,7 @@ def _records(text: str, delimiter: str, lines: list[int] | None = None) -> list[
                 if lines is not None:
                     lines.append(line)
             line = reader.line_num + 1
-            if lines is not None and len(records) == _MOST_ABOVE + _HEAD_ROWS:
+            if lines is not None and len(records) == _MOST_ABOVE + HEAD_ROWS:
                 break
     except csv.Error:
         return []

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from poscount.data.grouping import times_in_text
 from poscount.errors import InputError
 from poscount.files.arrow import pyarrow
-from poscount.files.guessing import Head
+from poscount.files.heads import Head
 from poscount.files.read_options import ReadOptions
 from poscount.files.text_cells import CellDiagnosis, is_like_number, look_at_text
 from poscount.files.text_numbers import without_marks
