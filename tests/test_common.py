@@ -12,7 +12,6 @@ from poscount import BBE, Bootstrap, Mahalanobis, registry
 BAG_LEVEL = {
     "check_methods_sample_order_invariance": "a prevalence has no order",
     "check_methods_subset_invariance": "a prevalence is of the whole sample",
-    "check_dataframe_column_names_consistency": "columns are chosen by name, in any order",
 }
 if parse_version(sklearn.__version__) < parse_version("1.7.2"):
     # It subtracts a mean in place from the integers that it gives to estimators for categories.
