@@ -143,3 +143,17 @@ def test_columns_picked_by_a_transformer_inside_the_scorer(output, positives, sa
     # Mahalanobis does not mind the scale.
     assert_same_answer(model.quantify(found), expected)
     assert_same_answer(model.quantify(found[["c", "b", "a"]]), model.quantify(found))
+
+
+def test_metadata_is_routed_to_predict(positives, sample):
+    weight = np.random.default_rng(0).gamma(2, 0.5, len(sample))
+    alone = PAT(random_state=0).fit(StandardScaler().fit_transform(positives))
+    scaled = StandardScaler().fit(positives).transform(sample)
+    with sklearn.config_context(enable_metadata_routing=True):
+        last = PAT(random_state=0).set_predict_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler(), last).fit(positives)
+        found = pipeline.predict(sample, sample_weight=weight)
+    assert plain(found) == plain(alone.quantify(scaled, weights=weight))
+    assert plain(alone.predict(scaled, sample_weight=weight)) == plain(found)
+    assert not hasattr(alone, "score")
+    assert not hasattr(alone, "predict_proba")

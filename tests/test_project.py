@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 import poscount
 from poscount import registry
@@ -65,6 +67,21 @@ def test_the_wheel_has_everything_and_runs(tmp_path):
         path for path in ours if "__pycache__" not in path.parts
     }
     assert Path("poscount/py.typed") in packed
+
+
+def test_the_conda_recipe_has_the_requirements_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    recipe = yaml.safe_load((ROOT / "packaging" / "recipe.yaml").read_text())
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["cli"], *extras["excel"], *extras["plot"]]
+    of_conda = {"pyarrow": "pyarrow-core", "matplotlib": "matplotlib-base"}
+    pairs = (re.fullmatch(r"([\w-]+)(>=.+)", each) for each in wanted if "[" not in each)
+    expected = {f"{of_conda.get(pair[1], pair[1])} {pair[2]}" for pair in pairs}
+    _, *run = recipe["requirements"]["run"]
+    assert set(run) == expected
+    assert recipe["context"]["version"] == poscount.__version__
+    assert f">={recipe['context']['python_min']}" == project["requires-python"]
+    assert recipe["about"]["license"] == project["license"]
 
 
 def test_the_readme_s_python_runs(capsys):

@@ -271,3 +271,23 @@ def test_equality_of_grouped_counts_looks_at_everything():
 def test_the_total_of_one_part_is_that_part():
     part = GroupedCounts(("night",), [("mon",)], np.array([[3, 1]]), np.array([4]), "m")
     assert GroupedCounts.total([part]) == part
+
+
+def test_a_series_makes_groups(model, make_frame, sample, nights):
+    frame = make_frame(columns(sample))
+    named = make_frame({**columns(sample), "night": nights})
+    column = named["night"]
+    # A column of pyarrow has no name.
+    name = "group" if isinstance(frame, pa.Table) else "night"
+    for one, other in zip(
+        told(model.quantify_by(frame, column)), told(model.quantify_by(named, "night")), strict=True
+    ):
+        assert one == {name: other.pop("night")} | other
+    series = pd.Series(nights, index=np.arange(len(nights))[::-1])
+    answers = model.quantify_groups(frame, series)
+    assert answers.by == ("group",)
+    assert [float(p) for p in answers.values()] == [
+        float(p) for p in model.quantify_groups(named, "night").values()
+    ]
+    with pytest.raises(InputError, match=r"The groups are 3 values for \d+ rows"):
+        model.quantify_by(frame, series[:3])

@@ -295,10 +295,14 @@ def test_names_that_are_no_strings_make_an_array(positives, sample, pat):
     assert_same_answer(model.quantify(pd.DataFrame(sample)), pat.quantify(sample))
 
 
-def test_predict_is_strict_about_names(named, make_frame, sample):
-    assert_same_answer(named.predict(make_frame(sample)), named.quantify(make_frame(sample)))
-    with pytest.raises(ValueError, match="feature names"):
-        named.predict(make_frame(dict(zip("bac", sample.T, strict=True))))
+def test_predict_has_the_column_rules_of_quantify(named, make_frame, sample):
+    expected = named.quantify(make_frame(sample))
+    assert_same_answer(named.predict(make_frame(sample)), expected)
+    a, b, c = sample.T
+    other = make_frame({"c": c, "night": a, "a": a, "b": b})
+    assert_same_answer(named.predict(other), expected)
+    with pytest.raises(InputError, match="'b'"):
+        named.predict(make_frame({"a": a, "c": c}))
 
 
 # How many rows

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from answers import assert_same_answer, distribution_of
-from poscount import RCQ, Interval, MultiRCQ, Prevalence, audit, settle, trend
+from poscount import RCQ, Interval, MultiRCQ, Prevalence, audit, diagnose, settle, trend
 from poscount.results.groups import GroupAnswers
 from poscount.results.notebook import MOST_ROWS as MOST_HTML_ROWS
 from poscount.results.tables import MOST_NAMED, MOST_ROWS, named_warnings
@@ -114,6 +114,25 @@ def test_html_is_small_escaped_and_needs_nothing_else(several, kind):
     assert re.search(r"\d\.\d %", page.text)
     if kind != "settlement":
         assert r"<script>alert('1')</script>\x1b[31m\u202e&amp;" in page.text
+
+
+def test_everything_else_has_html(model, trap):
+    counts = model.count(trap)
+    hostile = trap.rename_columns([*"ab", HOSTILE, "day"])
+    other = RCQ(random_state=0).fit(rows(0, 300, 1).rename_columns([*"ab", HOSTILE]))
+    diagnosis = diagnose(other, hostile, reference=rows(0, 300, 4).rename_columns([*"ab", HOSTILE]))
+    said = {
+        f"{counts.n:,} rows": counts,
+        str(diagnosis.comparison)[:40]: diagnosis.comparison,
+        "Second sample": diagnosis,
+        "used as a number": other.columns_,
+    }
+    for words, each in said.items():
+        page = Page(each._repr_html_())
+        assert words in page.text
+        assert "script" not in page.seen
+    html = other.columns_._repr_mimebundle_()["text/html"]
+    assert r"<script>alert('1')</script>\x1b[31m\u202e&amp;" in Page(html).text
 
 
 def test_html_of_one_answer_says_everything():

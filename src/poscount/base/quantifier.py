@@ -11,10 +11,16 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from poscount.data.columns import Columns
-from poscount.data.grouping import group_codes, group_columns, group_keys, require_grouping
+from poscount.data.grouping import (
+    group_codes,
+    group_columns,
+    group_keys,
+    require_grouping,
+    with_groups,
+)
 from poscount.data.known_rows import KnownRows, learn_known_rows
 from poscount.data.repeated_values import N_BUCKETS, RepeatedValues, learn_repetition
 from poscount.data.rows import InputSupport, Rows
@@ -202,13 +208,13 @@ class Quantifier(BaseEstimator):
         warnings = self._row_warnings(seen)
         return answer.replace(warnings=(*warnings, *answer.warnings)) if warnings else answer
 
-    def predict(self, X: Any) -> Prevalence:
-        """Same as `quantify`, for pipelines; as strict about column names as scikit-learn."""
-        check_is_fitted(self)
-        frame = as_frame(X)
-        if frame is not None:
-            validate_data(self, frame.to_native(), reset=False, skip_check_array=True)
-        return self.quantify(X)
+    def predict(self, X: Any, *, sample_weight: Any = None) -> Prevalence:
+        """Same as `quantify`, in scikit-learn's words, for pipelines and metadata routing.
+
+        There is no `score`, because nobody has the truth, and no `predict_proba`, because the
+        probability of a row depends on the others of the sample: `posterior` takes them together.
+        """
+        return self.quantify(X, weights=sample_weight)
 
     def quantify_by(
         self,
@@ -223,10 +229,11 @@ class Quantifier(BaseEstimator):
         Parameters
         ----------
         frame : pandas, polars or pyarrow frame
-        by : str or sequence of str
+        by : str, sequence of str, or series
             Column or columns whose values define the groups, or periods of the time in a column:
             ``"year(date)"``, ``"month(date)"``, ``"week(date)"``, ``"day(date)"``,
-            ``"hour(date)"``. A missing value is a group of its own.
+            ``"hour(date)"``. Or a series with a value for each row. A missing value is a group of
+            its own.
         weights : array-like or str, optional
             As in `quantify`; groups in which all weights are 0 have no answer.
         cluster : str, optional
@@ -238,6 +245,7 @@ class Quantifier(BaseEstimator):
             One row per group, sorted: the grouping columns, then `prevalence`, `low`, `high`,
             `count`, `n`, `verdict` (its status) and `warnings` (their codes).
         """
+        frame, by = with_groups(frame, by)
         if cluster is not None:
             groups, answers, _ = self._answers_of_clusters(frame, by, weights, cluster)
             return self._as_table(groups, as_columns(answers))
@@ -277,6 +285,7 @@ class Quantifier(BaseEstimator):
             A dictionary from the values of the grouping columns, as a tuple, to a `Prevalence`;
             printed, it is a table. Its `total` is the answer for all rows together.
         """
+        frame, by = with_groups(frame, by)
         groups, answers, total = (
             self._answers_and_total(frame, by, weights)
             if cluster is None

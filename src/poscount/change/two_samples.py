@@ -18,8 +18,10 @@ from poscount.change.shared_regions import (
 from poscount.counts.counts import Counts
 from poscount.methods.regions.core import core_difference
 from poscount.methods.regions.quantifier import PositivesQuantifier
+from poscount.results import notebook
 from poscount.results.distribution import Interval
 from poscount.results.prevalence import Prevalence
+from poscount.results.tables import html_table
 
 Reading = Literal["clean", "overlap", "drift", "close"]
 _SENTENCES: dict[Reading, str] = {
@@ -88,6 +90,13 @@ class Comparison:
             "reading": self.reading,
             "sentence": str(self),
         }
+
+    def _repr_html_(self) -> str:
+        answers = zip(("first sample", "second sample"), self.prevalences, strict=True)
+        return notebook.piece(
+            notebook.paragraph(str(self)),
+            html_table(["of"], [([name], p) for name, p in answers]),
+        )
 
     def __str__(self) -> str:
         sign, more = (1, "more") if self.difference >= 0 else (-1, "fewer")

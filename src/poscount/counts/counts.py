@@ -12,6 +12,7 @@ import numpy as np
 
 from poscount.counts.weights import UNITS, WeightSums
 from poscount.errors import FileError, InputError
+from poscount.results import notebook
 from poscount.storage import container
 from poscount.storage.schema import (
     Array,
@@ -76,6 +77,15 @@ class Counts:
     model: str
     weights: WeightSums | None = None
     parts: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        weights = "" if self.weights is None else f" with a weight of {self.weights.weight:,.6g}"
+        return notebook.piece(
+            notebook.paragraph(
+                f"{self.n:,} rows{weights} in {len(self.cells):,} cells of the model "
+                f"{self.model[:12]}."
+            )
+        )
 
     def __add__(self, other: Counts) -> Counts:
         if not isinstance(other, Counts):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -19,6 +19,7 @@ from poscount.data.categories import Categorical
 from poscount.data.constants import Constants
 from poscount.data.imputation import Imputation, learn_imputation
 from poscount.errors import join_names
+from poscount.results import notebook
 from poscount.storage.schema import Array, Field, ListOf, Part, Text, Whole, require
 
 # Positives that have a category, for it to be told apart from the other rare ones.
@@ -284,6 +285,13 @@ class Columns(BaseEstimator):
         total = max(int(sizes.sum()), 1)
         self.shares_[j] = np.append(shares, total - shares.sum()) / total
         self.rare_[j] = sorted({word for size, word in ranked if size < 0} - set(frequent))
+
+    def _repr_html_(self) -> str:
+        return notebook.piece(notebook.listed((f"{each.name}:", each.use) for each in self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        # scikit-learn's shows parameters, of which there are none.
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __len__(self) -> int:
         return len(self.names_) + len(self.left_out_)

@@ -48,6 +48,30 @@ def require_grouping(by: str | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
+def with_groups(frame: Any, by: Any) -> tuple[Any, Any]:
+    """A frame and the names of its grouping columns, of which a series becomes one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame, by = with_groups(pd.DataFrame({"a": [1, 2]}), pd.Series(["x", "y"]))
+    >>> frame["group"].tolist(), by
+    (['x', 'y'], 'group')
+    """
+    series = nw.from_native(by, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        return frame, by
+    rows = nw.from_native(frame, eager_only=True)
+    if len(series) != len(rows):
+        raise InputError(
+            f"The groups are {len(series)} values for {len(rows)} rows: give one for each row.",
+            option="by",
+        )
+    name = str(series.name or "group")
+    column = nw.new_series(name, series.to_list(), backend=rows.implementation)
+    return rows.with_columns(column).to_native(), name
+
+
 class GroupColumn(NamedTuple):
     """What rows are grouped by.
 

@@ -18,6 +18,7 @@ from poscount.methods.regions.multi_rcq import MultiRCQ
 from poscount.methods.regions.quantifier import PositivesQuantifier
 from poscount.methods.regions.rcq import RCQ
 from poscount.methods.regions.subclass_rcq import SubclassRCQ
+from poscount.results import notebook
 from poscount.results.prevalence import Prevalence
 from poscount.results.user_knowledge import knowledge_in_words
 from poscount.results.verdict import SEVERITIES, AnswerWarning, Verdict, verdict
@@ -74,6 +75,15 @@ class Diagnosis:
         if self.comparison is not None:
             parts.append(f"SECOND SAMPLE\n  {self.comparison}")
         return "\n\n".join([*parts, NO_PROOF])
+
+    def _repr_html_(self) -> str:
+        second = [] if self.comparison is None else [("Second sample:", str(self.comparison))]
+        return notebook.piece(
+            self.prevalence.replace(warnings=self.warnings)._repr_html_(),
+            *([] if self.what_if is None else [self.what_if._repr_html_()]),
+            notebook.listed(second),
+            notebook.paragraph(NO_PROOF, small=True),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the pictures, in types that JSON knows."""

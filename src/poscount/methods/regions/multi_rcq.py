@@ -9,6 +9,7 @@ import numpy as np
 
 from poscount.base.batch_counter import Counted
 from poscount.counts.counts import Counts, GroupedCounts
+from poscount.data.grouping import with_groups
 from poscount.data.validation import learn_rows
 from poscount.errors import InputError
 from poscount.methods.regions.labeled_groups import (
@@ -175,9 +176,9 @@ class MultiRCQ(TargetsQuantifier):
         """
         return super().quantify(sample, weights=weights)  # type: ignore[return-value]
 
-    def predict(self, X: Any) -> TargetShares:  # type: ignore[override]
-        """Same as `quantify`, for pipelines; as strict about column names as scikit-learn."""
-        return super().predict(X)  # type: ignore[return-value]
+    def predict(self, X: Any, *, sample_weight: Any = None) -> TargetShares:  # type: ignore[override]
+        """Same as `quantify`, in scikit-learn's words."""
+        return self.quantify(X, weights=sample_weight)
 
     def estimate(self, counts: Counts) -> TargetShares:  # type: ignore[override]
         """Turn counts into shares, the same as `quantify` gives for the rows counted."""
@@ -212,7 +213,7 @@ class MultiRCQ(TargetsQuantifier):
             One row for each group and target, and for "other" in each group: the grouping columns,
             then `target`, `prevalence`, `low`, `high`, `count`, `n`, `verdict` and `warnings`.
         """
-        groups, answers = self._answers_by_group(frame, by, weights)
+        groups, answers = self._answers_by_group(*with_groups(frame, by), weights)
         each = np.repeat(np.arange(len(groups)), len(self.targets_) + 1)
         return self._as_table(groups[each.tolist()], columns_of(answers))
 
