@@ -209,6 +209,12 @@ def test_everything_public_has_a_page(site):
     assert public <= {path.stem for path in (site / "generated").glob("*.html")}
 
 
+def test_the_first_mention_of_a_class_links_to_its_page(site, pages):
+    text = pages[site / "choosing.html"].text.partition("<article")[2]
+    assert text.count("generated/poscount.MultiRCQ.html") == 1
+    assert "generated/poscount.trend.html" not in text  # a command, too
+
+
 @pytest.mark.parametrize("name", [name for name in plotting.__all__ if name.endswith("Display")])
 def test_every_display_is_in_the_gallery(name):
     assert any(name in path.read_text(encoding="utf-8") for path in GALLERY)
