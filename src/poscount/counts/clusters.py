@@ -238,5 +238,6 @@ def design_effect(counts: GroupedCounts, cluster: str, in_core: np.ndarray) -> f
         if len(lines) > 1:
             found += between_clusters(inside - r * sizes)
             independent += sizes.sum() * r * (1 - r)
+    independent *= clusters.squares / clusters.sizes.sum()
     most = float(np.sum(clusters.sizes**2) / clusters.squares)
     return float(f"{min(max(found / max(independent, 1e-300), 1.0), most):.{_DIGITS}g}")
