@@ -225,6 +225,12 @@ def test_what_cannot_be_is_said_in_one_sentence(pat, positives):
         pat.quantify(frame, cluster=range(5))
     with pytest.raises(InputError, match="BBE cannot use cluster"):
         BBE().fit(positives).quantify(frame, cluster="patient")
+    for call in (
+        lambda: pat.quantify_by(frame, "patient", cluster="patient"),
+        lambda: poscount.trend(pat, frame, "patient", cluster="patient"),
+    ):
+        with pytest.raises(InputError, match="each group would be a single one"):
+            call()
     with pytest.raises(InputError, match="cannot be grouped by a feature"):
         pat.quantify(frame, cluster="a")
     with pytest.raises(InputError, match="of all clusters together"):
@@ -268,6 +274,7 @@ def test_on_the_command_line(poscount_, refused, positives, tmp_path):
     total, _ = poscount_(*asked, "--cluster", "patient", "--by-file", "--format", "json").results()
     assert total["interval"]["high"] == p.interval.high
     assert "There are 2 clusters" in refused(*asked, "--cluster", "night")
+    assert "a single one" in refused(*asked, "--cluster", "patient", "--by", "patient")
     # The column of the clusters is no feature.
     known = positives.assign(patient=np.arange(len(positives)) % 7)
     known.to_csv(tmp_path / "positives.csv", index=False)
@@ -291,5 +298,7 @@ def test_on_the_command_line(poscount_, refused, positives, tmp_path):
         cluster="patient",
     )
     assert told.results()["labels"]["high"] == settled.prevalence.interval.high
+    text = poscount_("settle", *asked[1:], labels, "--cluster", "patient").out
+    assert "behind the 60 clusters" in text
     told = poscount_("trend", *asked[1:], "--by", "week", "--cluster", "patient").out
     assert "By its clusters, a row is worth" in told

@@ -12,6 +12,7 @@ from poscount.app.fitting import learned_score
 from poscount.app.results import RESERVED, TARGET, Result, limit_column
 from poscount.base.counting import CountingQuantifier
 from poscount.base.quantifier import Quantifier
+from poscount.counts.clusters import with_cluster
 from poscount.counts.counts import Counts
 from poscount.data.rows_seen import RowsSeen
 from poscount.errors import InputError
@@ -152,11 +153,10 @@ def _answers(
 ) -> tuple[list[tuple[tuple, Prevalence | TargetShares]], Any]:
     """Values of the grouping columns, and the answer, of every group; and the counts of all."""
     if cluster is not None:
-        counts = data.count(model, [*by, cluster], seen)
+        counts = data.count(model, with_cluster(by, cluster), seen)
         if by:
-            return list(
-                zip(counts.lines_by(by), model.estimate_by(counts, cluster=cluster), strict=True)
-            ), counts
+            answers = model.estimate_by(counts, cluster=cluster)
+            return list(zip(counts.lines_by(by), answers, strict=True)), counts
         return [((), _estimate(model, counts, data, cluster))], counts
     if isinstance(model, CountingQuantifier):
         counts = data.count(model, by, seen)

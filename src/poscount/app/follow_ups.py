@@ -28,6 +28,7 @@ from poscount.change import Trend
 from poscount.change.series import Baseline
 from poscount.change.series import trend as find_trend
 from poscount.change.two_samples import Comparison, compare_samples
+from poscount.counts.clusters import with_cluster
 from poscount.data.validation import as_frame_with_names
 from poscount.diagnostics.assumption_report import Diagnosis
 from poscount.diagnostics.assumption_report import diagnose as diagnose_sample
@@ -51,7 +52,7 @@ def trend(
     cluster: str | None = None,
 ) -> Trend:
     """Compare the groups of files as a series; the parameters are those of `poscount.trend`."""
-    counts = data.count(model, [by] if cluster is None else [by, cluster])
+    counts = data.count(model, with_cluster([by], cluster))
     return find_trend(model, counts, baseline=baseline, smooth=smooth, cluster=cluster)
 
 
@@ -262,7 +263,7 @@ def settle(
     except InputError as error:
         raise error.at(file=name) from error
     # Errors in here are about the rows, and name their file.
-    by = (*table.design.by, *([] if cluster is None else [cluster]))
+    by = with_cluster(table.design.by, cluster)
     source = data.batches(model, by, table.design.weights)
     drawn = draw(model, source, table.design)
     try:

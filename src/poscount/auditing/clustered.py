@@ -19,6 +19,7 @@ from poscount.counts.clusters import (
     for_population,
     require_clusters,
     variance_by_labels,
+    with_cluster,
 )
 from poscount.counts.counts import GroupedCounts
 from poscount.data.grouping import group_codes
@@ -39,7 +40,7 @@ def settle_clusters(
 ) -> Settlement:
     """Make the answers of labels and model ones for the population, in one more pass."""
     design, labels = table.design, settled.labels
-    counter = BatchCounter(model, (*design.by, cluster), design.weights)
+    counter = BatchCounter(model, with_cluster(design.by, cluster), design.weights)
     counts = count_batches(counter, source)
     _, number = group_codes(drawn.frame, (cluster,))
     given = [label is not None for label in table.labels]

@@ -166,23 +166,6 @@ class Settlement:
         ----------
         kept : array-like of bool, shape (n_rows,)
             Which of all rows the review kept, such as ``scores >= 0.5``.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, poscount
-        >>> rng = np.random.default_rng(0)
-        >>> def rows(centre, n):
-        ...     return pd.DataFrame(rng.normal(centre, 1, size=(n, 3)), columns=["a", "b", "c"])
-        >>> model = poscount.RCQ(random_state=0).fit(rows(0, 300))
-        >>> trap = pd.concat([rows(0, 500), rows(2, 1500)], ignore_index=True)
-        >>> to_label = poscount.audit(model, trap, n=300)
-        >>> to_label["label"] = to_label["audit_row"] < 500      # somebody who knows
-        >>> review = poscount.settle(model, trap, to_label).review(trap.mean(axis=1) < 1)
-        >>> print(review)  # the truth is .952 and .016
-        The review kept 543 rows: recall 0.964 (0.836 to 0.995).
-        It left out 1,457: elusion 0.012 (0.002 to 0.049).
-        >>> review.labels_needed(recall=0.85)
-        247
         """
         return review(self.labels, self.rows, kept, self.prevalence)
 

@@ -20,6 +20,7 @@ from poscount.base.clustered import (
     quantify_clusters,
 )
 from poscount.base.quantifier import Quantifier
+from poscount.counts.clusters import with_cluster
 from poscount.counts.counts import Counts, GroupedCounts
 from poscount.counts.posterior import CellPosterior, cell_posterior
 from poscount.counts.weights import WeightSums, effective
@@ -331,7 +332,8 @@ class CountingQuantifier(Quantifier):
         self, frame: Any, by: str | Sequence[str], weights: Any, cluster: str
     ) -> tuple[nw.DataFrame, list[Any], Any]:
         names = require_grouping(by)
-        lines, counts = BatchCounter(self, [*names, cluster], weights).count_groups(frame)
+        both = with_cluster(names, cluster)
+        lines, counts = BatchCounter(self, both, weights).count_groups(frame)
         require_rows(len(counts))
         first = [of_group[0] for of_group in counts.lines_by(names).values()]
         groups = nw.maybe_reset_index(lines[first].select(names))

@@ -24,7 +24,7 @@ from poscount.change.shared_regions import (
 )
 from poscount.change.time_axis import TimeAxis, time_axis
 from poscount.change.trend_result import Change, Estimated, Slope, Step, Trend, TrendPoint
-from poscount.counts.clusters import design_effect
+from poscount.counts.clusters import design_effect, with_cluster
 from poscount.counts.counts import GroupedCounts
 from poscount.errors import InputError, join_names
 from poscount.methods.regions.rcq import RCQ
@@ -192,8 +192,7 @@ def _counted(
     elif by is None:
         raise InputError("A trend needs the column to group by.", option="by")
     else:
-        clusters = [] if cluster is None else [cluster]
-        counted = known.count_by(data, [by, *clusters], weights=weights)
+        counted = known.count_by(data, with_cluster([by], cluster), weights=weights)
     if len(counted.by) != 1 + (cluster is not None):
         raise InputError(
             f"A trend is one series of groups, and these are grouped by {', '.join(counted.by)}: "

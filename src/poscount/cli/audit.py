@@ -14,7 +14,7 @@ import typer
 from poscount.app.results import check_result
 from poscount.cli import options as opt
 from poscount.cli.options import Reading, data_files, grouping, load_model, with_reading_options
-from poscount.cli.output import emit, tell_written
+from poscount.cli.output import emit, tell_clusters, tell_written
 from poscount.cli.tables import print_table
 from poscount.cli.words import echo
 from poscount.errors import InputError
@@ -191,6 +191,7 @@ def _print_settlement(settled: Any, review: Any, record: dict[str, Any]) -> None
     for key, p in settled.groups.items():
         lines.append([f"labels of {', '.join(map(str, key))}", *_cells(p)])
     print_table(["", *heads], lines, right=heads)
+    tell_clusters(settled.prevalence)
     echo(settled.agreement_in_words)
     for caution in settled.findings:
         echo(caution)

@@ -129,6 +129,15 @@ def emit_results(
     )
 
 
+def tell_clusters(p: Prevalence) -> None:
+    """Say what the interval is for, if the rows came in clusters."""
+    if "clusters" in p.details:
+        echo(
+            f"The interval is for the population behind the {p.details['clusters']} clusters; they "
+            f"are worth {p.details['rows_worth']:.0f} independent rows."
+        )
+
+
 def tell_written(path: str, sentence: str) -> None:
     """Say what was written; not on standard output, if that is where it was written."""
     echo(sentence, err=is_standard_output(path))
@@ -302,11 +311,7 @@ def _print_result_table(
             f"The weights add up to {first.total_weight:.6g}; the interval is that of "
             f"{first.details['effective_rows']:.0f} rows of equal weight."
         )
-    if "clusters" in first.details:
-        echo(
-            f"The interval is for the population behind the {first.details['clusters']} clusters; "
-            f"they are worth {first.details['rows_worth']:.0f} independent rows."
-        )
+    tell_clusters(first)
     if len(results) == 1:
         echo(first.verdict)
     else:

@@ -17,6 +17,7 @@ about the rows themselves, so the squares of both distances from p add up.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +57,17 @@ class ClusterSizes(NamedTuple):
             np.bincount(number, [sums.weight for sums in counts.weights]),
             sum(sums.weight if sums.whole else sums.squares for sums in counts.weights),
         )
+
+
+def with_cluster(by: Sequence[str], cluster: str | None) -> list[str]:
+    """Grouping columns and that of the clusters, if there is one, which cannot be one of them."""
+    if cluster in by:
+        raise InputError(
+            "rows are grouped by their clusters, so that each group would be a single one: group "
+            "by something else, or leave the clusters out.",
+            column=cluster,
+        )
+    return [*by, *([] if cluster is None else [cluster])]
 
 
 def cluster_numbers(counts: GroupedCounts, cluster: str | None) -> np.ndarray:
@@ -226,5 +238,6 @@ def design_effect(counts: GroupedCounts, cluster: str, in_core: np.ndarray) -> f
         if len(lines) > 1:
             found += between_clusters(inside - r * sizes)
             independent += sizes.sum() * r * (1 - r)
+    independent *= clusters.squares / clusters.sizes.sum()
     most = float(np.sum(clusters.sizes**2) / clusters.squares)
     return float(f"{min(max(found / max(independent, 1e-300), 1.0), most):.{_DIGITS}g}")
