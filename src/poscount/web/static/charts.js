@@ -84,8 +84,9 @@ const BINS = 16;
 const SMALL = { width: 120, height: 36 };
 
 // How the positives are spread in a column, over the rows to be counted: sketches of parts of n rows.
-export function histogram(positives, sample, name, nouns) {
-  const known = [positives, sample].filter((parts) => parts.some(({ quantiles, values }) => quantiles.length || values.length));
+export function histogram(ofPositives, ofSample, name, nouns) {
+  const [positives, sample] = [ofPositives, ofSample].map((parts) => parts.filter(({ quantiles, values }) => quantiles.length || values.some(([value]) => value !== null)));
+  const known = [positives, sample].filter((parts) => parts.length);
   const numbers = known.length > 0 && known.flat().every(({ quantiles }) => quantiles.length);
   const words = known.length > 0 && known.flat().every(({ values }) => values.length);
   if (!numbers && !words) {
