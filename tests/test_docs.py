@@ -88,7 +88,7 @@ def test_links_to_files_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#\s]+)", text):
         # Sphinx makes the gallery.
-        if not link.startswith(("https://", "auto_gallery/")):
+        if not link.removeprefix("../").startswith(("https://", "auto_gallery/")):
             assert (ROOT / page).parent.joinpath(link).exists(), link
 
 
