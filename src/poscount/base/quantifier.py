@@ -70,7 +70,7 @@ class Quantifier(BaseEstimator):
         Codes of the positives, by which they are found in a sample
         (`poscount.data.known_rows`); none where values are coarse.
     fine_columns_, fine_buckets_ : ndarray of shape (n_fine,) and (n_fine, n_bytes)
-        Columns of numbers that hardly ever repeat among the positives, and which numbers they have
+        Columns of numbers that rarely repeat among the positives, and which numbers they have
         (`poscount.data.repeated_values`).
     projection_ : Projection or LearnedProjection
         How sparse rows, or those of more than 200 columns, were projected; only then, and only in

@@ -127,7 +127,7 @@ class Evidence:
     # Labelled positives whose rows are known, and the share of them that is in the sample.
     n_known: int
     positives_found: float
-    # How often numbers repeat in columns in which they hardly do among the positives.
+    # How often numbers repeat in columns in which they rarely do among the positives.
     repeated_values: RepeatedValues
     # Where all samples are from, if a column says so.
     context: Context

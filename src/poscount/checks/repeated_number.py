@@ -1,4 +1,4 @@
-"""One number in many rows of a column, where the positives hardly have any number twice.
+"""One number in many rows of a column, which hardly a positive has, where theirs rarely repeat.
 
 Gaps that were filled with a mean look like that, and numbers that were rounded in one table only.
 How often it is right, and how often it is not: `benchmarks/results/repeated.md`.
@@ -31,8 +31,8 @@ def _sentence(evidence: Evidence, i: int) -> str:
     others = f", and so in {len(names) - 1} more columns" if len(names) > 1 else ""
     return (
         f"In column {names[0]}, {100 * shares.max():.0f} % of the rows have one and the same number"
-        f"{others}, but labelled positives hardly have any number twice: as if gaps had been "
-        "filled, or numbers rounded, in the sample only."
+        f"{others}, but hardly a labelled positive has it: as if gaps had been filled, or numbers "
+        "rounded, in the sample only."
     )
 
 

@@ -1,4 +1,4 @@
-"""Numbers that repeat in a sample, where those of the positives hardly ever do."""
+"""Numbers that repeat in a sample, where those of the positives rarely do."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import threading
 
 import numpy as np
 
-# Of the positives: distinct numbers at least, and rows with the same number at most.
-FEWEST_DISTINCT, LARGEST_TIE = 0.5, 0.03
+# Of the positives, rows with the same number at most.
+LARGEST_TIE = 0.03
 # Of more of the positives than this, a number is one of theirs.
 OURS = 0.003
 # Rows are counted by the first bits of their numbers' bits times a large odd number (2^64 over the
@@ -22,7 +22,7 @@ def buckets(numbers: np.ndarray) -> np.ndarray:
 
 
 def learn_repetition(codes: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of numbers that hardly ever repeat, and which numbers their rows have.
+    """Columns of numbers that rarely repeat, and which numbers their rows have.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def learn_repetition(codes: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray
         column = np.ascontiguousarray(codes[:, j], np.float64)
         column = column[~np.isnan(column)]
         sizes = np.unique(column, return_counts=True)[1]
-        if len(sizes) >= FEWEST_DISTINCT * n and sizes.max(initial=0) <= max(1, LARGEST_TIE * n):
+        if 0 < sizes.max(initial=0) <= max(1, LARGEST_TIE * n):
             fine.append(j)
             ours = np.bincount(buckets(column), minlength=N_BUCKETS) > OURS * n
             bits.append(np.packbits(ours)[np.newaxis])
