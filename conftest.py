@@ -14,8 +14,8 @@ import pytest
 ROOT = Path(__file__).parent
 # Tests that need an engine, a server, a browser, another library of quantifiers or the tools of
 # the documentation; the paper's experiments, which no user installs; and tests of our own text, of
-# signals, of full disks and of leaks. A file that is not listed belongs to the core, so a new
-# test does.
+# signals, of full disks, of leaks and of what imports what. A file that is not listed belongs to the
+# core, so a new test does.
 BEYOND_CORE = (
     "research",
     "src/poscount/web",
@@ -28,12 +28,14 @@ BEYOND_CORE = (
     "tests/test_earlier.py",
     "tests/engines/test_duckdb.py",
     "tests/test_examples.py",
+    "tests/test_imports.py",
     "tests/plotting/test_pictures.py",
     "tests/test_porch.py",
     "tests/prose.py",
     "tests/test_project.py",
     "tests/test_resources.py",
     "tests/test_rooms.py",
+    "tests/test_seeds.py",
     "tests/interop/test_quapy_and_mlquantify.py",
     "tests/engines/test_spark.py",
     "tests/web",
