@@ -14,8 +14,8 @@ import pytest
 ROOT = Path(__file__).parent
 # Tests that need an engine, a server, a browser, another library of quantifiers or the tools of
 # the documentation; the paper's experiments, which no user installs; and tests of our own text, of
-# signals, of full disks, of leaks and of what imports what. A file that is not listed belongs to the
-# core, so a new test does.
+# signals, of full disks, of leaks and of what imports what. A file that is not listed belongs to
+# the core, so a new test does.
 BEYOND_CORE = (
     "research",
     "src/poscount/web",
