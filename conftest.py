@@ -14,8 +14,8 @@ import pytest
 ROOT = Path(__file__).parent
 # Tests that need an engine, a server, a browser, another library of quantifiers or the tools of
 # the documentation; the paper's experiments, which no user installs; and tests of our own text, of
-# signals, of full disks, of leaks and of what imports what. A file that is not listed belongs to
-# the core, so a new test does.
+# signals, of full disks, of leaks and of what imports what; and long simulations. A file that is
+# not listed belongs to the core, so a new test does.
 BEYOND_CORE = (
     "research",
     "src/poscount/web",
@@ -36,6 +36,11 @@ BEYOND_CORE = (
     "tests/test_resources.py",
     "tests/test_rooms.py",
     "tests/test_seeds.py",
+    "tests/test_surfaces.py",
+    "tests/test_metamorphic.py",
+    "tests/methods/test_constant_columns.py",
+    "tests/methods/test_distributions.py",
+    "tests/methods/test_intervals.py",
     "tests/interop/test_quapy_and_mlquantify.py",
     "tests/engines/test_spark.py",
     "tests/web",

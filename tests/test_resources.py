@@ -1,4 +1,4 @@
-"""What 500 mixed calls of the library leave behind in a process: nothing."""
+"""What 250 mixed calls of the library leave behind in a process: nothing."""
 
 import importlib
 import os
@@ -12,7 +12,7 @@ import pytest
 import poscount
 from poscount import PAT, RCQ, InputError, SubclassRCQ, compiling
 
-CALLS = 500
+CALLS = 250
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 

@@ -160,7 +160,8 @@ def test_tables_without_a_task(tmp_path, text, fault):
         read_table(path, "kind")
 
 
-def test_the_command_makes_one_from_a_table_of_one_s_own(tmp_path, quick, monkeypatch, capsys):
+def test_the_command_makes_one_from_a_table_of_one_s_own(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(banks.LIMITS, "RCQ", SMALL._replace(n_rows=100, n_samples=1))
     rng = np.random.default_rng(0)
     kinds = rng.integers(3, size=600)
     rows = rng.normal(size=(600, 2)) + 3 * kinds[:, np.newaxis]

@@ -1,4 +1,4 @@
-"""What 500 mixed requests, kills and cancels leave behind in a server: nothing."""
+"""What 250 mixed requests, kills and cancels leave behind in a server: nothing."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ httpx = pytest.importorskip("httpx")
 from benchmarks.robustness.serve_process import serve_process  # noqa: E402 (its place is known only now)
 from web_server import Visit, client  # noqa: E402
 
-REQUESTS = 500
+REQUESTS = 250
 LONG = {"method": "extice", "bootstrap": 1000, "by": ["night"]}
 
 
